@@ -1,4 +1,4 @@
-"""Faults of the shown windows that a program can find: cut controls and texts, untranslated words, large dialogs."""
+"""Faults of shown windows that a program can find: cut controls and texts, foreign words, size, endless layouts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QDialog, QHeaderView, QLabel, QMenu, QWidget
 
-from tests.ui.cut_controls import cut
+from tests.ui.layout_faults import MOST_ROUNDS, cut, layout_rounds
 from workbench.ui.widgets.elided_label import ElidedLabel
 
 # Words that are the same in both languages: names, formats, keys and units.
@@ -24,6 +24,8 @@ def faults(app: QApplication, language: str) -> Iterator[str]:
     for window in app.topLevelWidgets():
         if not window.isVisible():
             continue
+        if layout_rounds(window) == MOST_ROUNDS:
+            yield f"{type(window).__name__} requests layouts without end"
         yield from cut(window)
         available, size = window.screen().availableSize(), window.frameSize()
         if isinstance(window, QDialog | QMenu) and size.boundedTo(available) != size:

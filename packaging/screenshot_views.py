@@ -221,8 +221,8 @@ def evaluation_of_verdicts(stage: Stage) -> None:
     stage.follow("resnet")
     stage.run("review")
     page = stage.window.findChild(VerdictEvaluationPage)
-    stage.wait(lambda: page is not None and page.isVisible())
-    stage.pause(2)
+    stage.wait(lambda: page is not None and page.isVisible() and page.evaluation is not None)
+    stage.pause(1)
 
 
 def evaluation_without_model(stage: Stage) -> None:

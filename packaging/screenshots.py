@@ -6,8 +6,8 @@
 SAMPLE is a project made by `workbench demo`; it is copied, not changed. `2560x1440@2` is a window of 1280 x 720 logical
 pixels on a screen of scale 2. OUT receives THEME-LANGUAGE-SIZE/VIEW.png and, with `--sheet`, one contact sheet
 a combination. Texts that are cut, widgets outside of the window and English words in a Chinese window are written to
-standard error. Works without a screen. `--readme` renews resources/screenshot.png, `--guide` the sheets of views in the
-guide, from the first theme and size.
+standard error. Works without a screen. `--focus` takes some dialogs after each press of Tab instead. `--readme` renews
+resources/screenshot.png, `--guide` the sheets of views in the guide, from the first theme and size.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen" if "DISPLAY" not in os.envi
 from PySide6.QtCore import QRect, QSettings, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QApplication
+from screenshot_details import FOCUS_VIEWS
 from screenshot_dialogs import HARMLESS, VIEWS
 from screenshot_faults import faults
 from screenshot_stage import Stage
@@ -67,7 +68,8 @@ def take(sample: Path, out: Path, theme: str, language: str, size: str, views: l
             QSettings().clear()
             stage = Stage(sample, theme, language, (width, height))
         try:
-            VIEWS[name](stage)
+            (VIEWS | FOCUS_VIEWS)[name](stage)
+            stage.pause(0.1)  # a request of a layout may be pending
             stage.grab().save(str(folder / f"{name}.png"))
             for text in faults(stage.app, language):
                 print(f"{folder.name}/{name}: {text}", file=sys.stderr, flush=True)
@@ -153,11 +155,14 @@ def main() -> int:
     parser.add_argument("--languages", default="en,zh_CN")
     parser.add_argument("--sizes", default="1280x720,1366x768,1440x900,2560x1440@2")
     parser.add_argument("--views", default=",".join(VIEWS))
+    parser.add_argument("--focus", action="store_true", help="take the keyboard focus in dialogs")
     parser.add_argument("--sheet", action="store_true", help="write a contact sheet of each combination")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--readme", action="store_true", help="renew resources/screenshot.png")
     parser.add_argument("--guide", action="store_true", help="renew the sheets of views in the guide")
     options = parser.parse_args()
+    if options.focus:
+        options.views = ",".join(FOCUS_VIEWS)
     if options.one:
         QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
         QApplication.setOrganizationName("defect-workbench-screenshots")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+import hypothesis
 import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
@@ -19,6 +20,10 @@ from workbench.core.runs import child_process
 from workbench.inference.io.image_io import write_png
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# No limit of time for one example: the outcome of a test does not depend on the speed of the machine.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
+import hashlib
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -17,6 +20,12 @@ from tests.python_process import run_python
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "workbench").rglob("*.py"))
 CHECKED_PACKAGES = ("core", "inference", "session")  # of the type check
+
+
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text("utf-8"))
 
 
 def test_imports_point_downwards():
@@ -46,14 +55,30 @@ PLATFORM_MODULES = (
 )
 
 
+def inputs_of_type_check() -> str:
+    """Return a checksum of all that the type check depends on: its sources, options and libraries."""
+    checked = [
+        path for path in SOURCES if path.relative_to(ROOT / "workbench").parts[0] in (*CHECKED_PACKAGES, "api.py")
+    ]
+    digest = hashlib.sha256(sys.version.encode())
+    for path in [ROOT / "pyproject.toml", Path(__file__), *checked]:
+        digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    for name in sorted(f"{entry.name} {entry.version}" for entry in importlib.metadata.distributions()):
+        digest.update(name.encode())
+    return digest.hexdigest()
+
+
 @pytest.mark.parametrize("platform", ["Linux", "Windows"])
-def test_types_are_consistent(platform):
-    """The type check of `[tool.pyright]`, with the libraries of this interpreter.
+def test_types_are_consistent(platform, request):
+    """The type check of `[tool.pyright]`, with the libraries of this interpreter. A result is stored in pytest's cache.
 
     On the second platform the result can differ only for files that import one of `PLATFORM_MODULES`.
     """
     if importlib.util.find_spec("basedpyright") is None:
         pytest.skip("basedpyright, of the extra `dev`, is not installed")
+    cache, inputs = getattr(request.config, "cache", None), inputs_of_type_check()
+    if cache is not None and cache.get(f"types/{platform}", None) == inputs:
+        return
     command = [sys.executable, "-m", "basedpyright", "--level", "error", "--pythonplatform", platform]
     if platform == "Windows":
         imports = re.compile(rf"^\s*(import|from) ({PLATFORM_MODULES})\b", re.M)
@@ -62,27 +87,22 @@ def test_types_are_consistent(platform):
         assert len(command) > 30
     done = subprocess.run([*command, "--pythonpath", sys.executable], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+    if cache is not None:
+        cache.set(f"types/{platform}", inputs)
 
 
-def test_start_of_the_window_imports_no_plots():
-    """pyqtgraph is imported once the window is shown: it takes as long as a sixth of the start."""
-    run_python(
-        "import sys, workbench.ui.shell.application\nassert not {'pyqtgraph', 'paddle', 'onnxruntime'} & {*sys.modules}"
-    )
-
-
-@pytest.mark.parametrize("package", ["core", "inference", "training", "cli"])
-def test_package_needs_no_qt(package):
-    """Every module of the package imports while PySide6 cannot be."""
+def test_packages_need_no_qt():
+    """Every module of core, inference, training and cli imports while PySide6 cannot be."""
     run_python(
         "import sys, pkgutil, importlib\n"
         "sys.modules['PySide6'] = None\n"
-        f"import workbench.{package} as package\n"
-        "names = [m.name for m in pkgutil.walk_packages(package.__path__, package.__name__ + '.')]\n"
-        "assert names\n"
-        "for name in names:\n"
-        "    if not name.endswith('__main__'):\n"
-        "        importlib.import_module(name)\n"
+        "for name in ('core', 'inference', 'training', 'cli'):\n"
+        "    package = importlib.import_module(f'workbench.{name}')\n"
+        "    names = [m.name for m in pkgutil.walk_packages(package.__path__, package.__name__ + '.')]\n"
+        "    assert names\n"
+        "    for name in names:\n"
+        "        if not name.endswith('__main__'):\n"
+        "            importlib.import_module(name)\n"
         "assert sys.modules['PySide6'] is None\n"
     )
 
@@ -131,6 +151,7 @@ def test_importing_cv2_keeps_the_qt_variables():
     out = run_python(
         "import os\n"
         "from workbench.inference.io.opencv import cv2\n"
+        "cv2.resize\n"  # imports it
         "print(sorted(k for k in os.environ if k.startswith('QT_') and k != 'QT_QPA_PLATFORM'))\n"
     )
     assert out.strip() == "[]"
@@ -157,32 +178,28 @@ TABLES = ("core/problems.py", "core/runs/events.py")  # one short class per row,
 LONG_FILES = {
     "core/runs/run.py": "one file format and its invariants",
     **dict.fromkeys(
-        ("inference/batch/results_folder.py", "inference/io/tiff_regions.py", "inference/model_settings.py"),
+        ("inference/io/tiff_regions.py", "inference/model_settings.py"),
         "one file format, copied into exports",
     ),
     "core/runs/child_process.py": "one procedure",
-    **dict.fromkeys(("training/export/export_builder.py", "training/model_card/card_content.py"), "one procedure"),
     "training/__main__.py": "verbs of the training program",
     "session/editor.py": "one writer of labels",
     **dict.fromkeys(
-        ("session/image_suggestions.py", "session/run_evaluation.py", "session/training/training_control.py"),
-        "one state with its requests and signals",
+        ("session/image_suggestions.py", "session/label_import_job.py"), "one state with its requests and signals"
     ),
+    "session/run_evaluation.py": "all parts read and change the run, the predictions and the operating point shown",
     "ui/canvas/canvas_widget.py": "composition of the parts of the canvas",
     "core/project/label_merge.py": "one merge, in the order of its steps",
-    "ui/label_files/import_dialog.py": "construction and states of one dialog",
 }
 LONG_CLASSES = {
     **dict.fromkeys(("Session",), "interface to the open project: signals and short requests"),
-    **dict.fromkeys(("Project", "ResultsFolder", "TiffImage"), "one file format and its invariants"),
+    **dict.fromkeys(("Project", "TiffImage"), "one file format and its invariants"),
     **dict.fromkeys(("Editor", "Autosave"), "one writer of labels"),
     **dict.fromkeys(
         ("ImageSuggestions", "RunEvaluation", "TrainingControl"), "one state with its requests and signals"
     ),
     **dict.fromkeys(("SyntheticScene", "_Builder", "TrainingLoop", "Learner", "ProcessGroup"), "one procedure"),
-    **dict.fromkeys(
-        ("Canvas", "CanvasScene", "SuggestionInteractor", "PolygonTool"), "composition of the parts of the canvas"
-    ),
+    **dict.fromkeys(("Canvas", "CanvasScene", "SuggestionInteractor"), "composition of the parts of the canvas"),
     **dict.fromkeys(
         (
             "ImagesPanel",
@@ -191,6 +208,7 @@ LONG_CLASSES = {
             "DisplayPanel",
             "TrainingPanel",
             "RunDashboard",
+            "EvaluationPage",
             "LeaveGuard",
             "Notifications",
             "OptionBar",
@@ -199,7 +217,7 @@ LONG_CLASSES = {
         "construction and connections of one part of the window",
     ),
     **dict.fromkeys(("LabelImportJob",), "one state with its requests and signals"),
-    **dict.fromkeys(("ProjectCommands", "ImportDialog", "PreferencesDialog"), "construction and states of one dialog"),
+    **dict.fromkeys(("ProjectCommands", "ImportDialog"), "construction and states of one dialog"),
 }
 
 
@@ -216,7 +234,7 @@ def test_files_are_short():
 def test_classes_are_short():
     long = {}
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 count = (node.end_lineno or node.lineno) - node.lineno + 1
                 if count > (LONGEST_FILE if node.name in LONG_CLASSES else LONGEST_CLASS):
@@ -228,11 +246,59 @@ def test_docstrings_name_their_subject():
     """A docstring begins with a noun phrase or an imperative verb, never with a question word."""
     found = []
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
                 text = ast.get_docstring(node) or ""
                 if re.match(r"(What|How|Which|Where|Whether|The same)\b", text):
                     found.append(f"{path.relative_to(ROOT)}: {text.splitlines()[0]}")
+    assert not found
+
+
+def docstrings(tree: ast.Module) -> list[tuple[ast.Module | ast.ClassDef | ast.FunctionDef, str]]:
+    """Return (module, class or function, docstring) of each that has one."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return [(node, text) for node in ast.walk(tree) if isinstance(node, kinds) if (text := ast.get_docstring(node))]
+
+
+def words_of_code(tree: ast.AST) -> set[str]:
+    """Return the identifiers of a piece of code and the words in its strings, without those of docstrings."""
+    words: set[str] = set()
+    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        words.update(str(getattr(node, field)) for field in ("id", "attr", "arg", "name") if hasattr(node, field))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
+            words.update(re.findall(r"\w+", node.value))
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            words.update(part for alias in node.names for part in alias.name.split("."))
+    return words
+
+
+# Names in other libraries.
+FOREIGN_NAMES = {"ignore_index"}
+DESCRIBED = re.compile(r"(?:^|[.;] )([a-z_]+(?:, [a-z_]+)*): ")
+
+
+def test_docstrings_describe_existing_parameters():
+    """In a docstring, "name: meaning" after a full stop is about a parameter, an attribute, a field or a key."""
+    found = []
+    for path in SOURCES:
+        for node, text in docstrings(parsed(path)):
+            paragraphs = [re.sub(r"\s+", " ", paragraph).strip() for paragraph in text.split("\n\n")]
+            names = {name for part in paragraphs for names in DESCRIBED.findall(part) for name in names.split(", ")}
+            if names and not isinstance(node, ast.Module):
+                missing = names - words_of_code(node) - set(re.findall(r'"(\w+)"', text))
+                found += [f"{path.relative_to(ROOT)}:{node.lineno}: {name}" for name in sorted(missing)]
+    assert not found
+
+
+def test_docstrings_quote_existing_names():
+    """A name in backticks is that of something in the sources."""
+    known = FOREIGN_NAMES.union(*(words_of_code(parsed(path)) | {path.stem} for path in SOURCES))
+    found = []
+    for path in SOURCES:
+        for _, text in docstrings(parsed(path)):
+            quoted = re.findall(r"`(?:[a-z_]\w*\.)*([A-Za-z_]\w*)`", text)
+            found += [f"{path.relative_to(ROOT)}: {name}" for name in quoted if name not in known]
     assert not found
 
 
@@ -255,7 +321,6 @@ NEEDED_BY = {
     "ml-dtypes": ("workbench/training/export/export_formats.py", r"onnxruntime\.quantization"),
     "pytest-qt": ("pyproject.toml", r"^qt_api ="),
     "pytest-timeout": ("pyproject.toml", r"^timeout ="),
-    "pytest-rerunfailures": ("pyproject.toml", r"^addopts = .*--reruns"),
     "pytest-xdist": ("README.md", r"pytest .*-n "),
     "import-linter": ("tests/test_architecture.py", r"from importlinter"),
     "ruff": ("tests/test_architecture.py", r'"-m", "ruff"'),
@@ -274,7 +339,7 @@ def imported_names() -> set[str]:
     """Return the top-level names that the sources, tests, benchmarks and packaging scripts import."""
     names: set[str] = set()
     for path in [*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "packaging").rglob("*.py")]:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Import):
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -309,7 +374,7 @@ def public_classes() -> list[tuple[str, str]]:
     return [
         (node.name, str(path.relative_to(ROOT)))
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     ]
 
@@ -361,7 +426,7 @@ def defined_names(tree: ast.AST) -> set[str]:
 def test_identifiers_use_the_terms_of_the_glossary():
     found = {}
     for path in SOURCES:
-        for name in defined_names(ast.parse(path.read_text("utf-8"))) | {path.stem}:
+        for name in defined_names(parsed(path)) | {path.stem}:
             words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
             if words & AVOIDED and name not in JSON_KEYS:
                 found[f"{path.relative_to(ROOT)}: {name}"] = sorted(words & AVOIDED)
@@ -374,9 +439,7 @@ TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if "benchmarks" n
 def test_names_of_tests_use_the_terms_of_the_glossary():
     found = []
     for path in TESTS:
-        names = [
-            node.name for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)
-        ]
+        names = [node.name for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef)]
         found += [
             f"{path.relative_to(ROOT)}: {name}"
             for name in [path.stem, *names]
@@ -389,7 +452,7 @@ def test_tests_import_no_test_modules():
     """Helpers of several tests are in modules of their own or in conftest.py."""
     found = []
     for path in TESTS:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parsed(path)):
             modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             if isinstance(node, ast.Import):
                 modules = [alias.name for alias in node.names]
@@ -448,7 +511,7 @@ def test_tooltips_take_keys_from_the_command_table():
     """`with_key` and `key_text` quote the key that a command has now, also after the user has changed it."""
     texts, found = 0, []
     for path in SOURCES:
-        for text in window_texts(ast.parse(path.read_text("utf-8"))):
+        for text in window_texts(parsed(path)):
             texts += 1
             if KEY_NAME.search(OF_LISTS.sub("", GESTURES.sub("", text))):
                 found.append(f"{path.relative_to(ROOT)}: {text}")
@@ -488,6 +551,6 @@ def test_documents_quote_existing_places():
     missing = []
     for document, path, name in places:
         found = [base / path for base in (ROOT, ROOT / "workbench") if (base / path).exists()]
-        if not found or (name and not defines(ast.parse(found[0].read_text("utf-8")), name)):
+        if not found or (name and not defines(parsed(found[0]), name)):
             missing.append(f"{document}: {path}:{name}")
     assert not missing

@@ -29,9 +29,9 @@ def main(argv: list[str] | None = None) -> int:
         # Neither a verb nor a folder: the command line reports the error and the known verbs.
         return cli.main(arguments)
 
-    from workbench.ui.shell.application import run
+    from workbench.ui.shell.startup import open_window
 
-    return run(Path(arguments[0]) if arguments else None)
+    return open_window(Path(arguments[0]) if arguments else None)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@
     </message>
     <message>
         <source>Label surface defects, train UNet and ResNet models on this workstation, review the results and export a model for the production line. No data leaves this computer.</source>
-        <translation>标注表面缺陷，在本机训练 UNet 和 ResNet，复核结果，并导出供产线使用的模型。数据不会离开这台电脑。</translation>
+        <translation>标注表面缺陷，在本机训练 UNet 和 ResNet，复核结果，并导出供产线使用的模型。数据不会离开这台计算机。</translation>
     </message>
     <message>
         <source>Close</source>
@@ -186,11 +186,11 @@
     </message>
     <message>
         <source>Mark the selected images as done</source>
-        <translation>将选中的图片标记为已完成</translation>
+        <translation>将选中的图片标为已完成</translation>
     </message>
     <message>
         <source>Mark the selected images as not done</source>
-        <translation>将选中的图片标记为未完成</translation>
+        <translation>将选中的图片标为未完成</translation>
     </message>
     <message>
         <source>Data split</source>
@@ -356,15 +356,15 @@
         <translation>{names}：正在合并到“{target}”</translation>
     </message>
     <message>
-        <source>{what}: {done} of {total} masks, {time} left</source>
+        <source>{what}: {done} of {total} {total:mask|masks}, {time} left</source>
         <translation>{what}：已处理 {done} / {total} 个掩膜，剩余 {time}</translation>
     </message>
     <message>
-        <source>{names} deleted from {n} masks. The backup takes up to {size}.</source>
+        <source>{names} deleted from {n} {n:mask|masks}. The backup takes up to {size}.</source>
         <translation>已从 {n} 个掩膜中删除{names}。备份最多占用 {size}。</translation>
     </message>
     <message>
-        <source>{names} merged into “{target}” in {n} masks. The backup takes up to {size}.</source>
+        <source>{names} merged into “{target}” in {n} {n:mask|masks}. The backup takes up to {size}.</source>
         <translation>已在 {n} 个掩膜中将{names}合并到“{target}”。备份最多占用 {size}。</translation>
     </message>
 </context>
@@ -395,11 +395,11 @@
         <translation>删除</translation>
     </message>
     <message>
-        <source>{regions} regions ({pixels} pixels) in {images} images become background.</source>
+        <source>{regions} {regions:region|regions} ({pixels} {pixels:pixel|pixels}) in {images} {images:image|images} {regions:becomes|become} background.</source>
         <translation>{images} 张图片中的 {regions} 个区域（{pixels} 像素）将变为背景。</translation>
     </message>
     <message>
-        <source>{regions} regions ({pixels} pixels) in {images} images become “{target}”.</source>
+        <source>{regions} {regions:region|regions} ({pixels} {pixels:pixel|pixels}) in {images} {images:image|images} {regions:becomes|become} “{target}”.</source>
         <translation>{images} 张图片中的 {regions} 个区域（{pixels} 像素）将变为“{target}”。</translation>
     </message>
     <message>
@@ -485,7 +485,7 @@
         <translation>双击或按 {key} 改名。点击颜色可更换颜色。</translation>
     </message>
     <message>
-        <source>{images} images · {regions} regions · {pixels} pixels</source>
+        <source>{images} {images:image|images} · {regions} {regions:region|regions} · {pixels} {pixels:pixel|pixels}</source>
         <translation>{images} 张图片 · {regions} 个区域 · {pixels} 像素</translation>
     </message>
     <message>
@@ -655,7 +655,7 @@
         <translation>已取消。</translation>
     </message>
     <message>
-        <source>Measured on {n} images of {parts} parts that neither run was trained on.</source>
+        <source>Measured on {n} {n:image|images} of {parts} {parts:part|parts} that neither run was trained on.</source>
         <translation>指标在 {n} 张图片（{parts} 个零件）上测得，两个训练记录均未使用这些图片训练。</translation>
     </message>
 </context>
@@ -682,11 +682,11 @@
         <translation>该标注的图片中预测正确的比例，附 95% 置信区间</translation>
     </message>
     <message>
-        <source>{n} images labeled {label} and predicted correctly</source>
+        <source>{n} {n:image|images} labeled {label} and predicted correctly</source>
         <translation>{n} 张标注为{label}的图片预测正确</translation>
     </message>
     <message>
-        <source>{n} images labeled {label} but predicted as {predicted}</source>
+        <source>{n} {n:image|images} labeled {label} but predicted as {predicted}</source>
         <translation>{n} 张标注为{label}的图片被预测为{predicted}</translation>
     </message>
 </context>
@@ -740,7 +740,7 @@
     <name>CurveLegend</name>
     <message>
         <source>Show the whole run (double-click a curve)</source>
-        <translation>显示整条训练记录（双击曲线）</translation>
+        <translation>显示完整训练过程（双击曲线）</translation>
     </message>
     <message>
         <source>Save curves</source>
@@ -882,7 +882,7 @@
     </message>
     <message>
         <source>The image is not marked as done</source>
-        <translation>此图片未标记为已完成</translation>
+        <translation>此图片未标为已完成</translation>
     </message>
     <message>
         <source>The image has no regions</source>
@@ -1093,7 +1093,7 @@
     </message>
     <message>
         <source>Reset display</source>
-        <translation>恢复显示</translation>
+        <translation>重置显示</translation>
     </message>
 </context>
 <context>
@@ -1104,11 +1104,11 @@
     </message>
     <message>
         <source>This image is marked as done. Click to mark it as not done.</source>
-        <translation>此图片已标为完成。点击可改为未完成。</translation>
+        <translation>此图片已标为已完成。点击可改为未完成。</translation>
     </message>
     <message>
         <source>Mark the image as done and open the next one</source>
-        <translation>将此图片标为完成并打开下一张</translation>
+        <translation>将此图片标为已完成并打开下一张</translation>
     </message>
 </context>
 <context>
@@ -1237,7 +1237,7 @@
         <translation>图片中有多个类别，但所有预测都是同一类别。请延长训练，或标注更多其他类别的缺陷。</translation>
     </message>
     <message>
-        <source>{n} images of {parts} parts.</source>
+        <source>{n} {n:image|images} of {parts} {parts:part|parts}.</source>
         <translation>{parts} 个零件的 {n} 张图片。</translation>
     </message>
     <message>
@@ -1254,7 +1254,7 @@
     </message>
     <message>
         <source>The model was added from a file. Whether it was trained on these images is not known.</source>
-        <translation>该模型从文件添加。是否用这些图片训练过未知。</translation>
+        <translation>该模型从文件添加，不清楚它是否用这些图片训练过。</translation>
     </message>
     <message>
         <source>These images were not used in training or for any choice.</source>
@@ -1277,7 +1277,7 @@
         <translation>工作点是在这些图片上选择的，因此指标略偏高。</translation>
     </message>
     <message>
-        <source>Data leakage: {n} images show parts that were used in training, so the metrics are too high.</source>
+        <source>Data leakage: {n} {n:image shows a part that was|images show parts that were} used in training, so the metrics are too high.</source>
         <translation>数据泄漏：{n} 张图片的零件参与过训练，指标偏高。</translation>
     </message>
 </context>
@@ -1285,7 +1285,7 @@
     <name>EvaluationPage</name>
     <message>
         <source>Run</source>
-        <translation>训练</translation>
+        <translation>训练记录</translation>
     </message>
     <message>
         <source>Not used for training or any choice. These metrics are unbiased.</source>
@@ -1367,7 +1367,7 @@
         <translation>训练图片与验证图片之间存在数据泄漏</translation>
     </message>
     <message>
-        <source>{n} of {total} images show the same part or the same image as training data, so the metrics would be too high. Assign these images to one group, or define a part rule for the project, then train again.</source>
+        <source>{n} of {total} {total:image|images} {n:shows|show} the same part or the same image as training data, so the metrics would be too high. Assign these images to one group, or define a part rule for the project, then train again.</source>
         <translation>{total} 张中有 {n} 张与训练数据是同一零件或同一图片，指标会偏高。请将它们设为同一分组，或为项目定义零件规则，然后重新训练。</translation>
     </message>
     <message>
@@ -1975,10 +1975,25 @@
     </message>
 </context>
 <context>
+    <name>IgnoredBorder</name>
+    <message>
+        <source>Ignored at the border, px</source>
+        <translation>忽略边缘（像素）</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>不使用</translation>
+    </message>
+    <message>
+        <source>Nothing this close to the border of an image counts for its anomaly score and verdict. The training chooses a width by the validation images.</source>
+        <translation>图片边缘这一宽度以内的内容不计入异常分数和判定。训练会根据验证图片选择宽度。</translation>
+    </message>
+</context>
+<context>
     <name>ImageCommands</name>
     <message>
         <source>Mark as &amp;done and next</source>
-        <translation>标为完成并转到下一张(&amp;D)</translation>
+        <translation>标为已完成并转到下一张(&amp;D)</translation>
     </message>
     <message>
         <source>&amp;Next image</source>
@@ -2014,7 +2029,7 @@
     </message>
     <message>
         <source>Mark the current image as done and open the next image</source>
-        <translation>将当前图片标为完成，并打开下一张</translation>
+        <translation>将当前图片标为已完成，并打开下一张</translation>
     </message>
     <message>
         <source>&amp;Mark as done</source>
@@ -2022,7 +2037,7 @@
     </message>
     <message>
         <source>Mark the current image, or the selected thumbnails, as done</source>
-        <translation>将当前图片或选中的缩略图标记为已完成</translation>
+        <translation>将当前图片或选中的缩略图标为已完成</translation>
     </message>
     <message>
         <source>Mark as not d&amp;one</source>
@@ -2062,15 +2077,15 @@
     </message>
     <message>
         <source>&amp;Training set</source>
-        <translation>训练集(&amp;L)</translation>
+        <translation>训练集(&amp;T)</translation>
     </message>
     <message>
         <source>&amp;Validation set</source>
-        <translation>验证集(&amp;H)</translation>
+        <translation>验证集(&amp;V)</translation>
     </message>
     <message>
         <source>T&amp;est set</source>
-        <translation>测试集(&amp;T)</translation>
+        <translation>测试集(&amp;E)</translation>
     </message>
     <message>
         <source>Verdict {n}</source>
@@ -2175,7 +2190,7 @@
     </message>
     <message>
         <source>Labeled area (px)</source>
-        <translation>标注面积 (px)</translation>
+        <translation>标注面积（px）</translation>
     </message>
     <message>
         <source>By labeled area</source>
@@ -2363,7 +2378,7 @@
         <translation>异常分数的阈值：{n} px²</translation>
     </message>
     <message>
-        <source>Upper limit of false alarms on new parts: {limit}. Lowest limit that {n} parts can show: {least}.</source>
+        <source>Upper limit of false alarms on new parts: {limit}. Lowest limit that {n} {n:part|parts} can show: {least}.</source>
         <translation>新零件上的误报上限：{limit}。{n} 个零件最低能证明的上限：{least}。</translation>
     </message>
 </context>
@@ -2382,7 +2397,7 @@
         <translation>1 张图片</translation>
     </message>
     <message>
-        <source>{shown} of {total} images</source>
+        <source>{shown} of {total} {total:image|images}</source>
         <translation>{shown} / {total} 张图片</translation>
     </message>
     <message>
@@ -2437,15 +2452,15 @@
         <translation>这些标注都无法导入，原因见上方列表。</translation>
     </message>
     <message>
-        <source>{images} images: {matched} in the project, {new} new</source>
+        <source>{images} {images:image|images}: {matched} in the project, {new} new</source>
         <translation>{images} 张图片：项目中已有 {matched} 张，新增 {new} 张</translation>
     </message>
     <message>
-        <source>{n} images with labels</source>
+        <source>{n} {n:image|images} with labels</source>
         <translation>{n} 张图片有标注</translation>
     </message>
     <message>
-        <source>{n} bounding boxes</source>
+        <source>{n} bounding {n:box|boxes}</source>
         <translation>{n} 个边界框</translation>
     </message>
     <message>
@@ -2473,7 +2488,7 @@
         <translation>正在取消…</translation>
     </message>
     <message>
-        <source>{n} files and folders in {folder}</source>
+        <source>{n} {n:file or folder|files and folders} in {folder}</source>
         <translation>{folder} 中的 {n} 个文件和文件夹</translation>
     </message>
 </context>
@@ -2537,7 +2552,7 @@
     </message>
     <message>
         <source>These images are not marked as done.</source>
-        <translation>这些图片不会标记为已完成。</translation>
+        <translation>这些图片不会标为已完成。</translation>
     </message>
     <message>
         <source>&amp;Threshold of masks</source>
@@ -2556,7 +2571,7 @@
         <translation>还发现：{formats}</translation>
     </message>
     <message>
-        <source>{n} images are labeled already</source>
+        <source>{n} {n:image is|images are} labeled already</source>
         <translation>{n} 张图片已有标注</translation>
     </message>
     <message>
@@ -2583,15 +2598,15 @@
 <context>
     <name>ImportResult</name>
     <message>
-        <source>{n} images labeled, {skipped} skipped</source>
+        <source>{n} {n:image|images} labeled, {skipped} skipped</source>
         <translation>已标注 {n} 张图片，跳过 {skipped} 个</translation>
     </message>
     <message>
-        <source>{n} images labeled</source>
+        <source>{n} {n:image|images} labeled</source>
         <translation>已标注 {n} 张图片</translation>
     </message>
     <message>
-        <source>{n} images copied into the project.</source>
+        <source>{n} {n:image|images} copied into the project.</source>
         <translation>已将 {n} 张图片复制到项目中。</translation>
     </message>
     <message>
@@ -2603,16 +2618,16 @@
         <translation>新增判定：{names}。</translation>
     </message>
     <message>
-        <source>{n} existing labels changed.</source>
+        <source>{n} existing {n:label|labels} changed.</source>
         <translation>更改了 {n} 个已有标注。</translation>
     </message>
     <message>
-        <source>{n} existing labels kept.</source>
+        <source>{n} existing {n:label|labels} kept.</source>
         <translation>保留了 {n} 个已有标注。</translation>
     </message>
     <message>
-        <source>{n} regions come from bounding boxes. Check these images and mark them as done.</source>
-        <translation>{n} 个区域来自边界框。请检查这些图片并标记为已完成。</translation>
+        <source>{n} {n:region comes from a bounding box|regions come from bounding boxes}. Check these images and mark them as done.</source>
+        <translation>{n} 个区域来自边界框。请检查这些图片并标为已完成。</translation>
     </message>
     <message>
         <source>{undo} undoes the import. To train on the labels, click Train.</source>
@@ -2764,20 +2779,20 @@
         <translation>有标注未能保存，因此未导出。</translation>
     </message>
     <message>
-        <source>{done} of {total} images</source>
+        <source>{done} of {total} {total:image|images}</source>
         <translation>{done}/{total} 张图片</translation>
     </message>
     <message>
-        <source>Export canceled after {n} labels. The files written until then remain in {path}.</source>
+        <source>Export canceled after {n} {n:label|labels}. The files written until then remain in {path}.</source>
         <translation>导出 {n} 个标注后已取消。此前写入的文件保留在 {path} 中。</translation>
     </message>
     <message>
-        <source>{n} labels exported to {path}.</source>
+        <source>{n} {n:label|labels} exported to {path}.</source>
         <translation>已将 {n} 个标注导出到 {path}。</translation>
     </message>
     <message>
         <source>This format cannot hold everything. Press Enter on a row to open the image.</source>
-        <translation>该格式无法保存全部内容。在某一行按 Enter 键可打开对应图片。</translation>
+        <translation>该格式无法保存全部内容。在某一行按回车键可打开对应图片。</translation>
     </message>
     <message>
         <source>PNG masks</source>
@@ -2795,19 +2810,19 @@
 <context>
     <name>LabelFilesController</name>
     <message>
-        <source>Import undone: {n} images</source>
+        <source>Import undone: {n} {n:image|images}</source>
         <translation>已撤销导入：{n} 张图片</translation>
     </message>
     <message>
-        <source>{n} images were kept, because their labels have changed since.</source>
+        <source>{n} {n:image was kept, because its label has|images were kept, because their labels have} changed since.</source>
         <translation>{n} 张图片的标注此后有更改，已予保留。</translation>
     </message>
     <message>
-        <source>Import repeated: {n} images</source>
+        <source>Import repeated: {n} {n:image|images}</source>
         <translation>已重做导入：{n} 张图片</translation>
     </message>
     <message>
-        <source>An interrupted import of {n} labels was completed.</source>
+        <source>An interrupted import of {n} {n:label|labels} was completed.</source>
         <translation>已完成之前中断的导入（{n} 个标注）。</translation>
     </message>
     <message>
@@ -3156,7 +3171,7 @@
         <translation>{change}（最差）</translation>
     </message>
     <message>
-        <source>Measured at the end of the training on {n} validation/test images whose brightness, contrast or sharpness was changed</source>
+        <source>Measured at the end of the training on {n} validation/test {n:image|images} whose brightness, contrast or sharpness was changed</source>
         <translation>训练结束时在 {n} 张改变了亮度、对比度或清晰度的验证/测试图片上测得</translation>
     </message>
 </context>
@@ -3289,7 +3304,7 @@
         <translation>两者不同时(&amp;B)</translation>
     </message>
     <message>
-        <source>Comparing: {done} of {total} images</source>
+        <source>Comparing: {done} of {total} {total:image|images}</source>
         <translation>正在比较：{done} / {total} 张图片</translation>
     </message>
     <message>
@@ -3392,7 +3407,11 @@
     </message>
     <message>
         <source>Labels without an image: {n}. Their images are neither beside the labels nor in the project.</source>
-        <translation>缺少图片的标注：{n} 条。其图片既不在标注旁，也不在项目中。</translation>
+        <translation>缺少图片的标注：{n} 个。其图片既不在标注旁边，也不在项目中。</translation>
+    </message>
+    <message>
+        <source>None of them is in {folder}. Choose another folder.</source>
+        <translation>{folder} 中没有其中任何一张图片。请选择其他文件夹。</translation>
     </message>
     <message>
         <source>Folder with the images</source>
@@ -3704,16 +3723,16 @@
         <translation>已取消导出，没有留下文件。</translation>
     </message>
     <message>
+        <source>{n} {n:image|images}</source>
+        <translation>{n} 张图片</translation>
+    </message>
+    <message>
         <source>{name} marked as done</source>
-        <translation>{name} 已标为完成</translation>
+        <translation>{name} 已标为已完成</translation>
     </message>
     <message>
         <source>{name} marked as not done</source>
-        <translation>{name} 已标记为未完成</translation>
-    </message>
-    <message>
-        <source>{n} images</source>
-        <translation>{n} 张图片</translation>
+        <translation>{name} 已标为未完成</translation>
     </message>
     <message>
         <source>data split of {name}</source>
@@ -3732,11 +3751,7 @@
         <translation>{name} 的判定为 {verdict}</translation>
     </message>
     <message>
-        <source>1 image copied into the project</source>
-        <translation>已将 1 张图片复制到项目中</translation>
-    </message>
-    <message>
-        <source>{n} images copied into the project</source>
+        <source>{n} {n:image|images} copied into the project</source>
         <translation>已将 {n} 张图片复制到项目中</translation>
     </message>
     <message>
@@ -3828,7 +3843,7 @@
     </message>
     <message>
         <source>In use: operating point set in the evaluation</source>
-        <translation>使用中：评估中设定的工作点</translation>
+        <translation>当前使用：评估中设定的工作点</translation>
     </message>
     <message>
         <source>In use: operating point with which the model was added</source>
@@ -3836,14 +3851,14 @@
     </message>
     <message>
         <source>In use: operating point chosen by the training</source>
-        <translation>使用中：训练选定的工作点</translation>
+        <translation>当前使用：训练选定的工作点</translation>
     </message>
     <message>
-        <source>One missed defect costs as much as {n} false alarms</source>
+        <source>One missed defect costs as much as {n} false {n:alarm|alarms}</source>
         <translation>一处漏检的代价等于 {n} 处误报</translation>
     </message>
     <message>
-        <source>One false alarm costs as much as {n} missed defects</source>
+        <source>One false alarm costs as much as {n} missed {n:defect|defects}</source>
         <translation>一处误报的代价等于 {n} 处漏检</translation>
     </message>
     <message>
@@ -3993,7 +4008,7 @@
         <translation>打开文件夹</translation>
     </message>
     <message>
-        <source>Packing: {done} of {total} files</source>
+        <source>Packing: {done} of {total} {total:file|files}</source>
         <translation>正在打包：{done} / {total} 个文件</translation>
     </message>
     <message>
@@ -4001,7 +4016,7 @@
         <translation>已取消。未写入文件。</translation>
     </message>
     <message>
-        <source>{n} images packed into {path} ({size}).</source>
+        <source>{n} {n:image|images} packed into {path} ({size}).</source>
         <translation>已将 {n} 张图片打包到 {path}（{size}）。</translation>
     </message>
     <message>
@@ -4060,7 +4075,7 @@
 <context>
     <name>PrecisionRecallPlot</name>
     <message>
-        <source>Threshold {threshold}: recall {recall}, precision {precision}, {false} false alarms per image</source>
+        <source>Threshold {threshold}: recall {recall}, precision {precision}, {false} false {false:alarm|alarms} per image</source>
         <translation>阈值 {threshold}：召回率 {recall}，精确率 {precision}，每张图片 {false} 处误报</translation>
     </message>
     <message>
@@ -4089,10 +4104,6 @@
     <message>
         <source>Results</source>
         <translation>结果</translation>
-    </message>
-    <message>
-        <source>Select an image in the table to preview it. Press Enter to open it.</source>
-        <translation>在表格中选择图片即可预览，按回车打开。</translation>
     </message>
     <message>
         <source>Open results folder</source>
@@ -4151,6 +4162,10 @@
         <translation>结果(&amp;R)</translation>
     </message>
     <message>
+        <source>Choose images, click Predict and select a result to preview it.</source>
+        <translation>请选择图片并点击“预测”，然后选择一项结果进行预览。</translation>
+    </message>
+    <message>
         <source>Loading the model and listing images…</source>
         <translation>正在加载模型并列出图片…</translation>
     </message>
@@ -4159,19 +4174,19 @@
         <translation>正在等待 {folder} 中的图片…</translation>
     </message>
     <message>
-        <source>Watching the folder: {done} images done, {skipped} skipped</source>
+        <source>Watching the folder: {done} {done:image|images} done, {skipped} skipped</source>
         <translation>正在监视文件夹：完成 {done} 张，跳过 {skipped} 张</translation>
     </message>
     <message>
-        <source>{done} of {total} images, about {left} left</source>
+        <source>{done} of {total} {total:image|images}, about {left} left</source>
         <translation>{done} / {total} 张，约剩 {left}</translation>
     </message>
     <message>
-        <source>{done} images done, {skipped} skipped. Results are saved in {path}.</source>
+        <source>{done} {done:image|images} done, {skipped} skipped. Results are saved in {path}.</source>
         <translation>完成 {done} 张，跳过 {skipped} 张。结果保存在 {path}。</translation>
     </message>
     <message>
-        <source>Stopped. {done} images done, {skipped} skipped. Results are kept; select “Skip images that already have results” to continue.</source>
+        <source>Stopped. {done} {done:image|images} done, {skipped} skipped. Results are kept; select “Skip images that already have results” to continue.</source>
         <translation>已停止：完成 {done} 张，跳过 {skipped} 张。结果已保留；勾选“跳过已有结果的图片”可继续。</translation>
     </message>
     <message>
@@ -4195,11 +4210,11 @@
     </message>
     <message>
         <source>&amp;Probability map</source>
-        <translation>概率图(&amp;S)</translation>
+        <translation>概率图(&amp;P)</translation>
     </message>
     <message>
         <source>&amp;Uncertainty map</source>
-        <translation>不确定度图(&amp;D)</translation>
+        <translation>不确定度图(&amp;U)</translation>
     </message>
     <message>
         <source>&amp;Next prediction display</source>
@@ -4448,7 +4463,7 @@
     </message>
     <message>
         <source>After “Mark as done”, open</source>
-        <translation>“标记为已完成”后打开</translation>
+        <translation>“标为已完成”后打开</translation>
     </message>
     <message>
         <source>Next image</source>
@@ -4628,10 +4643,6 @@
         <translation>打开项目</translation>
     </message>
     <message>
-        <source>Creating the sample project in {path}…</source>
-        <translation>正在 {path} 中创建示例项目…</translation>
-    </message>
-    <message>
         <source>All changes are saved.</source>
         <translation>所有更改均已保存。</translation>
     </message>
@@ -4646,6 +4657,14 @@
     <message>
         <source>Add folder of images</source>
         <translation>添加图片文件夹</translation>
+    </message>
+    <message>
+        <source>A single folder makes a new project.</source>
+        <translation>拖入单个文件夹可新建项目。</translation>
+    </message>
+    <message>
+        <source>Drop images, a folder of images, labels of another tool, or a project.</source>
+        <translation>可拖入图片、图片文件夹、其他工具的标注或项目。</translation>
     </message>
     <message>
         <source>No recent projects</source>
@@ -4672,7 +4691,7 @@
     </message>
     <message>
         <source>&amp;What do you want to find?</source>
-        <translation>要检测什么缺陷(&amp;W)？</translation>
+        <translation>要检测什么缺陷？(&amp;W)</translation>
     </message>
     <message>
         <source>One or more types of defects, separated by commas. Classes can be added and renamed at any time.</source>
@@ -4762,7 +4781,7 @@
     </message>
     <message>
         <source>Off</source>
-        <translation>关闭</translation>
+        <translation>不使用</translation>
     </message>
     <message>
         <source>An image with a region of at least this area is rejected</source>
@@ -4843,7 +4862,7 @@
         <translation>全部 {n} 张图片均不确定，需人工复判。</translation>
     </message>
     <message>
-        <source>Of the other {given} images, {left} are wrong (95% CI: {interval}).</source>
+        <source>Of the other {given} {given:image|images}, {left} {left:is|are} wrong (95% CI: {interval}).</source>
         <translation>其余 {given} 张中 {left} 张错误（95% 置信区间：{interval}）。</translation>
     </message>
     <message>
@@ -4852,10 +4871,10 @@
     </message>
     <message>
         <source>Off</source>
-        <translation>关闭</translation>
+        <translation>不使用</translation>
     </message>
     <message>
-        <source>{unsure} of {n} images ({share}) need manual inspection; {caught} of them would have been wrong.</source>
+        <source>{unsure} of {n} {n:image|images} ({share}) {unsure:needs|need} manual inspection; {caught} of them would have been wrong.</source>
         <translation>{n} 张中有 {unsure} 张（{share}）需人工复判，其中 {caught} 张原会误判。</translation>
     </message>
 </context>
@@ -4874,7 +4893,7 @@
         <translation>正确率，%</translation>
     </message>
     <message>
-        <source>Mean probability {probability}: {right} of {n} images correct ({share})</source>
+        <source>Mean probability {probability}: {right} of {n} {n:image|images} correct ({share})</source>
         <translation>平均概率 {probability}：{n} 张图片中 {right} 张正确（{share}）</translation>
     </message>
 </context>
@@ -4888,12 +4907,8 @@
 <context>
     <name>ResultsModel</name>
     <message>
-        <source>Largest, px</source>
-        <translation>最大（像素）</translation>
-    </message>
-    <message>
         <source>Time, ms</source>
-        <translation>时间（毫秒）</translation>
+        <translation>时间（ms）</translation>
     </message>
     <message>
         <source>Image</source>
@@ -4904,16 +4919,16 @@
         <translation>结果</translation>
     </message>
     <message>
+        <source>Largest, px²</source>
+        <translation>最大（px²）</translation>
+    </message>
+    <message>
         <source>Skipped: {why}</source>
         <translation>已跳过：{why}</translation>
     </message>
     <message>
-        <source>1 region</source>
-        <translation>1 个区域</translation>
-    </message>
-    <message>
-        <source>{count} regions</source>
-        <translation>{count} 个区域</translation>
+        <source>{n} {n:region|regions}</source>
+        <translation>{n} 个区域</translation>
     </message>
 </context>
 <context>
@@ -4939,7 +4954,7 @@
     <name>RunCompareMenu</name>
     <message>
         <source>Runs to compare</source>
-        <translation>要比较的训练</translation>
+        <translation>要比较的训练记录</translation>
     </message>
     <message>
         <source>Compare with the shown run</source>
@@ -4951,7 +4966,7 @@
     </message>
     <message>
         <source>Up to {n} runs.</source>
-        <translation>最多 {n} 次训练。</translation>
+        <translation>最多 {n} 个训练记录。</translation>
     </message>
     <message>
         <source>Runs with different validation images cannot be compared; their metrics are hidden.</source>
@@ -4993,7 +5008,14 @@
     </message>
     <message>
         <source>Earlier runs</source>
-        <translation>以前的训练</translation>
+        <translation>以前的训练记录</translation>
+    </message>
+</context>
+<context>
+    <name>SampleCreator</name>
+    <message>
+        <source>Creating the sample project in {path}…</source>
+        <translation>正在 {path} 中创建示例项目…</translation>
     </message>
 </context>
 <context>
@@ -5386,7 +5408,7 @@
         <translation>从项目中移除 {name}？</translation>
     </message>
     <message>
-        <source>Remove {n} images from the project?</source>
+        <source>Remove {n} {n:image|images} from the project?</source>
         <translation>从项目中移除 {n} 张图片？</translation>
     </message>
     <message>
@@ -5422,11 +5444,11 @@
         <translation>已从项目中移除 {name}。</translation>
     </message>
     <message>
-        <source>{n} images removed from the project.</source>
+        <source>{n} {n:image|images} removed from the project.</source>
         <translation>已从项目中移除 {n} 张图片。</translation>
     </message>
     <message>
-        <source>{n} label files moved to the trash of the project.</source>
+        <source>{n} label {n:file|files} moved to the trash of the project.</source>
         <translation>已将 {n} 个标注文件移到项目的回收站。</translation>
     </message>
     <message>
@@ -5434,11 +5456,11 @@
         <translation>撤销</translation>
     </message>
     <message>
-        <source>{n} images restored.</source>
+        <source>{n} {n:image|images} restored.</source>
         <translation>已还原 {n} 张图片。</translation>
     </message>
     <message>
-        <source>{n} label files restored.</source>
+        <source>{n} label {n:file|files} restored.</source>
         <translation>已还原 {n} 个标注文件。</translation>
     </message>
     <message>
@@ -5479,6 +5501,10 @@
     <message>
         <source>Removed from the project</source>
         <translation>已从项目中移除</translation>
+    </message>
+    <message>
+        <source>Removed images and folders can be restored with their labels.</source>
+        <translation>移除的图片和文件夹可以连同标注一起还原。</translation>
     </message>
     <message>
         <source>Removed on</source>
@@ -5629,7 +5655,7 @@
     </message>
     <message>
         <source>Mark this image as done</source>
-        <translation>将此图片标为完成</translation>
+        <translation>将此图片标为已完成</translation>
     </message>
     <message>
         <source>Label 1 more image with defects</source>
@@ -5668,7 +5694,7 @@
         <translation>继续标注</translation>
     </message>
     <message>
-        <source>Train with {n} new labels</source>
+        <source>Train with {n} new {n:label|labels}</source>
         <translation>用 {n} 个新标注训练</translation>
     </message>
     <message>
@@ -5721,7 +5747,7 @@
     </message>
     <message>
         <source>Paint the defects of an image, then click Done ({key}). Images without defects are marked as done without painting. From {n} images with defects on, some are used to measure the model. Click to open the next image.</source>
-        <translation>涂出图片中的缺陷，然后点击“完成”（{key}）。没有缺陷的图片无需涂画，直接标为完成。有缺陷的图片达到 {n} 张后，其中一部分用于评估模型。点击可打开下一张图片。</translation>
+        <translation>涂出图片中的缺陷，然后点击“完成”（{key}）。没有缺陷的图片无需涂画，直接标为已完成。有缺陷的图片达到 {n} 张后，其中一部分用于评估模型。点击可打开下一张图片。</translation>
     </message>
     <message>
         <source>Set a verdict in the panel on the right. With {n} images and two verdicts, some images are used to measure the model. Click to open the next image.</source>
@@ -5939,7 +5965,7 @@
         <translation>长度，mm</translation>
     </message>
     <message>
-        <source>Reading labels: {done} of {total} images</source>
+        <source>Reading labels: {done} of {total} {total:image|images}</source>
         <translation>正在读取标注：{done} / {total} 张图片</translation>
     </message>
 </context>
@@ -5962,7 +5988,7 @@
         <translation>未保存，正在重试…</translation>
     </message>
     <message>
-        <source>Reading {total} images…</source>
+        <source>Reading {total} {total:image|images}…</source>
         <translation>正在读取 {total} 张图片…</translation>
     </message>
     <message>
@@ -5982,7 +6008,7 @@
         <translation>未标注</translation>
     </message>
     <message>
-        <source>⚠ {n} parts of the file are damaged</source>
+        <source>⚠ {n} {n:part of the file is|parts of the file are} damaged</source>
         <translation>⚠ 文件有 {n} 个部分已损坏</translation>
     </message>
     <message>
@@ -6013,11 +6039,11 @@
         <translation>取消</translation>
     </message>
     <message>
-        <source>Predicting {n} images…</source>
+        <source>Predicting {n} {n:image|images}…</source>
         <translation>正在预测 {n} 张图片…</translation>
     </message>
     <message>
-        <source>{done} of {total} images, {time} left</source>
+        <source>{done} of {total} {total:image|images}, {time} left</source>
         <translation>{done} / {total} 张，剩余 {time}</translation>
     </message>
 </context>
@@ -6025,7 +6051,7 @@
     <name>SuggestionCommands</name>
     <message>
         <source>Review &amp;suggestions</source>
-        <translation>处理预标注(&amp;D)</translation>
+        <translation>处理预标注(&amp;S)</translation>
     </message>
     <message>
         <source>Suggestions: click a suggestion or drag a box to accept; hold Ctrl to reject</source>
@@ -6171,7 +6197,7 @@
 <context>
     <name>SuggestionsController</name>
     <message>
-        <source>{proposals} suggestions in {pictures} images to review.</source>
+        <source>{proposals} {proposals:suggestion|suggestions} in {pictures} {pictures:image|images} to review.</source>
         <translation>{pictures} 张图片中有 {proposals} 个预标注待处理。</translation>
     </message>
     <message>
@@ -6179,7 +6205,7 @@
         <translation>已停止。{text}</translation>
     </message>
     <message>
-        <source>{n} images could not be read and were skipped.</source>
+        <source>{n} {n:image|images} could not be read and {n:was|were} skipped.</source>
         <translation>{n} 张图片无法读取，已跳过。</translation>
     </message>
 </context>
@@ -6202,7 +6228,7 @@
         <translation>训练中的模型与标注更接近后，此处会显示预标注。</translation>
     </message>
     <message>
-        <source>{n} more predicted regions are not offered because there are too many or they are too large.</source>
+        <source>{n} more predicted {n:region is|regions are} not offered: too many, or too large.</source>
         <translation>另有 {n} 个预测区域因数量过多或面积过大未列为预标注。</translation>
     </message>
     <message>
@@ -6336,7 +6362,7 @@
     </message>
     <message>
         <source>Choose formats, detection threshold and maximum time per image</source>
-        <translation>选择格式、检测阈值和每张图片的最长时间</translation>
+        <translation>选择格式、检出阈值和每张图片的最长时间</translation>
     </message>
     <message>
         <source>Resume training</source>
@@ -6431,7 +6457,7 @@
     </message>
     <message>
         <source>Predict cu&amp;rrent image</source>
-        <translation>预测当前图片(&amp;T)</translation>
+        <translation>预测当前图片(&amp;R)</translation>
     </message>
     <message>
         <source>Show the prediction of the model in use for this image</source>
@@ -6517,7 +6543,7 @@
     </message>
     <message>
         <source>Paint a few defects and mark the images as done ({key}), or set verdicts. Then click Train. Curves and predictions update during training.</source>
-        <translation>涂画几处缺陷并标为完成（{key}），或设置判定，然后点击“开始训练”。训练过程中曲线和预测会实时更新。</translation>
+        <translation>涂画几处缺陷并标为已完成（{key}），或设置判定，然后点击“开始训练”。训练过程中曲线和预测会实时更新。</translation>
     </message>
     <message>
         <source>Time limit reached. Waiting for new labels.</source>
@@ -6556,7 +6582,7 @@
     <name>TrainingSettingsCommands</name>
     <message>
         <source>&amp;Training settings…</source>
-        <translation>训练设置(&amp;R)…</translation>
+        <translation>训练设置(&amp;T)…</translation>
     </message>
     <message>
         <source>View and change the settings of the next training, with the reason for each value</source>
@@ -6665,7 +6691,7 @@
         <translation>解包到(&amp;T)</translation>
     </message>
     <message>
-        <source>Unpacking: {done} of {total} files</source>
+        <source>Unpacking: {done} of {total} {total:file|files}</source>
         <translation>正在解包：{done} / {total} 个文件</translation>
     </message>
     <message>
@@ -6735,12 +6761,12 @@
         <translation>{total} 张中 {right} 张正确：准确率 {share}（95% 置信区间：{interval}），宏平均 F1 {f1}</translation>
     </message>
     <message>
-        <source>{n} images now have a verdict that is not part of this model. Train again to include it.</source>
+        <source>{n} {n:image has|images have} a new verdict that the model does not predict. Train again to include it.</source>
         <translation>{n} 张图片现在的判定不在此模型的判定之内。请重新训练以包含该判定。</translation>
     </message>
     <message>
-        <source>{n} validation/test images cannot be read.</source>
-        <translation>{n} 张验证/测试图片无法读取。</translation>
+        <source>Unreadable validation/test images: {n}.</source>
+        <translation>无法读取的验证/测试图片：{n} 张。</translation>
     </message>
     <message>
         <source>The model and its calibration were chosen on the validation images, so results on new images may be slightly worse.</source>
@@ -6918,7 +6944,7 @@
     </message>
     <message>
         <source>Name the classes, link the images</source>
-        <translation>命名类别，链接图片</translation>
+        <translation>设定类别，指定图片文件夹</translation>
     </message>
     <message>
         <source>Open project</source>
@@ -6946,7 +6972,7 @@
     </message>
     <message>
         <source>Label: paint the defects in about ten images and mark them as done.</source>
-        <translation>标注：在约十张图片中涂出缺陷，并标为完成。</translation>
+        <translation>标注：在约十张图片中涂出缺陷，并标为已完成。</translation>
     </message>
     <message>
         <source>Train: a few minutes are enough for a first model. Keep labeling meanwhile.</source>
@@ -7414,7 +7440,7 @@
         <translation>类别不同，因此不比较指标。</translation>
     </message>
     <message>
-        <source>The labels of {count} validation images differ, so the metrics are not compared.</source>
+        <source>The labels of {count} validation {count:image differs|images differ}, so the metrics are not compared.</source>
         <translation>{count} 张验证图片的标注不同，因此不比较指标。</translation>
     </message>
     <message>
@@ -7422,15 +7448,15 @@
         <translation>设置不同：{settings}。</translation>
     </message>
     <message>
-        <source>{n} more training images</source>
+        <source>{n} more training {n:image|images}</source>
         <translation>训练图片多 {n} 张</translation>
     </message>
     <message>
-        <source>{n} fewer training images</source>
+        <source>{n} fewer training {n:image|images}</source>
         <translation>训练图片少 {n} 张</translation>
     </message>
     <message>
-        <source>{n} images with changed labels</source>
+        <source>{n} {n:image|images} with changed labels</source>
         <translation>{n} 张图片的标注已更改</translation>
     </message>
     <message>
@@ -7454,7 +7480,7 @@
         <translation>图片、标注和设置均相同。</translation>
     </message>
     <message>
-        <source>Dice {value} on {n} validation images</source>
+        <source>Dice {value} on {n} validation {n:image|images}</source>
         <translation>{n} 张验证图片上 Dice 为 {value}</translation>
     </message>
     <message>
@@ -7462,7 +7488,7 @@
         <translation>Dice {value}</translation>
     </message>
     <message>
-        <source>{value} correct on {n} validation images</source>
+        <source>{value} correct on {n} validation {n:image|images}</source>
         <translation>{n} 张验证图片的正确率为 {value}</translation>
     </message>
     <message>
@@ -7510,7 +7536,7 @@
     </message>
     <message>
         <source>Eraser</source>
-        <translation>橡皮</translation>
+        <translation>橡皮擦</translation>
     </message>
     <message>
         <source>Threshold brush</source>
@@ -7665,6 +7691,10 @@
     <message>
         <source>unlabeled areas are not distinguished</source>
         <translation>不区分未标注区域</translation>
+    </message>
+    <message>
+        <source>the verdict replaces the empty mask</source>
+        <translation>判定代替空掩膜</translation>
     </message>
     <message>
         <source>several classes become one</source>
@@ -7865,11 +7895,7 @@
     <name>problems</name>
     <message>
         <source>Something went wrong.</source>
-        <translation>出了问题。</translation>
-    </message>
-    <message>
-        <source>{path} is not a workbench project: it has no project.json.</source>
-        <translation>{path} 不是本软件的项目：其中没有 project.json。</translation>
+        <translation>发生错误。</translation>
     </message>
     <message>
         <source>Choose another folder, or create a project there.</source>
@@ -7889,23 +7915,15 @@
     </message>
     <message>
         <source>Nothing was changed. Restore the file from a backup or repair it.</source>
-        <translation>未作任何更改。请从备份恢复该文件，或修复后重试。</translation>
-    </message>
-    <message>
-        <source>{path} was written by a newer workbench (format {found}; this one knows up to {known}).</source>
-        <translation>{path} 由更新版本的软件写成（格式 {found}；本版本只支持到 {known}）。</translation>
-    </message>
-    <message>
-        <source>Update the workbench to open it. Nothing was changed.</source>
-        <translation>请升级软件后再打开。没有作任何更改。</translation>
+        <translation>未做任何更改。请从备份恢复该文件，或修复后重试。</translation>
     </message>
     <message>
         <source>This project is already open for writing in another window or on another computer (process {pid} on {host}).</source>
-        <translation>该项目已在其他窗口或其他电脑上打开（{host}，进程 {pid}）。</translation>
+        <translation>该项目已在其他窗口或其他计算机上打开（主机 {host} 上的进程 {pid}）。</translation>
     </message>
     <message>
         <source>Close it there, or open it here read-only.</source>
-        <translation>请在那边关闭，或在这里以只读方式打开。</translation>
+        <translation>请在那里关闭，或在此处以只读方式打开。</translation>
     </message>
     <message>
         <source>{path} is not the project that was open here: it holds “{name}”.</source>
@@ -7962,6 +7980,10 @@
     <message>
         <source>The file is not changed. Repair or delete it.</source>
         <translation>文件未被更改。请修复或删除。</translation>
+    </message>
+    <message>
+        <source>The note {path} was written by a newer version of Defect Workbench (format {found}; this version supports up to {known}).</source>
+        <translation>备注文件 {path} 由更新版本的 Defect Workbench 写入（格式 {found}；本版本最高支持 {known}）。</translation>
     </message>
     <message>
         <source>The file is not changed, and the labels of this image cannot be edited. Update Defect Workbench.</source>
@@ -8029,7 +8051,7 @@
     </message>
     <message>
         <source>Label at least two images and mark them as done (Enter), then train.</source>
-        <translation>请至少标注两张图片并标记为已完成（回车），然后再训练。</translation>
+        <translation>请至少标注两张图片并标为已完成（回车），然后再训练。</translation>
     </message>
     <message>
         <source>There are too few verdicts for training: {found} images with {kinds} different verdicts.</source>
@@ -8077,7 +8099,7 @@
     </message>
     <message>
         <source>Choose a folder under runs/ or exports/ of a project, or a copied export.</source>
-        <translation>请选择项目 runs/ 或 exports/ 下的文件夹，或复制到别处的导出。</translation>
+        <translation>请选择项目 runs/ 或 exports/ 下的文件夹，或复制到别处的模型包。</translation>
     </message>
     <message>
         <source>{name} predicts verdicts of whole images, so it has no regions to suggest.</source>
@@ -8102,6 +8124,18 @@
     <message>
         <source>The project is open read-only, because {path} could not be written: {why}.</source>
         <translation>项目以只读方式打开，因为无法写入 {path}：{why}。</translation>
+    </message>
+    <message>
+        <source>{path} is not a Defect Workbench project: it has no project.json.</source>
+        <translation>{path} 不是 Defect Workbench 项目：其中没有 project.json。</translation>
+    </message>
+    <message>
+        <source>{path} was written by a newer version of Defect Workbench (format {found}; this version supports up to {known}).</source>
+        <translation>{path} 由更新版本的 Defect Workbench 写入（格式 {found}；本版本最高支持 {known}）。</translation>
+    </message>
+    <message>
+        <source>Update Defect Workbench to open it. Nothing was changed.</source>
+        <translation>请更新 Defect Workbench 后再打开。未做任何更改。</translation>
     </message>
     <message>
         <source>Make the folder writable or free some space, then open the project again.</source>
@@ -8149,7 +8183,7 @@
     </message>
     <message>
         <source>It is read-only here. Close it there, then open it again.</source>
-        <translation>此处为只读。请在对方关闭该项目，然后重新打开。</translation>
+        <translation>此处为只读。请在那里关闭，然后重新打开。</translation>
     </message>
     <message>
         <source>Nothing was written to {path}: a symbolic link there leads out of the project folder.</source>
@@ -8209,15 +8243,11 @@
     </message>
     <message>
         <source>Nothing was changed.</source>
-        <translation>没有作任何更改。</translation>
+        <translation>未做任何更改。</translation>
     </message>
     <message>
         <source>The note {path} cannot be read: {why}.</source>
-        <translation>无法读取记录 {path}：{why}。</translation>
-    </message>
-    <message>
-        <source>The note {path} was written by a newer workbench (format {found}; this one knows up to {known}).</source>
-        <translation>记录 {path} 由更新版本的软件写成（格式 {found}；本版本只支持到 {known}）。</translation>
+        <translation>无法读取备注文件 {path}：{why}。</translation>
     </message>
     <message>
         <source>{path} was changed by another program while it was open here.</source>
@@ -8272,6 +8302,14 @@
         <translation>无法添加类别 {name}：{why}。</translation>
     </message>
     <message>
+        <source>There is already a class named {name}.</source>
+        <translation>已有名为 {name} 的类别。</translation>
+    </message>
+    <message>
+        <source>Choose another name, or merge the two classes in the Classes panel.</source>
+        <translation>请使用其他名称，或在“类别”面板中合并这两个类别。</translation>
+    </message>
+    <message>
         <source>Labels are being imported. They cannot be edited at the moment.</source>
         <translation>正在导入标注，暂时无法编辑。</translation>
     </message>
@@ -8281,35 +8319,35 @@
     </message>
     <message>
         <source>There is no run {name} in this project.</source>
-        <translation>本项目没有名为 {name} 的训练。</translation>
+        <translation>本项目没有名为 {name} 的训练记录。</translation>
     </message>
     <message>
         <source>Runs are: {known}.</source>
-        <translation>现有训练：{known}。</translation>
+        <translation>现有训练记录：{known}。</translation>
     </message>
     <message>
         <source>The run {name} has no usable model: {why}.</source>
-        <translation>训练 {name} 没有可用的模型：{why}。</translation>
+        <translation>训练记录 {name} 没有可用的模型：{why}。</translation>
     </message>
     <message>
         <source>Train again, or choose another run.</source>
-        <translation>请重新训练，或选择另一次训练。</translation>
+        <translation>请重新训练，或选择另一个训练记录。</translation>
     </message>
     <message>
         <source>The run file {path} cannot be read: {why}.</source>
-        <translation>无法读取训练文件 {path}：{why}。</translation>
+        <translation>无法读取训练记录文件 {path}：{why}。</translation>
     </message>
     <message>
         <source>The other runs are not affected.</source>
-        <translation>其他训练不受影响。</translation>
+        <translation>其他训练记录不受影响。</translation>
     </message>
     <message>
         <source>The run {name} is being trained by another process ({pid} on {host}).</source>
-        <translation>另一个进程正在训练运行 {name}（{host} 上的进程 {pid}）。</translation>
+        <translation>另一个进程正在训练 {name}（主机 {host} 上的进程 {pid}）。</translation>
     </message>
     <message>
         <source>Wait until that process has ended, or stop it, then resume the run again.</source>
-        <translation>请等待该进程结束，或将其停止，然后再次继续该运行。</translation>
+        <translation>请等待该进程结束，或将其停止，然后再继续训练。</translation>
     </message>
     <message>
         <source>The weights in {path} cannot be used: {why}.</source>
@@ -8349,7 +8387,7 @@
     </message>
     <message>
         <source>Paint this part with Enter, then click the rest.</source>
-        <translation>请先按回车绘制这一部分，再点击其余部分。</translation>
+        <translation>请先按回车涂画这一部分，再点击其余部分。</translation>
     </message>
     <message>
         <source>The model of the run {name} was added from a file, so {what}.</source>
@@ -8385,7 +8423,7 @@
     </message>
     <message>
         <source>The exported model does not match the trained model ({why}), so the export was rejected.</source>
-        <translation>导出的模型与训练结果不一致（{why}），本次导出不可用。</translation>
+        <translation>导出的模型与训练得到的模型不一致（{why}），因此未导出。</translation>
     </message>
     <message>
         <source>The report is in {report}.</source>
@@ -8401,7 +8439,7 @@
     </message>
     <message>
         <source>{path} is neither a run nor an export.</source>
-        <translation>{path} 既不是训练，也不是导出。</translation>
+        <translation>{path} 既不是训练记录，也不是导出的模型包。</translation>
     </message>
     <message>
         <source>This export failed its self-test: {why}</source>
@@ -8435,11 +8473,11 @@
         <translation>所有图片都已完成。</translation>
     </message>
     <message>
-        <source>The model has analyzed {looked} of {asked} unfinished images.</source>
+        <source>The model has analyzed {looked} of {asked} unfinished {asked:image|images}.</source>
         <translation>模型已分析 {asked} 张未完成图片中的 {looked} 张。</translation>
     </message>
     <message>
-        <source>The model has checked {looked} of {asked} labels.</source>
+        <source>The model has checked {looked} of {asked} {asked:label|labels}.</source>
         <translation>模型已检查 {asked} 个标注中的 {looked} 个。</translation>
     </message>
     <message>
@@ -8511,7 +8549,7 @@
     </message>
     <message>
         <source>Stem</source>
-        <translation>主干入口</translation>
+        <translation>首层步幅</translation>
     </message>
     <message>
         <source>2 or 4: the first layer reduces the resolution to 1/2 or 1/4.</source>
@@ -8591,7 +8629,7 @@
     </message>
     <message>
         <source>Workers</source>
-        <translation>工作副本</translation>
+        <translation>工作进程</translation>
     </message>
     <message>
         <source>Model replicas that share each batch, one per CPU core.</source>
@@ -8953,7 +8991,7 @@
         <translation>95% 置信区间 {range}</translation>
     </message>
     <message>
-        <source>{count} on {pictures} images</source>
+        <source>{count} on {pictures} {pictures:image|images}</source>
         <translation>{pictures} 张图片上 {count} 处</translation>
     </message>
     <message>
@@ -8984,8 +9022,8 @@
 <context>
     <name>scale</name>
     <message>
-        <source>Image scale</source>
-        <translation>图片缩放</translation>
+        <source>Pixel scale</source>
+        <translation>像素尺寸</translation>
     </message>
     <message>
         <source>True length of the measured line ({length}) in µm:</source>
@@ -9078,11 +9116,11 @@
         <translation>初始模型曾用 {n} 张验证/测试图片训练，因此指标偏乐观。</translation>
     </message>
     <message>
-        <source>Only {n} validation/test images have defects, so the metrics are rough.</source>
+        <source>Only {n} validation/test {n:image has|images have} defects, so the metrics are rough.</source>
         <translation>只有 {n} 张验证/测试图片有缺陷，因此指标较粗略。</translation>
     </message>
     <message>
-        <source>There are only {n} validation/test images, so the metrics are rough.</source>
+        <source>There {n:is|are} only {n} validation/test {n:image|images}, so the metrics are rough.</source>
         <translation>只有 {n} 张验证/测试图片，因此指标较粗略。</translation>
     </message>
     <message>
@@ -9094,7 +9132,7 @@
         <translation>每个 CPU 核心一个线程准备图块，最多四个。</translation>
     </message>
     <message>
-        <source>Measured on {n} training images.</source>
+        <source>Measured on {n} training {n:image|images}.</source>
         <translation>在 {n} 张训练图片上测得。</translation>
     </message>
     <message>
@@ -9135,11 +9173,11 @@
     </message>
     <message>
         <source>A stem that reduces the resolution is several times faster.</source>
-        <translation>降低分辨率的主干要快数倍。</translation>
+        <translation>首层降低分辨率可快数倍。</translation>
     </message>
     <message>
         <source>80% of the defects are thicker than {n} pixels.</source>
-        <translation>80% 的缺陷厚度超过 {n} 像素。</translation>
+        <translation>80% 的缺陷粗细超过 {n} 像素。</translation>
     </message>
     <message>
         <source>The network size for this quality on this kind of device.</source>
@@ -9190,7 +9228,7 @@
         <translation>时间有限时，更多训练步优于更深的网络。</translation>
     </message>
     <message>
-        <source>The learning-rate schedule follows the elapsed time, so training ends on time, here after about {n} steps.</source>
+        <source>The learning-rate schedule follows the elapsed time, so training ends on time, here after about {n} {n:step|steps}.</source>
         <translation>学习率按已用时间调整，训练会按时结束，此处约 {n} 步。</translation>
     </message>
     <message>
@@ -9210,11 +9248,11 @@
         <translation>窄层在 CPU 上速度快。</translation>
     </message>
     <message>
-        <source>A larger network reaches only about {n} steps in this time on this computer.</source>
+        <source>A larger network reaches only about {n} {n:step|steps} in this time on this computer.</source>
         <translation>在此计算机上，更大的网络在限定时间内只能完成约 {n} 步。</translation>
     </message>
     <message>
-        <source>With only about {n} steps, AdamW gives better results.</source>
+        <source>With only about {n} {n:step|steps}, AdamW gives better results.</source>
         <translation>只有约 {n} 步时，AdamW 的结果更好。</translation>
     </message>
     <message>
@@ -9295,7 +9333,7 @@
     </message>
     <message>
         <source>a UNet with the encoder {name} has fixed widths and a fixed stem; set width instead</source>
-        <translation>编码器为 {name} 的 UNet 的各层宽度和主干是固定的；请改为设置 width</translation>
+        <translation>编码器为 {name} 的 UNet 的各层宽度和首层是固定的；请改为设置 width</translation>
     </message>
     <message>
         <source>mean and std must have one number for each of the {n} channels</source>
@@ -9366,7 +9404,7 @@
         <translation>缺少最终指标。模型已保留。</translation>
     </message>
     <message>
-        <source>Only {n} of the {m} images of &apos;{split}&apos; were evaluated within the time limit.</source>
+        <source>Only {n} of the {m} {m:image|images} of &apos;{split}&apos; {n:was|were} evaluated within the time limit.</source>
         <translation>在时限内只评估了“{split}”的 {m} 张图片中的 {n} 张。</translation>
     </message>
     <message>
@@ -9394,7 +9432,7 @@
         <translation>已跳过该图片，训练继续。</translation>
     </message>
     <message>
-        <source>{n} more labeled images cannot be used.</source>
+        <source>{n} more labeled {n:image|images} cannot be used.</source>
         <translation>另有 {n} 张已标注图片无法使用。</translation>
     </message>
     <message>
@@ -9438,7 +9476,7 @@
         <translation>内存连一个小图块或一张小图片都容纳不下；请选择更小的网络</translation>
     </message>
     <message>
-        <source>training diverged {n} times, although the learning rate was halved each time</source>
+        <source>training diverged {n} {n:time|times}, although the learning rate was halved each time</source>
         <translation>每次都将学习率减半，训练仍发散了 {n} 次</translation>
     </message>
     <message>
@@ -9466,7 +9504,7 @@
         <translation>不使用该标注。</translation>
     </message>
     <message>
-        <source>{n} labels were changed after step {step}, from which training continues.</source>
+        <source>{n} {n:label was|labels were} changed after step {step}, from which training continues.</source>
         <translation>在训练继续的起点（第 {step} 步）之后，有 {n} 个标注被修改。</translation>
     </message>
     <message>
@@ -9714,6 +9752,14 @@
         <translation>在此 GPU 上测得：每个训练步用时 {ms} 毫秒，占用 {share} 的显存。</translation>
     </message>
     <message>
+        <source>A fifth of the labeled defects is thinner than {n} pixels at this size. For such defects train a UNet on the masks and choose a rule for image verdicts: its verdicts are usually more accurate.</source>
+        <translation>在此尺寸下，五分之一的已标注缺陷细于 {n} 像素。对于这样的缺陷，请用掩膜训练 UNet，并选择图片判定规则：这样的判定通常更准确。</translation>
+    </message>
+    <message>
+        <source>The images are reduced {n} times, so defects thinner than {m} pixels are hardly visible. For such defects label masks, train a UNet and choose a rule for image verdicts.</source>
+        <translation>图片缩小到原来的 1/{n}，细于 {m} 像素的缺陷几乎不可见。对于这样的缺陷，请标注掩膜，训练 UNet，并选择图片判定规则。</translation>
+    </message>
+    <message>
         <source>Brightness or contrast alone would tell two verdicts apart (AUC {n}), so a copy without them is added.</source>
         <translation>仅凭亮度或对比度就能区分两个判定（AUC {n}），因此增加去除这两者影响的输入。</translation>
     </message>
@@ -9818,11 +9864,11 @@
         <translation>其 ONNX 算子版本为 {n}，无法转换；请以 opset {m} 或更高版本重新导出</translation>
     </message>
     <message>
-        <source>the network has {n} inputs ({names}), and one image is supported as input</source>
+        <source>the network has {n} {n:input|inputs} ({names}), and one image is supported as input</source>
         <translation>网络有 {n} 个输入（{names}），只支持一个图片输入</translation>
     </message>
     <message>
-        <source>the input of the network has {n} dimensions, and 4 are supported (batch, channels, height, width)</source>
+        <source>the input of the network has {n} {n:dimension|dimensions}, and 4 are supported (batch, channels, height, width)</source>
         <translation>网络的输入有 {n} 维，只支持 4 维（批次、通道、高、宽）</translation>
     </message>
     <message>
@@ -9830,7 +9876,7 @@
         <translation>不支持输入的数值类型 {name}</translation>
     </message>
     <message>
-        <source>the input of the network has {n} channels, and 1 (gray) or 3 (color) are supported</source>
+        <source>the input of the network has {n} {n:channel|channels}, and 1 (gray) or 3 (color) are supported</source>
         <translation>网络的输入有 {n} 个通道，只支持 1 个（灰度）或 3 个（彩色）</translation>
     </message>
     <message>
@@ -9842,7 +9888,7 @@
         <translation>网络的输入只有一个通道，而参数描述了三个</translation>
     </message>
     <message>
-        <source>the input of the network is a batch of {n} images; export it again for a batch of 1 or of any size</source>
+        <source>the input of the network is a batch of {n} {n:image|images}; export it again for a batch of 1 or of any size</source>
         <translation>网络的输入是 {n} 张图片的批次；请以批大小 1 或任意批大小重新导出</translation>
     </message>
     <message>
@@ -9850,11 +9896,7 @@
         <translation>网络的输入固定为 {n}x{m} 像素，只支持正方形或任意尺寸</translation>
     </message>
     <message>
-        <source>ONNX Runtime cannot load the network ({why})</source>
-        <translation>ONNX Runtime 无法加载该网络（{why}）</translation>
-    </message>
-    <message>
-        <source>the network does not accept an image of {size} pixels with {n} values per pixel ({why})</source>
+        <source>the network does not accept an image of {size} pixels with {n} {n:value|values} per pixel ({why})</source>
         <translation>网络不接受 {size} 像素、每像素 {n} 个值的图片（{why}）</translation>
     </message>
     <message>
@@ -9866,15 +9908,15 @@
         <translation>网络没有输出 {name}，只有 {names}</translation>
     </message>
     <message>
-        <source>the output of the network has {n} dimensions, and a map per class is needed (4 dimensions)</source>
+        <source>the output of the network has {n} {n:dimension|dimensions}, and a map per class is needed (4 dimensions)</source>
         <translation>网络的输出有 {n} 维，需要每个类别一张图（4 维）</translation>
     </message>
     <message>
-        <source>the output of the network has {n} channels, and the output {name} needs {m} for the named classes</source>
+        <source>the output of the network has {n} {n:channel|channels}, and the output {name} needs {m} for the named classes</source>
         <translation>网络的输出有 {n} 个通道，按所列类别，输出 {name} 需要 {m} 个</translation>
     </message>
     <message>
-        <source>the output of the network has {n} channels, and the output {name} needs {m} for the background and the named classes</source>
+        <source>the output of the network has {n} {n:channel|channels}, and the output {name} needs {m} for the background and the named classes</source>
         <translation>网络的输出有 {n} 个通道，按背景和所列类别，输出 {name} 需要 {m} 个</translation>
     </message>
     <message>
@@ -9943,7 +9985,7 @@
     </message>
     <message>
         <source>The model was added from a file. All labeled images are test images. Whether the model was trained on them is not known.</source>
-        <translation>该模型从文件添加。所有已标注的图片都是测试图片。是否用它们训练过该模型未知。</translation>
+        <translation>该模型从文件添加。所有已标注的图片都是测试图片，不清楚模型是否用它们训练过。</translation>
     </message>
     <message>
         <source>no training can start from it</source>
@@ -9962,7 +10004,7 @@
         <translation>文件的输出：{name}。按通道顺序的类别：{names}。</translation>
     </message>
     <message>
-        <source>Measured with this export on {n} labeled images. Intervals are 95% CI.</source>
+        <source>Measured with this export on {n} labeled {n:image|images}. Intervals are 95% CI.</source>
         <translation>用此模型包在 {n} 张已标注的图片上测得。区间为 95% 置信区间。</translation>
     </message>
     <message>
@@ -10022,7 +10064,7 @@
         <translation>掩膜的形状为 {n}，最后两维应为高和宽</translation>
     </message>
     <message>
-        <source>the decoder computes {n} masks and {m} qualities</source>
+        <source>the decoder computes {n} {n:mask|masks} and {m} {m:quality|qualities}</source>
         <translation>解码器计算出 {n} 个掩膜和 {m} 个质量值</translation>
     </message>
     <message>
@@ -10139,7 +10181,7 @@
     </message>
     <message>
         <source>This format is not included in the export.</source>
-        <translation>导出中不包含此格式。</translation>
+        <translation>导出的模型包不包含此格式。</translation>
     </message>
     <message>
         <source>{file} does not reproduce its reference results: {why}</source>
@@ -10234,7 +10276,7 @@
         <translation>已标注图片上的 {name} 从 {n} 降到 {m}</translation>
     </message>
     <message>
-        <source>{n} of {m} labeled defects are detected instead of {k}</source>
+        <source>{n} of {m} labeled {m:defect|defects} are detected instead of {k}</source>
         <translation>{m} 处已标注缺陷中检出 {n} 处，而不是 {k} 处</translation>
     </message>
     <message>
@@ -10314,10 +10356,6 @@
         <translation>项目已被锁定</translation>
     </message>
     <message>
-        <source>a class of this name already exists</source>
-        <translation>已有同名类别</translation>
-    </message>
-    <message>
         <source>the name is empty</source>
         <translation>名称为空</translation>
     </message>
@@ -10350,7 +10388,7 @@
         <translation>文件不是 PNG 文件</translation>
     </message>
     <message>
-        <source>There are {n} good images; at least {m} are needed.</source>
+        <source>There {n:is|are} {n} good {n:image|images}; at least {m} are needed.</source>
         <translation>良品图片有 {n} 张，至少需要 {m} 张。</translation>
     </message>
     <message>
@@ -10370,11 +10408,11 @@
         <translation>规则在其他图片上选定。</translation>
     </message>
     <message>
-        <source>{n} good images are too few for a budget of {budget} false alarms in 100 good images; at least {needed} are needed. The threshold is a tenth above their greatest anomaly score.</source>
+        <source>{n} good {n:image is|images are} too few for a budget of {budget} false {budget:alarm|alarms} in 100 good images; at least {needed} are needed. The threshold is a tenth above their greatest anomaly score.</source>
         <translation>{n} 张良品图片不足以保证每 100 张良品图片最多 {budget} 次误报，至少需要 {needed} 张。阈值取它们的最大异常分数加一成。</translation>
     </message>
     <message>
-        <source>The good images show {n} parts, which are too few for a budget of {budget} false alarms in 100 good images of new parts; at least {needed} parts are needed. The budget holds for images of these parts only.</source>
+        <source>The good images show {n} {n:part, which is|parts, which are} too few for a budget of {budget} false {budget:alarm|alarms} in 100 good images of new parts; at least {needed} parts are needed. The budget holds for images of these parts only.</source>
         <translation>良品图片来自 {n} 个零件，不足以保证新零件每 100 张良品图片最多 {budget} 次误报，至少需要 {needed} 个零件。此限制仅适用于这些零件的图片。</translation>
     </message>
     <message>
@@ -10630,12 +10668,116 @@
         <translation>文件夹中没有文件</translation>
     </message>
     <message>
-        <source>Not imported: {n} × {name}.</source>
-        <translation>未导入：{name}，{n} 处。</translation>
+        <source>tracks</source>
+        <translation>跟踪轨迹</translation>
+    </message>
+    <message>
+        <source>marks of key frames</source>
+        <translation>关键帧标记</translation>
+    </message>
+    <message>
+        <source>shapes between the key frames of tracks</source>
+        <translation>轨迹关键帧之间的形状</translation>
+    </message>
+    <message>
+        <source>shapes&apos; attributes</source>
+        <translation>形状的属性</translation>
+    </message>
+    <message>
+        <source>group numbers</source>
+        <translation>分组编号</translation>
+    </message>
+    <message>
+        <source>marks of groups</source>
+        <translation>群组标记</translation>
+    </message>
+    <message>
+        <source>image tags</source>
+        <translation>图片标签（tag）</translation>
+    </message>
+    <message>
+        <source>categories of whole images</source>
+        <translation>整图类别</translation>
+    </message>
+    <message>
+        <source>objects without a shape</source>
+        <translation>没有形状的对象</translation>
+    </message>
+    <message>
+        <source>annotations without a shape</source>
+        <translation>没有形状的标注</translation>
+    </message>
+    <message>
+        <source>flags “difficult”</source>
+        <translation>“difficult”标记</translation>
+    </message>
+    <message>
+        <source>crowd flags</source>
+        <translation>iscrowd 标记</translation>
+    </message>
+    <message>
+        <source>key point sets</source>
+        <translation>关键点组</translation>
+    </message>
+    <message>
+        <source>polygons with fewer than three points</source>
+        <translation>少于三个点的多边形</translation>
+    </message>
+    <message>
+        <source>annotations of images that are not listed</source>
+        <translation>所属图片未列出的标注</translation>
+    </message>
+    <message>
+        <source>choices</source>
+        <translation>多选结果（choices）</translation>
+    </message>
+    <message>
+        <source>rotated shapes of images of unknown size</source>
+        <translation>尺寸未知的图片上的旋转形状</translation>
+    </message>
+    <message>
+        <source>further labels of the same region</source>
+        <translation>同一区域的其他标签</translation>
+    </message>
+    <message>
+        <source>further annotations of the same image</source>
+        <translation>同一张图片的其他标注</translation>
+    </message>
+    <message>
+        <source>masks of earlier annotations of the same image</source>
+        <translation>同一张图片较早标注的掩膜</translation>
+    </message>
+    <message>
+        <source>descriptions</source>
+        <translation>描述文字</translation>
+    </message>
+    <message>
+        <source>depths of cuboids</source>
+        <translation>长方体的深度</translation>
+    </message>
+    <message>
+        <source>notes</source>
+        <translation>备注</translation>
+    </message>
+    <message>
+        <source>groups of several polygons</source>
+        <translation>由多个多边形组成的分组</translation>
+    </message>
+    <message>
+        <source>shapes of the kind {kind}</source>
+        <translation>{kind} 类型的形状</translation>
+    </message>
+    <message>
+        <source>annotations of the kind {kind}</source>
+        <translation>{kind} 类型的标注</translation>
+    </message>
+    <message>
+        <source>results of the kind {kind}</source>
+        <translation>{kind} 类型的结果</translation>
     </message>
     <message>
         <source>its image was found neither beside it nor in the project</source>
-        <translation>其图片既不在标签文件旁，也不在项目中</translation>
+        <translation>其图片既不在标注文件旁边，也不在项目中</translation>
     </message>
     <message>
         <source>the image has several flags ({names}) and gets no verdict</source>
@@ -10643,26 +10785,26 @@
     </message>
     <message>
         <source>flags of shapes were not imported: {names}</source>
-        <translation>图形的标记（flags）未导入：{names}</translation>
+        <translation>形状的标记（flags）未导入：{names}</translation>
     </message>
     <message>
         <source>the label file has {n} MB; files of up to {m} MB can be imported. Export the labels in several parts</source>
-        <translation>标签文件大小为 {n} MB；最多可导入 {m} MB 的文件。请将标签分成几部分导出</translation>
+        <translation>标注文件大小为 {n} MB；最多可导入 {m} MB 的文件。请将标注分成几部分导出</translation>
     </message>
     <message>
-        <source>{n} pixels are covered by several classes. They got the last one.</source>
+        <source>{n} {n:pixel is|pixels are} covered by several classes. {n:It|They} got the last one.</source>
         <translation>{n} 个像素被多个类别覆盖，采用最后一个类别。</translation>
     </message>
     <message>
-        <source>{n} objects touch others of their class and became one region with them.</source>
+        <source>{n} {n:object touches others of its|objects touch others of their} class and became one region with them.</source>
         <translation>{n} 个对象与同类的其他对象相接，已合并为一个区域。</translation>
     </message>
     <message>
-        <source>{n} numbers of single objects were not imported.</source>
+        <source>{n} {n:number of a single object was|numbers of single objects were} not imported.</source>
         <translation>未导入 {n} 个单个对象的编号。</translation>
     </message>
     <message>
-        <source>{n} images are copies of labeled images in another folder and were not imported.</source>
+        <source>{n} {n:image is a copy of a labeled image|images are copies of labeled images} in another folder and {n:was|were} not imported.</source>
         <translation>{n} 张图片是其他文件夹中已标注图片的副本，未导入。</translation>
     </message>
     <message>
@@ -10670,20 +10812,24 @@
         <translation>未找到任务 {n} 的图片。请将 JSON 导出文件放入该文件夹，或将图片命名为 task-{n}</translation>
     </message>
     <message>
-        <source>the mask holds {n} different values, as a mask of numbered objects does; import it with a class name</source>
+        <source>the mask holds {n} different {n:value|values}, as a mask of numbered objects does; import it with a class name</source>
         <translation>该掩膜含有 {n} 个不同的值，如同对象编号掩膜；请指定类别名称后导入</translation>
     </message>
     <message>
-        <source>{n} images have no objects in the label files. They were imported as images without defects.</source>
+        <source>{n} {n:image has|images have} no objects in the label files. {n:It was imported as an image|They were imported as images} without defects.</source>
         <translation>{n} 张图片在标签文件中没有对象，已作为无缺陷图片导入。</translation>
     </message>
     <message>
-        <source>{n} images have no label. They were imported as images without defects.</source>
+        <source>{n} {n:image has|images have} no label. {n:It was imported as an image|They were imported as images} without defects.</source>
         <translation>{n} 张图片没有标注，已作为没有缺陷的图片导入。</translation>
     </message>
     <message>
-        <source>{n} images are in folders of images without defects. They got the verdict OK and an empty mask.</source>
+        <source>{n} {n:image is|images are} in folders of images without defects. {n:It|They} got the verdict OK and an empty mask.</source>
         <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
+    </message>
+    <message>
+        <source>The images are in folders without names of verdicts, so the part of each file name before its last _ became the verdict.</source>
+        <translation>图片所在的文件夹名不是判定，因此将每个文件名中最后一个“_”之前的部分作为判定。</translation>
     </message>
     <message>
         <source>The folders train and test were not taken over as the split, because train holds no defects.</source>
@@ -10694,16 +10840,12 @@
         <translation>掩膜为黑白图片：值不小于 {n} 的像素视为缺陷。</translation>
     </message>
     <message>
-        <source>the file has {n} pages; save each mask as a file of one page</source>
+        <source>the file has {n} {n:page|pages}; save each mask as a file of one page</source>
         <translation>该文件有 {n} 页；请将每个掩膜另存为单页文件</translation>
     </message>
     <message>
         <source>the file holds no array of class IDs</source>
         <translation>文件中没有类别 ID 数组</translation>
-    </message>
-    <message>
-        <source>panoptic segments cannot be imported; export the objects as polygons or run lengths</source>
-        <translation>无法导入全景分割的区段；请将对象导出为多边形或游程编码</translation>
     </message>
     <message>
         <source>none of its annotations has a shape</source>
@@ -10734,7 +10876,7 @@
         <translation>游程长度与掩膜尺寸不符</translation>
     </message>
     <message>
-        <source>{n} images have several labels and got no verdict</source>
+        <source>{n} {n:image has|images have} several labels and got no verdict</source>
         <translation>{n} 张图片有多个标签，未设置判定</translation>
     </message>
     <message>
@@ -10922,7 +11064,7 @@
         <translation>不确定是 {said} 还是 {other}</translation>
     </message>
     <message>
-        <source>Possibly {name}; only {n} images of it are labeled</source>
+        <source>Possibly {name}; only {n} {n:image of it is|images of it are} labeled</source>
         <translation>可能是 {name}；其已标注图片只有 {n} 张</translation>
     </message>
     <message>
@@ -10938,7 +11080,7 @@
         <translation>与所有已标注图片都不同</translation>
     </message>
     <message>
-        <source>Representative of about {n} similar images</source>
+        <source>Representative of about {n} similar {n:image|images}</source>
         <translation>可代表约 {n} 张相似图片</translation>
     </message>
     <message>
@@ -11082,7 +11224,7 @@
         <translation>每张图片用时</translation>
     </message>
     <message>
-        <source>{low}–{high}%, {n} {split} images</source>
+        <source>{low}–{high}%, {n} {split} {n:image|images}</source>
         <translation>{low}–{high}%，{n} 张{split}图片</translation>
     </message>
     <message>
@@ -11094,7 +11236,7 @@
         <translation>没有缺陷</translation>
     </message>
     <message>
-        <source>on {n} {split} images</source>
+        <source>on {n} {split} {n:image|images}</source>
         <translation>{n} 张{split}图片</translation>
     </message>
     <message>
@@ -11126,27 +11268,27 @@
         <translation>验证和测试图片都无法读取，因此性能未知。</translation>
     </message>
     <message>
-        <source>Measured with this export on {n} test images, which were not used for training or for any choice. Intervals are 95% CI.</source>
-        <translation>用本导出在 {n} 张测试图片上测得；这些图片未用于训练，也未用于任何选择。区间为 95% 置信区间。</translation>
+        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training or for any choice. Intervals are 95% CI.</source>
+        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，也未用于任何选择。区间为 95% 置信区间。</translation>
     </message>
     <message>
-        <source>Measured with this export on {n} test images, which were not used for training. The operating point was chosen on them, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
-        <translation>用本导出在 {n} 张测试图片上测得；这些图片未用于训练，但工作点是按它们选择的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
+        <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training. The operating point was chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
+        <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，但工作点是按它们选择的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
     </message>
     <message>
-        <source>Measured with this export on {n} validation images, which were not used for training. Weights and thresholds were chosen on them, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
-        <translation>用本导出在 {n} 张验证图片上测得；这些图片未用于训练，但权重和阈值是按它们选择的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
+        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. Weights and thresholds were chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
+        <translation>用此模型包在 {n} 张验证图片上测得；这些图片未用于训练，但权重和阈值是按它们选择的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
     </message>
     <message>
-        <source>Only {n} of the {m} images were evaluated within the time limit.</source>
+        <source>Only {n} of the {m} {m:image|images} {n:was|were} evaluated within the time limit.</source>
         <translation>在时限内只评估了 {m} 张图片中的 {n} 张。</translation>
     </message>
     <message>
-        <source>{n} images are not included, because they or their labels are missing or damaged.</source>
+        <source>{n} {n:image is|images are} not included, because {n:it or its label is|they or their labels are} missing or damaged.</source>
         <translation>有 {n} 张图片未计入：图片或标注缺失或损坏。</translation>
     </message>
     <message>
-        <source>{n} labels were changed after the training. The current labels were used.</source>
+        <source>{n} {n:label was|labels were} changed after the training. The current labels were used.</source>
         <translation>训练后有 {n} 个标注被修改；此处使用当前标注。</translation>
     </message>
     <message>
@@ -11159,7 +11301,7 @@
     </message>
     <message>
         <source>Precision</source>
-        <translation>数值精度</translation>
+        <translation>精确率</translation>
     </message>
     <message>
         <source>Dice</source>
@@ -11246,7 +11388,7 @@
         <translation>全部</translation>
     </message>
     <message>
-        <source>The table counts the most likely verdict of each image. {n} of {m} images are “{name}” and need a manual check; {p} of the other {k} verdicts are wrong.</source>
+        <source>The table counts the most likely verdict of each image. {n} of {m} {m:image|images} {n:is|are} “{name}” and {n:needs|need} a manual check; {p} of the other {k} {k:verdict|verdicts} {p:is|are} wrong.</source>
         <translation>表中按每张图片可能性最大的判定计数。{m} 张图片中有 {n} 张为“{name}”，需要人工检查；其余 {k} 个判定中有 {p} 个错误。</translation>
     </message>
     <message>
@@ -11270,7 +11412,7 @@
         <translation>唯一的缺陷漏检</translation>
     </message>
     <message>
-        <source>{n} of {m} defects missed</source>
+        <source>{n} of {m} {m:defect|defects} missed</source>
         <translation>{m} 处缺陷漏检 {n} 处</translation>
     </message>
     <message>
@@ -11300,6 +11442,10 @@
     <message>
         <source>A pixel is a defect if its probability reaches the threshold of its class. Regions below the minimum area are dropped.</source>
         <translation>像素的概率达到其类别的阈值时算作缺陷。小于最小面积的区域会被去掉。</translation>
+    </message>
+    <message>
+        <source>Nothing within {n} px of the border of an image counts for its anomaly score and verdict.</source>
+        <translation>图片边缘 {n} 像素以内的内容不计入异常分数和判定。</translation>
     </message>
     <message>
         <source>An image is {bad} if its anomaly score, the sum of probability times area over its regions, is above {n} px²; otherwise it is {good}.</source>
@@ -11359,7 +11505,7 @@
     </message>
     <message>
         <source>Each exported format was compared with the trained model on images of every kind in the project.</source>
-        <translation>各导出格式都已在项目中每种图片上与训练得到的模型比较。</translation>
+        <translation>已将各导出格式与训练得到的模型在项目的各种图片上进行了比较。</translation>
     </message>
     <message>
         <source>Format</source>
@@ -11478,11 +11624,11 @@
         <translation>没有缺陷</translation>
     </message>
     <message>
-        <source>{n} labeled images of {m} groups; each group belongs to one split. Labels: revision `{revision}`; validation and test: `{hash}`.</source>
+        <source>{n} labeled {n:image|images} of {m} {m:group|groups}; each group belongs to one split. Labels: revision `{revision}`; validation and test: `{hash}`.</source>
         <translation>{m} 个分组的 {n} 张已标注图片；每个分组只属于一个数据划分。标注版本：`{revision}`；验证与测试：`{hash}`。</translation>
     </message>
     <message>
-        <source>{n} images could not be used. First reason: {why}</source>
+        <source>{n} {n:image|images} could not be used. First reason: {why}</source>
         <translation>有 {n} 张图片无法使用。第一个原因：{why}</translation>
     </message>
     <message>
@@ -11498,19 +11644,19 @@
         <translation>理由</translation>
     </message>
     <message>
-        <source>{model}, quality {quality}, {n} epochs, seed {seed}.</source>
+        <source>{model}, quality {quality}, {n} {n:epoch|epochs}, seed {seed}.</source>
         <translation>{model}，质量：{quality}，{n} 轮，随机种子 {seed}。</translation>
     </message>
     <message>
-        <source>{model}, quality {quality}, {n} minutes, seed {seed}.</source>
+        <source>{model}, quality {quality}, {n} {n:minute|minutes}, seed {seed}.</source>
         <translation>{model}，质量：{quality}，{n} 分钟，随机种子 {seed}。</translation>
     </message>
     <message>
-        <source>{n} steps in {m} minutes.</source>
+        <source>{n} {n:step|steps} in {m} {m:minute|minutes}.</source>
         <translation>{m} 分钟内 {n} 步。</translation>
     </message>
     <message>
-        <source>{n} steps in {m} minutes; the training was stopped before its planned end.</source>
+        <source>{n} {n:step|steps} in {m} {m:minute|minutes}; the training was stopped before its planned end.</source>
         <translation>{m} 分钟内 {n} 步；训练在计划结束前被停止。</translation>
     </message>
     <message>
@@ -11555,10 +11701,10 @@
     </message>
     <message>
         <source>The scale is unknown: areas and lengths are in pixels.</source>
-        <translation>比例尺未知：面积和长度以像素为单位。</translation>
+        <translation>像素尺寸未知：面积和长度以像素为单位。</translation>
     </message>
     <message>
-        <source>Only {n} good images are among the {split} images: the rate of false alarms on good parts is not reliable.</source>
+        <source>Only {n} good {n:image is|images are} among the {split} images: the rate of false alarms on good parts is not reliable.</source>
         <translation>{split}图片中只有 {n} 张良品图片：良品的误报率不可靠。</translation>
     </message>
     <message>
@@ -11623,7 +11769,7 @@
     </message>
     <message>
         <source>The export needs Python 3.10 or newer and the packages in `requirements.txt`. Defect Workbench and a network connection are not needed.</source>
-        <translation>本导出需要 Python 3.10 或更新版本以及 `requirements.txt` 中的软件包；不需要 Defect Workbench，也不需要网络连接。</translation>
+        <translation>此模型包需要 Python 3.10 或更新版本以及 `requirements.txt` 中的软件包；不需要 Defect Workbench，也不需要网络连接。</translation>
     </message>
     <message>
         <source>files, folders or patterns</source>
@@ -11734,7 +11880,7 @@
         <translation>训练、验证和测试</translation>
     </message>
     <message>
-        <source>Measured on {n} {split} images of {m} parts, with the present labels. Intervals are 95% CI.</source>
+        <source>Measured on {n} {split} {n:image|images} of {m} {m:part|parts}, with the present labels. Intervals are 95% CI.</source>
         <translation>在 {m} 个零件的 {n} 张{split}图片上按当前标注测得。区间为 95% 置信区间。</translation>
     </message>
     <message>
@@ -11778,7 +11924,7 @@
         <translation>计数</translation>
     </message>
     <message>
-        <source>{n} on {m} images</source>
+        <source>{n} on {m} {m:image|images}</source>
         <translation>{m} 张图片上 {n} 处</translation>
     </message>
     <message>
@@ -11823,26 +11969,26 @@
     </message>
     <message>
         <source>{name}, {n} px, max. probability {p}</source>
-        <translation>{name}，{n} 像素，最大概率 {p}</translation>
+        <translation>{name}，{n} 像素，最高概率 {p}</translation>
     </message>
     <message>
         <source>{name}, {n} px, probability {p}</source>
         <translation>{name}，{n} 像素，概率 {p}</translation>
     </message>
     <message>
-        <source>{n} of {m} missed defects, largest first</source>
+        <source>{n} of {m} missed {m:defect|defects}, largest first</source>
         <translation>{m} 处漏检中的 {n} 处，从大到小</translation>
     </message>
     <message>
-        <source>{n} of {m} false alarms, highest probability first</source>
+        <source>{n} of {m} false {m:alarm|alarms}, highest probability first</source>
         <translation>{m} 处误报中的 {n} 处，按概率从高到低</translation>
     </message>
     <message>
-        <source>{n} of {m} images with errors, worst first</source>
+        <source>{n} of {m} {m:image|images} with errors, worst first</source>
         <translation>{m} 张有错误的图片中的 {n} 张，最差的在前</translation>
     </message>
     <message>
-        <source>{n} of {m} wrong verdicts, highest probability first</source>
+        <source>{n} of {m} wrong {m:verdict|verdicts}, highest probability first</source>
         <translation>{m} 个错误判定中的 {n} 个，按概率从高到低</translation>
     </message>
     <message>
@@ -11866,23 +12012,23 @@
         <translation>无。</translation>
     </message>
     <message>
-        <source>Only {n} images were evaluated. The figures are rough; rely on the intervals.</source>
+        <source>Only {n} {n:image was|images were} evaluated. The figures are rough; rely on the intervals.</source>
         <translation>只评估了 {n} 张图片。指标很粗略，请以区间为准。</translation>
     </message>
     <message>
-        <source>The {n} images show {m} parts. Images of the same part are similar and tell less about new parts than as many different parts.</source>
+        <source>The {n} {n:image shows|images show} {m} {m:part|parts}. Images of the same part are similar and tell less about new parts than as many different parts.</source>
         <translation>{n} 张图片来自 {m} 个零件。同一零件的图片相似，对新零件的说明力不如同样数量的不同零件。</translation>
     </message>
     <message>
-        <source>Only {m} parts were evaluated. Parts that differ from them, for example of another lot, may give other results.</source>
+        <source>Only {m} {m:part was|parts were} evaluated. Parts that differ from {m:it|them}, for example of another lot, may give other results.</source>
         <translation>只评估了 {m} 个零件。与之不同的零件（例如其他批次）结果可能不同。</translation>
     </message>
     <message>
-        <source>Only {n} labeled defects were evaluated. One more missed defect would change the recall noticeably.</source>
+        <source>Only {n} labeled {n:defect was|defects were} evaluated. One more missed defect would change the recall noticeably.</source>
         <translation>只评估了 {n} 处已标注缺陷。多漏检一处就会使召回率明显变化。</translation>
     </message>
     <message>
-        <source>{n} of these images resemble training images, such as `{first}`. The figures are too high.</source>
+        <source>{n} of these images {n:resembles|resemble} training images, such as `{first}`. The figures are too high.</source>
         <translation>其中 {n} 张图片与训练图片相似，例如 `{first}`。指标偏高。</translation>
     </message>
     <message>
@@ -11946,11 +12092,11 @@
         <translation>{n}（{low} 至 {high}）</translation>
     </message>
     <message>
-        <source>Both runs were measured on the same {n} {split} images of {m} parts, with the present labels and each at its own operating point. Intervals are 95% CI.</source>
+        <source>Both runs were measured on the same {n} {split} {n:image|images} of {m} {m:part|parts}, with the present labels and each at its own operating point. Intervals are 95% CI.</source>
         <translation>两个训练记录在 {m} 个零件的相同 {n} 张{split}图片上按当前标注测得，各用自己的工作点。区间为 95% 置信区间。</translation>
     </message>
     <message>
-        <source>{n} images are left out, because one of the runs was trained on them or did not evaluate them.</source>
+        <source>{n} {n:image is|images are} left out, because one of the runs was trained on {n:it or did not evaluate it|them or did not evaluate them}.</source>
         <translation>有 {n} 张图片未计入，因为其中一个训练记录用它们训练过或未评估它们。</translation>
     </message>
     <message>
@@ -11962,11 +12108,11 @@
         <translation>两个训练记录在每张图片上的错误都相同。</translation>
     </message>
     <message>
-        <source>The runs differ on {n} of {k} images. On {m} of them, one run makes no error and the other does. These come first.</source>
+        <source>The runs differ on {n} of {k} {k:image|images}. On {m} of them, one run makes no error and the other does. These come first.</source>
         <translation>两个训练记录在 {k} 张图片中的 {n} 张上结果不同。其中 {m} 张是一个没有错误而另一个有错误，排在最前。</translation>
     </message>
     <message>
-        <source>Only {m} parts were compared: too few to tell a difference from chance.</source>
+        <source>Only {m} {m:part was|parts were} compared: too few to tell a difference from chance.</source>
         <translation>只比较了 {m} 个零件：太少，无法区分差异与偶然。</translation>
     </message>
     <message>
@@ -12003,7 +12149,7 @@
     </message>
     <message>
         <source>Full scale</source>
-        <translation>满刻度</translation>
+        <translation>满量程</translation>
     </message>
     <message>
         <source>Low value</source>
@@ -12047,7 +12193,7 @@
     </message>
     <message>
         <source>Stem stride</source>
-        <translation>主干步幅</translation>
+        <translation>首层步幅</translation>
     </message>
     <message>
         <source>Local contrast</source>
@@ -12266,7 +12412,7 @@
         <translation>差值（百分点）</translation>
     </message>
     <message>
-        <source>{n} validation/test images as they are and with each change of lighting, measured at the end of the training with its thresholds.</source>
+        <source>{n} validation/test {n:image as it is|images as they are} and with each change of lighting, measured at the end of the training with its thresholds.</source>
         <translation>{n} 张验证/测试图片的原图及其各种光照变化，训练结束时用训练选定的阈值测得。</translation>
     </message>
     <message>
@@ -12302,6 +12448,18 @@
         <translation>该模型用于分割，不预测判定</translation>
     </message>
     <message>
+        <source>Not imported: {name} ({n}).</source>
+        <translation>未导入：{name}（{n} 处）。</translation>
+    </message>
+    <message>
+        <source>the image {path} with the panoptic segments was not found</source>
+        <translation>未找到含全景分段的图片 {path}</translation>
+    </message>
+    <message>
+        <source>the image of the panoptic segments holds {n} {n:segment|segments} that the file does not list</source>
+        <translation>全景分段图片中有 {n} 个分段未列在文件中</translation>
+    </message>
+    <message>
         <source>it is being edited</source>
         <translation>该图片正在编辑</translation>
     </message>
@@ -12314,11 +12472,11 @@
         <translation>正在测试光照变化</translation>
     </message>
     <message>
-        <source>Validation/test images show {n} different parts. A forecast needs at least {m}.</source>
+        <source>Validation/test images show {n} different {n:part|parts}. A forecast needs at least {m}.</source>
         <translation>验证/测试图片只包含 {n} 个不同的零件。预测范围至少需要 {m} 个。</translation>
     </message>
     <message>
-        <source>{value} on {n} parts that are not in the training images.</source>
+        <source>{value} on {n} {n:part that is|parts that are} not in the training images.</source>
         <translation>在训练图片之外的 {n} 个零件上为 {value}。</translation>
     </message>
     <message>
@@ -12648,8 +12806,8 @@
         <translation>魔棒：按下选取灰度相近的区域，拖动调整容差</translation>
     </message>
     <message>
-        <source>Press on an area; drag right to include more, left to include less</source>
-        <translation>在区域上按下；向右拖动扩大，向左拖动缩小</translation>
+        <source>Press; drag right to grow, left to shrink</source>
+        <translation>按下选取；向右拖动扩大，向左拖动缩小</translation>
     </message>
     <message>
         <source>&amp;Crack tracer</source>
@@ -12673,7 +12831,7 @@
     </message>
     <message>
         <source>Click along the outline; Enter closes it; Backspace removes the last point</source>
-        <translation>沿轮廓点击；回车闭合；退格键删除上一个点</translation>
+        <translation>沿轮廓点击；回车闭合；退格键移除上一个点</translation>
     </message>
     <message>
         <source>Box se&amp;gmentation</source>
@@ -12685,7 +12843,7 @@
     </message>
     <message>
         <source>Drag a box; click adds an area, Ctrl-click removes one; Enter paints</source>
-        <translation>拖出方框；点击添加，按住 Ctrl 点击移除；回车绘制</translation>
+        <translation>拖出方框；点击添加，按住 Ctrl 点击移除；回车涂画</translation>
     </message>
     <message>
         <source>Click s&amp;egmentation</source>
@@ -12697,7 +12855,7 @@
     </message>
     <message>
         <source>Click or drag a box; more clicks add, right-click removes; Enter paints; Backspace removes a point</source>
-        <translation>点击或拖出方框；继续点击添加，右键点击移除；回车绘制；Backspace 移除一个点</translation>
+        <translation>点击或拖出方框；继续点击添加，右键点击移除；回车涂画；退格键移除一个点</translation>
     </message>
     <message>
         <source>Click adds corners, drag moves them, also later, Shift-click removes them; Enter closes</source>
@@ -12863,7 +13021,7 @@
         <translation>{first}；{second}</translation>
     </message>
     <message>
-        <source>Training on {train} images, validated on {held}.</source>
+        <source>Training on {train} {train:image|images}, validated on {held}.</source>
         <translation>用 {train} 张图片训练，{held} 张验证。</translation>
     </message>
     <message>
@@ -12875,7 +13033,7 @@
         <translation>每步中 CPU 启动运算用时 {operators} 毫秒，GPU 计算用时 {kernels} 毫秒。</translation>
     </message>
     <message>
-        <source>{n} images per second.</source>
+        <source>{n} {n:image|images} per second.</source>
         <translation>每秒 {n} 张图片。</translation>
     </message>
     <message>
@@ -12899,7 +13057,7 @@
         <translation>验证图片都没有缺陷，因此没有指标。</translation>
     </message>
     <message>
-        <source>{n} false alarms per image</source>
+        <source>{n} false {n:alarm|alarms} per image</source>
         <translation>每张图片 {n} 处误报</translation>
     </message>
     <message>
@@ -12907,7 +13065,7 @@
         <translation>没有验证图片，因此没有指标。</translation>
     </message>
     <message>
-        <source>{right} of {total} validation images correct ({share})</source>
+        <source>{right} of {total} validation {total:image|images} correct ({share})</source>
         <translation>{total} 张验证图片中 {right} 张判定正确（{share}）</translation>
     </message>
     <message>
@@ -12931,7 +13089,7 @@
         <translation>在验证图片上尚未检出缺陷。</translation>
     </message>
     <message>
-        <source>{found} of {defects} defects detected (validation)</source>
+        <source>{found} of {defects} {defects:defect|defects} detected (validation)</source>
         <translation>验证集缺陷检出 {found} / {defects}</translation>
     </message>
 </context>

@@ -9,7 +9,8 @@ Of each kind of images the parts with low numbers form one half, those with high
 directions. Columns: reported metric on held-out images of the training half (accuracy, or Dice of any defect), range
 forecast for other parts, metric on the other half, and whether the range contains it. The last line counts these. For
 verdicts the same half is learned by two rivals: texture features with extra trees (texture.py), and ResNet-18 with
-usual settings (textbook_verdicts.py) for the same time.
+usual settings (textbook_verdicts.py) for the same time. Who "masks": a UNet trained on the masks of the same images,
+whose verdict is the class with the greatest anomaly score, good within a budget of 10 false alarms in 100.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
+
+from sklearn.metrics import accuracy_score, f1_score  # noqa: E402
 
 from tests.benchmarks import image_sets as sets  # noqa: E402
 from tests.benchmarks.image_sets import SetImage  # noqa: E402
@@ -76,6 +79,25 @@ def ours(name: str, training: list[SetImage], test: list[SetImage], place: Path,
     }
 
 
+def by_masks(training: list[SetImage], test: list[SetImage], place: Path, options: list[str]) -> dict[str, Any]:
+    """Return accuracy and macro F1 of verdicts that are derived from the regions of a UNet."""
+    project, good = place / "masks-project", next(item.kind for item in training if item.mask is None)
+    make_project(project, "kinds", training)
+    run = workbench("train", project, "--model", "unet", *options)["run"]
+    rule = ("--verdict-rule", "budget=10", "--verdict-names", f"{good},class", "--store-rule")
+    workbench("evaluate", project, "--run", run, "--split", "val", *rule)
+    folder = sets.copy_images(test, place / "masks-test")
+    found = workbench("predict", project / "runs" / run, folder, "--out", place / "masks-results")["pictures"]
+    verdicts = {Path(entry["path"]).stem: entry["verdict"] for entry in found}
+    true, told = [item.kind for item in test], [verdicts[item.name] for item in test]
+    kinds = sorted(set(true))
+    return {
+        "true": accuracy_score(true, told),
+        "macro_f1": f1_score(true, told, labels=kinds, average="macro", zero_division=0),
+        "f1": dict(zip(kinds, f1_score(true, told, labels=kinds, average=None, zero_division=0).tolist())),
+    }
+
+
 def rival(
     tool: str, training: list[SetImage], test: list[SetImage], place: Path, row: dict[str, Any]
 ) -> dict[str, Any]:
@@ -106,6 +128,8 @@ def measure(row: dict[str, Any], data: Path, settings: list[str], place: Path) -
     try:
         if row["who"] == "ours":
             result = ours(name, training, test, place, options)
+        elif row["who"] == "masks":
+            result = by_masks(training, test, place, options)
         else:
             result = rival(row["who"], training, test, place, row)
     except Failed as error:
@@ -146,7 +170,8 @@ def main() -> int:
     for seed in args.seeds:
         for name in args.sets:
             for direction in args.directions:
-                for who in ("ours", *(args.rivals if name in VERDICTS else ())):
+                of_masks = ("masks",) if name == "verdicts" else ()
+                for who in ("ours", *of_masks, *(args.rivals if name in VERDICTS else ())):
                     row = {"set": name, "direction": direction, "seed": seed, "who": who, "minutes": args.minutes}
                     if any(row.items() <= old.items() and "why" not in old for old in rows):
                         continue

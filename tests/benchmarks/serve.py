@@ -1,12 +1,14 @@
 """Throughput of `workbench serve`, in comparison with sequential calls of the same predictor and a minimal server.
 
-    python tests/benchmarks/serve.py [--export DIR] [--pictures 256] [--side 256] [--clients 1,8,64] [--workers 1]
-        [--rival]
+    python tests/benchmarks/serve.py [--export DIR] [--images DIR] [--pictures 256] [--requests N] [--side 256]
+        [--clients 1,8,64] [--workers 1] [--rival]
 
 Without --export a small convolutional network with random weights is served, once for segmentation and once for
 classification. Every response is compared with the predictor's result: lost and mixed-up responses are counted. CPU:
-time per image of the server or of the predictor. MB: memory of the server after the requests. --rival: also measure a
-server of fastapi_server.py, whose responses are counted only. The numbers hold for one machine only.
+time per image of the server or of the predictor. MB: memory of the server after the requests of a row. --requests: of
+each row, if not one for each image. --rival: also measure a server of fastapi_server.py, whose responses are counted
+only. The predictor and the servers use the first half of the CPU cores and the clients the other half, because requests
+from the same cores would be part of the measured time. The numbers hold for one machine only.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -31,11 +33,13 @@ import onnx
 import psutil
 from onnx import TensorProto, helper, numpy_helper
 
+SUFFIXES = (".png", ".jpg", ".tif", ".tiff", ".bmp")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from workbench.inference.batch.export_checks import write_checks, write_reference_results  # noqa: E402
-from workbench.inference.io.image_io import encode_png, write_png  # noqa: E402
+from workbench.inference.cpu_environment import cores  # noqa: E402
+from workbench.inference.io.image_io import decode_image, encode_png, write_png  # noqa: E402
 from workbench.inference.model_settings import ClassSettings, ModelSettings, save_settings  # noqa: E402
 from workbench.inference.predictor import Predictor  # noqa: E402
 
@@ -96,6 +100,15 @@ def images(count: int, side: int) -> list[np.ndarray]:
     return [rng.normal(128, 40, (side, side)).clip(0, 255).astype(np.uint8) for _ in range(count)]
 
 
+def images_of(folder: Path, count: int) -> list[np.ndarray]:
+    """Return `count` images of a folder, repeated if it has fewer."""
+    paths = sorted(
+        path for path in folder.iterdir() if path.suffix.lower() in (".png", ".jpg", ".tif", ".tiff", ".bmp")
+    )
+    read = [decode_image(path.read_bytes()) for path in paths[:count]]
+    return [read[index % len(read)] for index in range(count)]
+
+
 class Job:
     """Requests to send, and the expected responses."""
 
@@ -115,8 +128,6 @@ class Job:
 
 def sequential(predictor: Predictor, job: Job) -> dict[str, float]:
     """Decode, predict and encode one image after another in this process."""
-    from workbench.inference.io.image_io import decode_image
-
     seconds = []
     started, used = time.perf_counter(), cpu_seconds(os.getpid())
     for content in job.sent:
@@ -129,8 +140,8 @@ def sequential(predictor: Predictor, job: Job) -> dict[str, float]:
     return _numbers(seconds, time.perf_counter() - started, used, lost=0, mixed=0)
 
 
-def load(url: str, pid: int, job: Job, clients: int) -> dict[str, float]:
-    """Send all images from `clients` clients with one connection each."""
+def load(url: str, pid: int, job: Job, clients: int, requests: int) -> dict[str, float]:
+    """Send `requests` images, in turn, from `clients` clients with one connection each."""
     headers = {"Accept": "application/json" if job.classify else "image/png"}
     place = url.removeprefix("http://")
     # A plain connection for each: the load must not cost as much as the work.
@@ -140,6 +151,7 @@ def load(url: str, pid: int, job: Job, clients: int) -> dict[str, float]:
 
     def ask(index: int) -> tuple[float, bool, bool]:
         connection = free.pop()
+        index %= len(job.sent)
         start_time = time.perf_counter()
         try:
             connection.request("POST", "/predict", job.sent[index], headers)
@@ -155,7 +167,7 @@ def load(url: str, pid: int, job: Job, clients: int) -> dict[str, float]:
 
     started, used = time.perf_counter(), cpu_seconds(pid)
     with ThreadPoolExecutor(clients) as pool:
-        done = list(pool.map(ask, range(len(job.sent))))
+        done = list(pool.map(ask, range(requests)))
     whole, used = time.perf_counter() - started, cpu_seconds(pid) - used
     for entry in free:
         entry.close()
@@ -175,6 +187,22 @@ def _numbers(seconds: list[float], whole: float, cpu: float, *, lost: int, mixed
     }
 
 
+@contextlib.contextmanager
+def cores_of(part: str) -> Iterator[None]:
+    """Restrict this thread, and the threads and processes that it starts, to the cores of the "server" or "clients"."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    cores = sorted(before)
+    half = (len(cores) + 1) // 2
+    os.sched_setaffinity(0, cores[:half] if part == "server" else cores[half:] or cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def cpu_seconds(pid: int) -> float:
     """Return the CPU time of a process and its children, which does not depend on other programs."""
     first = psutil.Process(pid)
@@ -187,36 +215,47 @@ def memory(pid: int) -> float:
     return sum(entry.memory_info().rss for entry in [first, *first.children(recursive=True)]) / 2**20
 
 
-def measure_rival(folder: Path, job: Job, options: argparse.Namespace) -> None:
-    """Measure the minimal server; its results differ at thresholds, so responses are counted only."""
+def measure_rival(folder: Path, job: Job, options: argparse.Namespace) -> bool:
+    """Measure the minimal server; its results differ at thresholds, so responses are counted only.
+
+    Return True if every request received a response.
+    """
+    whole = True
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, str(Path(__file__).with_name("fastapi_server.py")), str(folder), "--port", str(port)]
-    process = subprocess.Popen(command)
+    with cores_of("server"):
+        process = subprocess.Popen([*command, "--threads", str(cores())])
     try:
         for _ in range(300):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
                 break
             time.sleep(0.1)
         for clients in options.clients:
-            _show(
-                f"FastAPI, {clients} clients",
-                {**load(f"http://127.0.0.1:{port}", process.pid, job, clients), "mixed": 0},
-            )
+            with cores_of("clients"):
+                row = load(f"http://127.0.0.1:{port}", process.pid, job, clients, options.requests or options.pictures)
+            whole &= not row["lost"]
+            _show(f"FastAPI, {clients} clients", {**row, "mixed": 0})
     finally:
         process.terminate()
         process.wait(60)
+    return whole
 
 
 def measure(folder: Path, options: argparse.Namespace) -> bool:
     """Return True if every request received the expected response."""
     whole = True
-    predictor = Predictor.open(folder)
-    job = Job(predictor, images(options.pictures, options.side))
-    print(f"\n{predictor.settings.task}, {options.pictures} images of {options.side} x {options.side}")
-    print(f"{'':>22} {'images/s':>10} {'p50 ms':>9} {'p99 ms':>9} {'CPU ms':>8} {'lost':>5} {'mixed':>6}")
-    _show("predictor alone", sequential(predictor, job))
+    with cores_of("server"):
+        predictor = Predictor.open(folder)
+        shown = (
+            images_of(options.images, options.pictures) if options.images else images(options.pictures, options.side)
+        )
+        job = Job(predictor, shown)
+        alone = sequential(predictor, job)
+    print(f"\n{predictor.settings.task}, {len(shown)} images of {shown[0].shape[1]} x {shown[0].shape[0]}")
+    print(f"{'':>22} {'images/s':>10} {'p50 ms':>9} {'p99 ms':>9} {'CPU ms':>8} {'lost':>5} {'mixed':>6} {'MB':>5}")
+    _show("predictor alone", alone)
     del predictor
     command = [
         sys.executable,
@@ -232,16 +271,17 @@ def measure(folder: Path, options: argparse.Namespace) -> bool:
         "--workers",
         str(options.workers),
     ]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
+    with cores_of("server"):
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        )
     try:
         url = json.loads(process.stdout.readline())["url"]
         for clients in options.clients:
-            row = load(url, process.pid, job, clients)
+            with cores_of("clients"):
+                row = load(url, process.pid, job, clients, options.requests or options.pictures)
             whole &= not row["lost"] and not row["mixed"]
-            _show(f"served, {clients} clients", row)
-        print(f"{memory(process.pid):.0f} MB after the requests")
+            _show(f"served, {clients} clients", {**row, "mb": memory(process.pid)})
         with urllib.request.urlopen(f"{url}/metrics") as answer:
             lines = answer.read().decode().splitlines()
         numbers = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
@@ -251,14 +291,14 @@ def measure(folder: Path, options: argparse.Namespace) -> bool:
         process.terminate()
         process.wait(60)
     if options.rival:
-        measure_rival(folder, job, options)
+        whole &= measure_rival(folder, job, options)
     return whole
 
 
 def _show(name: str, row: dict[str, float]) -> None:
     print(
         f"{name:>22} {row['per_second']:10.1f} {row['p50_ms']:9.1f} {row['p99_ms']:9.1f} {row['cpu_ms']:8.1f} "
-        f"{row['lost']:5d} {row['mixed']:6d}",
+        f"{row['lost']:5d} {row['mixed']:6d}" + (f" {row['mb']:5.0f}" if "mb" in row else ""),
         flush=True,
     )
 
@@ -266,7 +306,9 @@ def _show(name: str, row: dict[str, float]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--export", type=Path, help="a folder that 'workbench export' has written")
+    parser.add_argument("--images", type=Path, help="a folder of 8-bit images to send instead of noise")
     parser.add_argument("--pictures", type=int, default=256)
+    parser.add_argument("--requests", type=int, help="of each row; without it, one for each image")
     parser.add_argument("--side", type=int, default=256)
     parser.add_argument("--clients", type=lambda text: [int(part) for part in text.split(",")], default=[1, 8, 64])
     parser.add_argument("--workers", type=int, default=1)

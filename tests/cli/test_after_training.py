@@ -174,7 +174,7 @@ def test_evaluate_uses_the_present_labels(copy, capsys):
     status, found, _ = inside(capsys, "evaluate", copy)
     assert status == 0 and found["changed_labels"] == 1 and found["pictures"] == len(data.of("val")) - 2
     assert {entry["path"] for entry in found["skipped"]} == {gone, broken}
-    assert any("1 labels were changed" in note for note in found["notes"])
+    assert any("1 label was changed" in note for note in found["notes"])
 
 
 def test_evaluate_against_another_project_matches_classes_by_name(copy, tmp_path, capsys):
@@ -220,6 +220,7 @@ def test_export_equals_the_run_and_a_damaged_one_is_refused(copy, tmp_path, caps
         "chosen_on": ["val"],
         "thresholds": dict(zip(names, point.thresholds)),
         "min_area": dict(zip(names, point.min_area)),
+        "verdict_border": 0,
         "verdict_rule": None,
     }
     assert "operating point" in (folder / "README.md").read_text("utf-8").casefold()

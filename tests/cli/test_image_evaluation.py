@@ -61,6 +61,23 @@ def test_stored_rule_gives_verdicts_until_it_is_removed(run, capsys, tmp_path):
     assert {entry["verdict"] for entry in found} == {None}
 
 
+def test_border_is_evaluated_and_stored_with_the_rule(run, capsys, tmp_path):
+    root, images = run.project_root, run.project_root / "pictures" / "test"
+    found = workbench(capsys, "evaluate", root, "--split", "test", "--verdict-border", "1000")
+    assert found["verdict_border"] == 1000 and found["image_auroc"] == 0.5 and found["verdict_rule"]["caught"] == 0
+    assert operating_point.settings_of(run).verdict_border == 0
+    arguments = ("--verdict-rule", "mass=0", "--verdict-border", "50", "--store-rule")
+    workbench(capsys, "evaluate", root, "--split", "test", *arguments)
+    assert operating_point.settings_of(run).verdict_border == 50
+    predicted = workbench(capsys, "predict", run.root, images, "--out", tmp_path / "o")["pictures"]
+    assert {(entry["verdict"], entry["anomaly_score"]) for entry in predicted} == {("OK", 0.0)}
+    assert any(entry["regions"] for entry in predicted)
+    operating_point.restore(run)
+    assert "verdict_border" not in (run.best / "model.json").read_text("utf-8")
+    assert cli.main(["evaluate", str(root), "--split", "test", "--verdict-border", "3"]) == 0
+    assert "images: AUROC more than 3 px from the border" in capsys.readouterr().out
+
+
 def test_rule_by_region_with_names(run, capsys, tmp_path):
     rule = "region=scratch:area=20:probability=0.9,pit:area=500"
     arguments = ("--verdict-rule", rule, "--verdict-names", "gut,class", "--store-rule")

@@ -56,6 +56,13 @@ def test_dry_run_changes_nothing(root, folder, capsys):
     ]
 
 
+def test_dry_run_counts_an_image_whose_label_is_refused_as_neither_new_nor_known(root, folder, capsys):
+    write_png(folder / "masks" / "p1.png", np.ones((5, 5), np.uint8))  # not the size of its image
+    plan = run(capsys, root, folder, "--dry-run")
+    assert (plan["pictures"], plan["labelled"], plan["new"], plan["matched"]) == (2, 1, 1, 0)
+    assert len(plan["skipped"]) == 1
+
+
 def test_mapped_and_ignored_classes(root, folder, capsys):
     result = run(capsys, root, folder, "--map", "pit=scratch", "--ignore-class", "stain")
     assert result["classes"] == ["scratch"] and result["labelled"] == 2

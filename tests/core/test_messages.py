@@ -20,6 +20,7 @@ from workbench.core.messages import Message, MessageModel, Text, catalog, patter
 from workbench.core.runs.events import Trouble, decode, encode
 from workbench.core.runs.run import Run, write_settings
 from workbench.core.runs.training_settings import TrainingSettings
+from workbench.core.text_patterns import fill
 
 ROOT = Path(workbench.__file__).parent
 FOREIGN = "text."  # prefix of texts that are only recognized
@@ -97,7 +98,7 @@ def test_no_producer_bypasses_the_catalog():
 
 @pytest.mark.parametrize("id, pattern", [entry for entry in messages._entries() if not entry[0].startswith(CARD)])
 def test_every_wording_is_recognized(id, pattern):
-    text = pattern.format(**{name: f"<{name}>" for name in fields_of(pattern)})
+    text = fill(pattern, **{name: f"<{name}>" for name in fields_of(pattern)})
     message = recognize(text)
     assert isinstance(message, Message) and message == text
     assert patterns(message.id)[1] == patterns(id)[1] or message.id == id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.inference.model_settings import SettingsError, load_settings, save_settings, settings_text
-from workbench.inference.predictor import apply_thresholds
-from workbench.inference.regions import image_verdict, measure_classes, table_of
+from workbench.inference.predictor import Predictor, apply_thresholds
+from workbench.inference.regions import image_verdict, measure_classes, table_of, verdict_table
 from workbench.inference.verdict_rule import RegionLimit, VerdictRule, apply_rule, reason_text, rejects
 
 from .conftest import BRIGHT, DARK, gray_settings
@@ -40,6 +41,36 @@ def test_anomaly_score_is_probability_times_area(table):
     assert table.mass.tolist() == pytest.approx([3.6, 3.2, 2.0])
     assert table.box.tolist() == [[1, 1, 3, 2], [10, 6, 2, 2], [2, 10, 2, 1]]
     assert table_from(np.zeros((2, 5, 5), np.uint8)).anomaly_score == 0
+
+
+@given(seed=st.integers(0, 10_000), border=st.integers(0, 9))
+def test_border_of_the_image_does_not_count(seed, border):
+    generator = np.random.default_rng(seed)
+    class_scores = generator.integers(0, 256, (2, *generator.integers(1, 24, 2)), np.uint8)
+    settings = gray_settings(min_area=(2, 3), thresholds=(0.6, 0.7), verdict_border=border)
+    mask, scores = apply_thresholds(class_scores, settings)
+    before = mask.copy()
+    found = verdict_table(mask, scores, measure_classes(mask, scores, settings), settings)
+    assert np.array_equal(mask, before)
+    inside = np.zeros(mask.shape, bool)
+    inside[border : max(border, mask.shape[0] - border), border : max(border, mask.shape[1] - border)] = True
+    cleared = np.where(inside, mask, 0).astype(np.uint8)
+    expected = table_of(measure_classes(cleared, scores, settings), settings)
+    assert found.anomaly_score == expected.anomaly_score
+    for name in ("class_id", "area", "peak", "mass", "box"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_prediction_ignores_the_border(gray_export):
+    opened = Predictor.open(gray_export)
+    image = np.full((40, 40), 100, np.uint8)
+    image[:6, 10:20] = 250  # a bright region at the border, with the probability 1
+    results = [
+        Predictor(replace(opened.settings, verdict_border=width), opened.engine).predict(image) for width in (0, 4, 6)
+    ]
+    assert [result.table.area.tolist() for result in results] == [[60], [20], []]
+    assert [len(result.regions) for result in results] == [1, 1, 1]  # drawn and listed nevertheless
+    assert results[1].table.box.tolist() == [[10, 4, 10, 2]]
 
 
 def test_rule_by_mass_rejects_above_its_threshold(table):

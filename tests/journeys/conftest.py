@@ -39,7 +39,8 @@ def size() -> tuple[int, int]:
 
 
 @pytest.fixture
-def application(qapp, qtbot, language, size):
+def application(qapp, qtbot, language, size, monkeypatch):
+    monkeypatch.setattr("workbench.ui.shell.application.EXCLUSION_DELAY", 24 * 60 * 60 * 1000)  # ms
     application = Application(qapp, Preferences(language=language, theme="dark"))
     application.window.resize(*size)
     application.show()

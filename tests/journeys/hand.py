@@ -157,7 +157,7 @@ class Hand:
         if self.session.key != key or self.session.image is None:
             with self.qtbot.waitSignal(self.session.image_opened):
                 self.session.open_image(key)
-        QTest.qWait(50)
+        self.qtbot.wait(50)
 
     def click_image(self, x: float, y: float) -> None:
         """Click with the current tool."""

@@ -171,6 +171,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
         "chosen_on": [room.split],
         "thresholds": {"scratch": expected},
         "min_area": {"scratch": area[0]},
+        "verdict_border": 0,
         "verdict_rule": None,
     }
     parity = ended[0]["parity"]["onnx"]

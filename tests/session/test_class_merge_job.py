@@ -210,7 +210,8 @@ def test_invalid_merges_are_refused(mixed, root, qtbot):
     reader.problem_met.connect(met.append)
     assert not reader.class_merge.start([2], 1)
     reader.close_project()
-    assert [type(problem) for problem in met] == [problems.BadClass] * 3 + [problems.ProjectReadOnly]
+    assert len(met) == 4 and all(isinstance(problem, problems.BadClass) for problem in met[:3])
+    assert isinstance(met[3], problems.ProjectReadOnly)
     folder = class_merge.folder_of(mixed.project)
     assert not folder.exists()
     folder.mkdir(parents=True)

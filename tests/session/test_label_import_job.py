@@ -11,7 +11,7 @@ import pytest
 from tests.session.conftest import dot, saved_mask, settle, show
 from workbench.core.problems import CannotWrite, LabelsImporting, NothingToImport
 from workbench.core.project import annotation, import_files, import_journal, importing
-from workbench.core.project.label_reading import ImportRequest
+from workbench.core.project.import_request import ImportRequest
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 

@@ -9,8 +9,15 @@ import numpy as np
 from tests.session.conftest import dot, saved_mask, show
 from workbench.core import problems
 from workbench.core.geometry.drawing import Rect
+from workbench.core.geometry.selection import region_at
 from workbench.core.project import annotation
 from workbench.session import editor
+
+
+def fill(editor, point, id):
+    """Paint the connected area at a point, as the fill tool does."""
+    region = region_at(editor.label.mask, point, connectivity=4)
+    editor.paint_region(region.inside, region.corner, id)
 
 
 def test_begin_to_commit_is_one_command(opened, qtbot):
@@ -60,13 +67,13 @@ def test_fill_paints_connected_area(opened):
     opened.mask[...] = 0
     dot(opened, 40, 40, 1, radius=10)
     area = int((opened.mask == 1).sum())
-    opened.editor.paint_fill((42, 40), 2)
+    fill(opened.editor, (42, 40), 2)
     assert int((opened.mask == 2).sum()) == area and not (opened.mask == 1).any()
-    opened.editor.paint_fill((0, 0), 1)
+    fill(opened.editor, (0, 0), 1)
     assert int((opened.mask == 1).sum()) == opened.mask.size - area
     opened.undo()
     assert not (opened.mask == 1).any()
-    opened.editor.paint_fill((-5, 3), 1)  # outside
+    fill(opened.editor, (-5, 3), 1)  # outside
     assert not (opened.mask == 1).any()
 
 
@@ -314,7 +321,7 @@ def test_random_strokes_are_undone_and_redone(opened, qtbot):
         elif kind == 1:
             opened.editor.paint_polygon([tuple(p) for p in rng.uniform(-10, 100, (5, 2))], id)
         elif kind == 2:
-            opened.editor.paint_fill((x, y), id)
+            fill(opened.editor, (x, y), id)
         else:
             opened.editor.paint_region(rng.random((15, 9)) > 0.5, (int(x), int(y)), id)
         if not np.array_equal(states[-1], opened.mask):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 import threading
 import time
@@ -12,9 +11,11 @@ import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QObject, QThread
 
-from workbench.core.problems import Problem, ProjectBroken, UnexpectedError, WorkerFailed
-from workbench.session.error_log import LOGGER
-from workbench.session.tasks import Job, Task, TaskRunner, ignore_failure
+from tests.session.task_work import Gate, fail, log
+from workbench.core.problems import ProjectBroken, UnexpectedError, WorkerFailed
+from workbench.session.tasks import Task, TaskRunner, ignore_failure
+
+__all__ = ["log"]
 
 
 @pytest.fixture
@@ -30,42 +31,6 @@ def uncaught(monkeypatch) -> list[BaseException]:
     errors: list[BaseException] = []
     monkeypatch.setattr(sys, "excepthook", lambda kind, error, trace: errors.append(error))
     return errors
-
-
-@pytest.fixture
-def log(monkeypatch) -> list[logging.LogRecord]:
-    """Records of the error log."""
-    records: list[logging.LogRecord] = []
-    handler = logging.Handler()
-    handler.emit = records.append
-    LOGGER.addHandler(handler)
-    yield records
-    LOGGER.removeHandler(handler)
-
-
-class Gate:
-    """Work that starts and then waits until `open` is called."""
-
-    def __init__(self, result: object = None) -> None:
-        self.started, self.released, self.result = threading.Event(), threading.Event(), result
-
-    def __call__(self, task: Task) -> object:
-        self.started.set()
-        assert self.released.wait(60)
-        return self.result
-
-    def wait_for_start(self) -> None:
-        assert self.started.wait(60)
-
-    def open(self) -> None:
-        self.released.set()
-
-
-def fail(error: Exception):
-    def work(_: Task) -> None:
-        raise error
-
-    return work
 
 
 # --- order ---------------------------------------------------------------------------------------
@@ -101,6 +66,18 @@ def test_urgent_task_runs_before_waiting_tasks(tasks):
     gate.open()
     tasks.wait()
     assert results == ["first", "urgent", "normal"]
+
+
+def test_urgent_tasks_run_in_order_of_submission(tasks, qapp):
+    """The thread waits for work between the rounds: the first task of a round wakes it, the others follow at once."""
+    for _ in range(50):
+        order: list[int] = []
+        for number in range(3):
+            tasks.submit(lambda _, order=order, number=number: order.append(number), urgent=True)
+        while tasks.busy:
+            qapp.processEvents()
+        assert order == [0, 1, 2]
+        time.sleep(0.002)  # until the thread waits
 
 
 def test_wait_delivers_results_and_progress_without_an_event_loop(tasks):
@@ -328,51 +305,3 @@ def test_delivered_callbacks_are_released(tasks):
     assert reference() is not None
     tasks.wait()
     assert task.done and reference() is None
-
-
-# --- jobs ----------------------------------------------------------------------------------------
-
-
-class Recorder(Job):
-    """Job that records results and problems."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.results: list[object] = []
-        self.problems: list[Problem] = []
-        self.failed.connect(self.problems.append)
-
-    def start(self, work, **options) -> None:
-        self.begin(work, self.results.append, **options)
-
-
-def test_closed_job_does_not_end_the_one_begun_since(qapp, qtbot):
-    job, gate = Recorder(), Gate("second")
-    job.start(lambda _: "first")
-    job._tasks._pool.waitForDone()  # its result is not delivered yet
-    job.close()
-    job.start(gate)
-    QCoreApplication.processEvents()
-    assert job.running and job.results == []
-    gate.open()
-    qtbot.waitUntil(lambda: job.results == ["second"], timeout=30_000)
-    assert not job.running
-
-
-def test_job_reports_its_state_and_an_unexpected_error(qapp, qtbot, log):
-    job, states = Recorder(), []
-    job.state_changed.connect(lambda: states.append(job.running))
-    job.start(fail(ValueError("strange")), as_problem=lambda error: WorkerFailed(what="job", why=str(error), log=""))
-    qtbot.waitUntil(lambda: states == [True, False], timeout=30_000)
-    (problem,) = job.problems
-    assert isinstance(problem, WorkerFailed) and problem.fields["why"] == "strange" and len(log) == 1
-
-
-def test_canceled_job_interrupts_its_work_and_delivers_the_result(qapp, qtbot):
-    job, gate = Recorder(), Gate("partial")
-    job.start(gate, interrupt=gate.open)
-    gate.wait_for_start()
-    job.cancel()
-    qtbot.waitUntil(lambda: job.results == ["partial"], timeout=30_000)
-    job.cancel()  # nothing is running
-    assert job.results == ["partial"]

@@ -12,9 +12,9 @@ from workbench.core.evaluation import operating_point
 from workbench.core.images import image_files
 from workbench.core.problems import RunUnusable
 from workbench.core.runs.run import Run
+from workbench.core.runs.run_lock import RunLock
 from workbench.inference.model_settings import MODEL_FILE, load_settings
 from workbench.inference.predictor import Predictor
-from workbench.session import verdict_evaluator
 from workbench.session.verdict_evaluator import VerdictEvaluator
 
 
@@ -83,7 +83,7 @@ def test_missing_images_are_counted(judge, run, qtbot):
     assert review.unreadable == 1 and len(review.images) == 29
 
 
-def test_reject_probability_is_stored_with_run(judge, run, qtbot, monkeypatch):
+def test_reject_probability_is_stored_with_run(judge, run, qtbot):
     review = look(judge, run, qtbot)
     with qtbot.waitSignal(judge.stored, timeout=5000):
         judge.store(0.9, ("val",))
@@ -91,9 +91,11 @@ def test_reject_probability_is_stored_with_run(judge, run, qtbot, monkeypatch):
     assert chosen.chosen_on == ("val",) and chosen.trained.unsure == 0
     assert load_settings(run.best / MODEL_FILE).unsure == judge.unsure == 0.9
     assert look(judge, run, qtbot).images == review.images
-    monkeypatch.setattr(verdict_evaluator, "find_live_process", lambda run: object())  # not beside a trainer
+    trainer = RunLock(run.root)
+    trainer.acquire(0)
     with qtbot.waitSignal(judge.failed, timeout=5000) as failed:
         judge.store(0.5, ("val",))
+    trainer.release()
     assert isinstance(failed.args[0], RunUnusable) and judge.unsure == 0.9
 
 

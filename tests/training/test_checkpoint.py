@@ -50,6 +50,7 @@ class Chosen:
 
     thresholds: tuple[float, ...] = ()
     min_area: tuple[int, ...] = ()
+    verdict_border: int = 0
     temperature: float = 1.0
     mirrored: tuple[str, ...] = ()
 

@@ -21,8 +21,9 @@ from workbench.training import checkpoint, precision
 from workbench.training.device import Device
 from workbench.training.device import choose as choose_device
 from workbench.training.evaluator import Evaluation, Evaluator, score
-from workbench.training.learner import Learner, OutOfMemory, load_weights, weights
+from workbench.training.learner import Learner, OutOfMemory
 from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
+from workbench.training.network_state import load_weights, weights
 from workbench.training.networks import mirrored
 from workbench.training.optimizers import make_optimizer
 from workbench.training.precision import LossScaler, Precision, PrecisionChoice
@@ -31,6 +32,7 @@ from workbench.training.resnet import ResNet
 from workbench.training.schedule import Budget, one_cycle
 from workbench.training.threshold_search import (
     AreaSweep,
+    BorderSweep,
     ThresholdSweep,
     choose_temperature,
     labeled_areas,
@@ -504,3 +506,43 @@ def test_answers_known_to_both_runs_carry_over_and_new_ones_begin_untrained():
     warm_start._match_output_layers(arrays, fresh, ["NG", "OK"], ["NG", "dent", "OK"])
     assert (arrays["head.weight"][:, [0, 2]] == verdicts["head.weight"]).all() and not arrays["head.weight"][:, 1].any()
     assert arrays["head.bias"].tolist() == [verdicts["head.bias"][0], 0, verdicts["head.bias"][1]]
+
+
+def ranked_images(*, false_at_border: bool, defect: int = 50, count: int = 12) -> BorderSweep:
+    """Defective images with 25 pixels, at `defect` from two sides; good ones with a few, or with 36 at the border."""
+    sweep = BorderSweep()
+    for number in range(2 * count):
+        truth, mask = np.zeros((2, 120, 100), np.uint8)
+        if number < count:
+            truth[defect : defect + 5, defect : defect + 5] = mask[defect : defect + 5, defect : defect + 5] = 1
+        elif false_at_border:
+            mask[:6, 10:16] = 1
+        else:
+            mask[60, 60 : 60 + number % 3] = 1
+        sweep.add(truth, mask, np.where(mask > 0, 200, 0).astype(np.uint8))
+    return sweep
+
+
+def test_border_is_ignored_if_that_ranks_images_better():
+    assert ranked_images(false_at_border=True).best() == 4  # 12 of the 36 pixels are left, fewer than 25
+    assert ranked_images(false_at_border=True, count=9).best() == 0  # too few images
+    assert BorderSweep().best() == 0
+
+
+def test_default_border_is_ignored_unless_defects_lie_there():
+    assert ranked_images(false_at_border=False).best() == 8
+    assert ranked_images(false_at_border=False, defect=2).best() == 0  # the images would be ranked worse
+    at_side = ranked_images(false_at_border=False)
+    truth, mask = np.zeros((2, 120, 100), np.uint8)
+    truth[60:64, :4] = 1  # a defect that the network does not find
+    for _ in range(3):
+        at_side.add(truth, mask, mask)
+    assert at_side.best() == 8
+    at_side.add(truth, mask, mask)  # 4 of 16
+    assert at_side.best() == 0
+
+
+def test_ignored_border_is_narrow_in_narrow_images():
+    sweep = ranked_images(false_at_border=True)
+    sweep.add(*np.zeros((3, 40, 100), np.uint8))
+    assert sweep.best() == 0

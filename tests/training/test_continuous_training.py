@@ -169,8 +169,8 @@ def test_a_resumed_run_learns_from_what_had_joined_and_reports_what_it_cannot_re
     assert more.next(Started).pictures["train"] == 13
     trouble = more.next(Trouble)
     assert (
-        "labels were changed after step" in trouble.what
-        and trouble.what.startswith("1 labels")
+        "label was changed after step" in trouble.what
+        and trouble.what.startswith("1 label ")
         and "not repeated exactly" in trouble.done
     )
     assert [entry.item.key for entry in run.dataset().joined][0] == "lot9/x900.png" and len(run.dataset().joined) == 2

@@ -19,6 +19,7 @@ from workbench.ui.shell.application import Application
 from workbench.ui.widgets.theme import Theme
 
 LEFT = Qt.MouseButton.LeftButton
+NEVER = 24 * 60 * 60 * 1000  # ms
 
 
 @pytest.fixture
@@ -43,6 +44,8 @@ def load_theme(qapp):
 @pytest.fixture
 def application(qapp, qtbot, monkeypatch, load_theme):
     """Application without a project, in English."""
+    for delay in ("COMPLETION_DELAY", "EXCLUSION_DELAY"):  # or a test would depend on its duration
+        monkeypatch.setattr(f"workbench.ui.shell.application.{delay}", NEVER)
     monkeypatch.setattr(Theme, "load", load_theme)
     application = Application(qapp, Preferences(language="en", theme="dark"))
     application.window.resize(1280, 800)

@@ -124,7 +124,7 @@ def test_every_dialog_is_named_and_usable_by_keyboard(window, application, tmp_p
         dialog = make()
         dialog.setModal(False)
         dialog.show()
-        QTest.qWait(1)
+        qtbot.wait(1)  # not QTest.qWait: it holds the interpreter, for which a closed dialog's tasks wait
         found = [f"no name: {text}" for text in nameless(dialog)]
         found += [f"two widgets for Alt+{text}" for text in conflicts(dialog)]
         found += [f"tab order: {text}" for text in jumps_back(dialog)]

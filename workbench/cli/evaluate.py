@@ -6,7 +6,7 @@ import argparse
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from workbench.core.project.project import MAX_CLASS_ID, Project, read_project_f
 from workbench.core.runs.dataset import Dataset, Item, collect
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.run_history import run_line
+from workbench.core.text_patterns import fill
 from workbench.inference.predictor import Predictor
 
 _NO_OPTIONS: Mapping[str, Any] = {}
@@ -99,10 +100,10 @@ def evaluate(
         notes.append("Training images are included, so the metrics are no estimate for new images.")
     else:
         if len(items) < ROUGH:
-            notes.append(f"Only {len(items)} validation/test images. The metrics are rough estimates.")
+            notes.append(fill("Only {n} validation/test {n:image|images}. The metrics are rough.", n=len(items)))
         notes += _bias_notes(run, data, split)
     if evaluation.changed:
-        notes.append(f"{evaluation.changed} labels were changed after the training. The present labels are used.")
+        notes.append(fill("{n} {n:label was|labels were} changed after training. They are used.", n=evaluation.changed))
     leaking = [] if split == "all" else find_data_leaks(project, data, split)
     if leaking:
         first = f"{leaking[0].held_out_key} and {leaking[0].train_key}"
@@ -168,6 +169,9 @@ class _EvaluationPass:
         predictor = Predictor.open(run.best, engine="onnx")
         if self.data.model == "resnet":
             return self.verdicts(predictor, items, console)
+        border = rule_options.get("verdict_border")
+        if border is not None:
+            predictor.settings = replace(predictor.settings, verdict_border=border)
         result = self.masks(predictor, items, console)
         return result | image_evaluation.measure(run, predictor.settings, self.images, split, rule_options)
 

@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.cli.verb_runner import Console, WrongUse, percent
-from workbench.core import problems
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.image_ranking import FALSE_SHARES, ScoredImage, auroc_interval, image_auroc, recall_at
 from workbench.core.evaluation.operating_point import ChosenRule, OperatingPoint
 from workbench.core.evaluation.verdict_rules import RuleChoice, choose_rule, evaluate_rule, rule_note
 from workbench.core.messages import stored_text, with_messages
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_lock import training_process
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.verdict_rule import BAD, GOOD, RegionLimit
 
@@ -35,8 +33,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f'verdicts of the rule ({GOOD},{BAD}); with "{BY_CLASS}" as BAD the class of the heaviest regions',
     )
     parser.add_argument(
-        "--store-rule", action="store_true", help="use the rule in predictions and exports of the run from now on"
+        "--verdict-border",
+        type=_width,
+        metavar="PX",
+        help="strip along the border of each image that does not count for the verdict and the anomaly score, instead "
+        "of the one chosen by the training (0 to 1000 pixels)",
     )
+    parser.add_argument(
+        "--store-rule",
+        action="store_true",
+        help="use rule and border in predictions and exports from now on",
+    )
+
+
+def _width(text: str) -> int:
+    if not 0 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 1000, not {text}")
+    return int(text)
+
+
+_width.__name__ = "whole number"
 
 
 def parse_choice(text: str, names: str | None, settings: ModelSettings) -> RuleChoice | None:
@@ -84,7 +100,8 @@ def measure(
 ) -> dict[str, Any]:
     """Return the part of the JSON object about images as a whole, and store the rule if requested.
 
-    split: "" for images of another project. options: verdict_rule, verdict_names, store_rule. Raises WrongUse, Problem.
+    settings: with the border under evaluation. split: "" for images of another project. options: verdict_rule,
+        verdict_names, store_rule. Raises WrongUse, Problem.
     """
     report = rank(images)
     in_use = operating_point.read(run).rule
@@ -97,8 +114,6 @@ def measure(
     if options.get("store_rule"):
         if text is None:
             raise WrongUse("--store-rule needs --verdict-rule")
-        if training_process(run.root) is not None:
-            raise problems.RunUnusable(name=run.name, why="its training is still running, and the model may change")
         point = OperatingPoint.of(settings)
         operating_point.store(run, point, chosen_on=operating_point.read(run).chosen_on, rule=chosen)
         in_use = chosen
@@ -111,6 +126,7 @@ def measure(
     result = evaluate_rule(evaluated.choice, images, rule=evaluated.rule, fixed=fixed)
     return {
         **report,
+        "verdict_border": settings.verdict_border,
         "verdict_rule": {
             "stored": in_use is not None and in_use.rule == evaluated.rule,
             "choice": evaluated.choice.to_json(),
@@ -142,7 +158,8 @@ def print_images(result: dict[str, Any], console: Console) -> None:
             if value is not None
         ]
         detected = f"; defective images detected: {', '.join(recalls)}" if recalls else ""
-        console.line(f"  images: AUROC {result['image_auroc']:.3f} ({low:.2f} to {high:.2f}){detected}")
+        inside = f" more than {border} px from the border" if (border := result["verdict_border"]) else ""
+        console.line(f"  images: AUROC{inside} {result['image_auroc']:.3f} ({low:.2f} to {high:.2f}){detected}")
     rule = result["verdict_rule"]
     use = "verdict rule" if rule["stored"] else "verdict rule, not in use"
     caught = f"{rule['caught']} of {rule['defective']} defective images rejected"

@@ -17,8 +17,8 @@ from workbench.core.geometry.selection.box_cut import BOX_SHAPES
 from workbench.core.project import import_files, import_journal, importing
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.import_plan import ImportPlan, plan_import
+from workbench.core.project.import_request import CONFLICTS, ImportReport, ImportRequest
 from workbench.core.project.label_files import open_labels
-from workbench.core.project.label_reading import CONFLICTS, ImportReport, ImportRequest
 from workbench.core.project.project import Project
 
 _SHOWN = 20

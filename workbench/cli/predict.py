@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.sinks import sink_table
+from workbench.cli.sinks import result_outputs
 from workbench.cli.sinks.result_outputs import WatchOutputs
 from workbench.cli.verb_runner import STOPPING, Console, StoppedEarly, WrongUse, plain, progress_bar
 from workbench.core import problems
@@ -24,8 +24,8 @@ from workbench.inference.batch.input_paths import InputSource, collect_images
 from workbench.inference.batch.interrupts import GracefulInterrupt, handle_interrupts
 from workbench.inference.batch.results_folder import ResultsFolder, predict_all
 from workbench.inference.batch.results_log import ResultsLogError, ignored_lines, model_fingerprint
-from workbench.inference.io.buffers import keep_freed_memory
 from workbench.inference.predictor import Prediction
+from workbench.inference.process_memory import keep_freed_memory
 from workbench.inference.verdict_rule import result_text
 
 _SHOWN = 20
@@ -172,11 +172,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the end"
     )
     mode.add_argument("--watch", action="store_true", help=watch_help)
-    sink_table.add_arguments(parser, spool="DIR of --out/spool")
+    result_outputs.add_arguments(parser, spool="DIR of --out/spool")
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    plan = sink_table.plan_sinks(options, spool=options.out / "spool")
+    plan = result_outputs.plan_sinks(options, spool=options.out / "spool")
     if plan and not options.watch:
         raise WrongUse("result outputs, such as --webhook, need --watch")
     if options.as_proposals:

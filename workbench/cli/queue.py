@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.verb_runner import Console
+from workbench.cli.verb_runner import Console, positive_number
 from workbench.core import problems
 from workbench.core.label_next.image_scan import AT_ONCE
 from workbench.core.label_next.label_advice import find_label_issues, rank_images
@@ -29,10 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run", dest="name", metavar="RUN|best|last", help="run to use (default: the best comparable run)"
     )
-    parser.add_argument("--count", type=_positive, default=20, metavar="N", help="number of images to list (20)")
+    parser.add_argument("--count", type=positive_number, default=20, metavar="N", help="number of images to list (20)")
     parser.add_argument(
         "--look",
-        type=_positive,
+        type=positive_number,
         default=AT_ONCE,
         metavar="N",
         help=f"maximum number of images to analyze ({AT_ONCE}); earlier results are reused",
@@ -132,10 +132,3 @@ def read_rows(project: Project, console: Console) -> dict[str, ImageRow]:
 def _print_coverage(analyzed: int, requested: int, console: Console) -> None:
     if analyzed < requested:
         console.note(f"{analyzed} of {requested} images analyzed. Run the command again to analyze more.")
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.sinks import sink_table
+from workbench.cli.sinks import result_outputs
 from workbench.cli.sinks.sink_base import RecordMaker
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
@@ -20,6 +20,7 @@ from workbench.core.runs.pip_commands import pip_command
 from workbench.inference.engines import NAMES
 from workbench.inference.model_settings import MODEL_FILE
 from workbench.inference.predictor import Predictor
+from workbench.inference.process_memory import keep_freed_memory
 
 # Library -> requirement to install.
 _REQUIREMENTS = {
@@ -88,13 +89,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     name = "additional accepted host name of this machine; may be repeated"
     parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=name)
     parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
-    sink_table.add_arguments(parser, spool="spool")
+    result_outputs.add_arguments(parser, spool="spool")
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     _need_libraries()
     token = _token(options)
-    sinks = sink_table.plan_sinks(options, spool=Path("spool"))
+    sinks = result_outputs.plan_sinks(options, spool=Path("spool"))
     if not (options.export / MODEL_FILE).is_file():
         raise NotAnExport(path=str(options.export), file=MODEL_FILE)
 
@@ -107,6 +108,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise CannotListen(host=options.host, port=options.port, why=why[0].lower() + why[1:]) from error
+    keep_freed_memory()
     with bound:
         predictor = open_model(options.export, engine=options.engine)
         if sinks:

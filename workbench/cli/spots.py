@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.queue import read_rows
-from workbench.cli.verb_runner import Console
+from workbench.cli.verb_runner import Console, positive_number
 from workbench.core import problems
 from workbench.core.label_next.spot_detection import COUNT
 from workbench.core.label_next.spot_search import SpotSearch
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "images", nargs="*", metavar="IMAGE", help="images of the project, such as lot1/a.png (default: all)"
     )
-    parser.add_argument("--count", type=_positive, default=COUNT, metavar="N", help=f"spots per image ({COUNT})")
+    parser.add_argument("--count", type=positive_number, default=COUNT, metavar="N", help=f"spots per image ({COUNT})")
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -48,10 +48,3 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
                 console.line(f"{key}: {points or 'no spot differs from the rest of the image'}")
             move(number, len(requested))
     return {"pictures": found, "labelled": len(labeled), "skipped": skipped}
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value

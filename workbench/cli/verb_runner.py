@@ -144,3 +144,11 @@ def percent(share: float | None, interval: list[float] | None = None) -> str:
     if interval is None:
         return f"{100 * share:.1f}%"
     return f"{100 * share:.1f}% ({100 * interval[0]:.0f} to {100 * interval[1]:.0f}%)"
+
+
+def positive_number(text: str) -> int:
+    """Return the value of an option that counts something. Raises ValueError, ArgumentTypeError."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value

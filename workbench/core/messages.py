@@ -17,16 +17,18 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ValidatorFunctionWrapHandler, WrapValidator, model_serializer, model_validator
 
 from workbench.core import problems, resources
+from workbench.core.text_patterns import fill
 
 Translate = Callable[[str, str], str]  # (context, English pattern) -> pattern in another language
 
 CONTEXT = "sentences"  # of the catalog's patterns; those of problems have the context "problems"
-_FIELD = re.compile(r"\{(\w+)\}")
+_FIELD = re.compile(r"\{(\w+)(?::([^{}]*))?\}")  # name, and the words for one and for many
 _NOT_STORED = (
     "card.",
     "compare.",
     "expectation.",
     "list.",
+    "lost.",
     "queue.",
     "report.",
     "setting.",
@@ -45,7 +47,7 @@ class Message(str):
     def __new__(cls, id: str, /, **fields: Any) -> Message:
         _, texts = patterns(id)
         fields = {name: _field(value) for name, value in fields.items()}
-        return cls._made(" ".join(texts).format(**fields), id, fields)
+        return cls._made(fill(" ".join(texts), **fields), id, fields)
 
     @classmethod
     def _made(cls, text: str, id: str, fields: dict[str, Any]) -> Message:
@@ -135,7 +137,7 @@ def render(text: str, translate: Translate) -> str:
     context, texts = patterns(message.id)
     fields = render_fields(message.fields, translate)
     try:
-        return " ".join(translate(context, pattern).format(**fields) for pattern in texts)
+        return " ".join(fill(translate(context, pattern), **fields) for pattern in texts)
     except (LookupError, ValueError):
         return text
 
@@ -210,13 +212,17 @@ def _wordings() -> list[tuple[str, str]]:
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     """Return the expression that matches texts made from a pattern; a field that occurs twice has one value."""
-    expression, names = "", set()
-    for number, part in enumerate(_FIELD.split(pattern)):
-        if number % 2 == 0:
-            expression += re.escape(part)
+    expression, names, end = "", set(), 0
+    for field in _FIELD.finditer(pattern):
+        name, words = field.groups()
+        expression += re.escape(pattern[end : field.start()])
+        end = field.end()
+        if words:
+            expression += f"(?:{'|'.join(map(re.escape, words.split('|')))})"
         else:
-            expression += f"(?P={part})" if part in names else f"(?P<{part}>.+?)"
-            names.add(part)
+            expression += f"(?P={name})" if name in names else f"(?P<{name}>.+?)"
+            names.add(name)
+    expression += re.escape(pattern[end:])
     return re.compile(expression, re.DOTALL)
 
 

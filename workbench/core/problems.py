@@ -10,6 +10,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from workbench.core.text_patterns import fill
+
 
 class Problem(Exception):
     """Base class of errors that the user can understand and fix. `str(problem)` is the English text, no traceback."""
@@ -25,11 +27,11 @@ class Problem(Exception):
         return partial(type(self), **self.fields), ()  # without it, a process pool cannot return a problem
 
     def __str__(self) -> str:
-        return " ".join(part for part in (self.message, self.advice) if part).format(**self.fields)
+        return fill(" ".join(part for part in (self.message, self.advice) if part), **self.fields)
 
 
 class NotAProject(Problem):
-    message = "{path} is not a workbench project: it has no project.json."
+    message = "{path} is not a Defect Workbench project: it has no project.json."
     advice = "Choose another folder, or create a project there."
 
 
@@ -44,8 +46,11 @@ class ProjectBroken(Problem):
 
 
 class ProjectTooNew(Problem):
-    message = "{path} was written by a newer workbench (format {found}; this one knows up to {known})."
-    advice = "Update the workbench to open it. Nothing was changed."
+    message = (
+        "{path} was written by a newer version of Defect Workbench "
+        "(format {found}; this version supports up to {known})."
+    )
+    advice = "Update Defect Workbench to open it. Nothing was changed."
 
 
 class ProjectLocked(Problem):
@@ -176,7 +181,10 @@ class NoteBroken(Problem):
 
 
 class NoteTooNew(NoteBroken):
-    message = "The note {path} was written by a newer workbench (format {found}; this one knows up to {known})."
+    message = (
+        "The note {path} was written by a newer version of Defect Workbench "
+        "(format {found}; this version supports up to {known})."
+    )
     advice = "The file is not changed, and the labels of this image cannot be edited. Update Defect Workbench."
 
 
@@ -276,6 +284,11 @@ class UnknownClass(Problem):
 
 class BadClass(Problem):
     message = "The class {name} cannot be added: {why}."
+
+
+class ClassNameTaken(BadClass):
+    message = "There is already a class named {name}."
+    advice = "Choose another name, or merge the two classes in the Classes panel."
 
 
 class ClassesChanging(Problem):

@@ -64,7 +64,7 @@ def _shifted_maps(maps: Any, network_input: np.ndarray, cells: tuple[int, int]) 
 
 
 class _ShiftedAxis:
-    """Shifts of the image along one side. places: resolution of the result. reach: width of the padding."""
+    """Shifts of the image along one side. positions: resolution of the result. reach: width of the padding."""
 
     def __init__(self, cells: int, length: int) -> None:
         self._cells, self.length = cells, length

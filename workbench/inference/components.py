@@ -64,7 +64,7 @@ class _ComponentBand:
 def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, min_area: int = 0) -> Components:
     """Measure the components of one class.
 
-    mask, scores: uint8 (H,W). least: minimum area in pixels; smaller components are set to 0 in `mask`.
+    mask, scores: uint8 (H,W). min_area: in pixels; smaller components are set to 0 in `mask`.
     """
     table, owner, count = _label(mask, class_id, lambda band: _measure_band(band, scores), min_area)
 
@@ -103,7 +103,7 @@ def _label(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Label the components of one class band by band and join the parts across bands.
 
-    tell: returns the measurements of a band, one row per part, with the area in column 4.
+    measure_band: returns the measurements of a band, one row per part, with the area in column 4.
 
     Returns the measurements of all parts, the component index of each part, and the number of components. Components
     with fewer than `min_area` pixels are cleared in the mask, most of them before measuring: a network after seconds of

@@ -30,6 +30,7 @@ _OPTIONAL = (
     "order",
     "engines",
     "unsure",
+    "verdict_border",
     "verdict_rule",
 )  # omitted if empty, as in files older than these settings
 _FLOATS = (
@@ -72,6 +73,8 @@ class ModelSettings:
     temperature: divisor of the log probabilities of the verdicts.
     unsure: minimum probability of a verdict; below it the result is "unsure". 0: every verdict is given.
     verdict_rule: of a segmentation, rule by which an image is rejected; None: images get no verdict.
+    verdict_border: of a segmentation, width in image pixels of the strip along the border of an image in which nothing
+        counts for the anomaly score and the verdict.
     batch: tiles per call of the network.
     threads: number of CPU threads, 0 for all.
     files: engine name to a file beside model.json.
@@ -102,6 +105,7 @@ class ModelSettings:
     temperature: float = 1.0
     unsure: float = 0.0
     verdict_rule: VerdictRule | None = None
+    verdict_border: int = 0
     batch: int = 4
     threads: int = 0
     files: dict[str, str] = field(default_factory=dict)
@@ -276,8 +280,10 @@ def _check_values(settings: ModelSettings) -> None:
 
 
 def _check_names(settings: ModelSettings) -> None:
+    _check_integer(settings.verdict_border, 0, 16384, "verdict_border")
     if settings.task == "classification":
         _require(settings.verdict_rule is None, "only a segmentation has a verdict_rule")
+        _require(settings.verdict_border == 0, "only a segmentation has a verdict_border")
         _require(isinstance(settings.verdicts, tuple) and settings.verdicts, "a classification needs verdicts")
         _require(all(isinstance(name, str) and name for name in settings.verdicts), "verdicts must be names")
         _require(_is_unique(settings.verdicts), "two verdicts have the same name")

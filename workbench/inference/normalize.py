@@ -11,7 +11,7 @@ from .io.tiff_regions import ImageArray
 from .model_settings import ModelSettings
 
 # Luma of ITU-R BT.601, the weights that OpenCV and most cameras use.
-_LUMA = np.array([[0.299, 0.587, 0.114]], np.float32)
+LUMA = np.array([[0.299, 0.587, 0.114]], np.float32)
 
 # Range beyond 0..1 that is kept: brighter lighting than in training must not give unbounded values.
 MIN_VALUE, MAX_VALUE = -0.5, 1.5
@@ -38,12 +38,12 @@ def resize_for_network(image: ImageArray, settings: ModelSettings) -> ImageArray
 def normalize(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
     """Return the network's input for an image or a part of it, float32 (C,H,W), C-contiguous.
 
-    picture: (H,W) or (H,W,3) RGB, uint8, uint16 or float32 (full scale 1). Grayscale is repeated for networks with
+    image: (H,W) or (H,W,3) RGB, uint8, uint16 or float32 (full scale 1). Grayscale is repeated for networks with
         three channels, color is converted to luma for one channel. NaN counts as `low`. Raises ValueError for other
         arrays.
     """
     if image.ndim not in (2, 3) or image.ndim == 3 and image.shape[2] != 3:
-        raise ValueError(f"a picture is (H,W) or (H,W,3), not {image.shape}")
+        raise ValueError(f"an image is (H,W) or (H,W,3), not {image.shape}")
     if image.dtype == np.uint8 and (image.ndim == 2 or settings.channels == 3):
         return _apply_table(image, settings)
     return _compute(image, settings)
@@ -62,7 +62,7 @@ def _compute(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
     values = _to_full_scale(image, settings)
     if settings.channels == 1 and values.ndim == 3:
         # In float, not in the image's integer type, so that bit depths agree.
-        values = cv2.transform(values, _LUMA)
+        values = cv2.transform(values, LUMA)
     values = values - np.float32(settings.low)
     values *= np.float32(1.0 / (settings.high - settings.low))
     np.clip(values, MIN_VALUE, MAX_VALUE, out=values)

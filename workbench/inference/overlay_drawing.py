@@ -46,7 +46,7 @@ def _stretch(image: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
 def overlay(image: np.ndarray, mask: np.ndarray, settings: ModelSettings, opacity: float = 0.45) -> np.ndarray:
     """Return the image with each class tinted in its color and outlined, one pixel wide, inside its regions.
 
-    picture: (H,W) or (H,W,3). mask: uint8 (H,W) class ids. opacity: of the tint, 0..1.
+    image: (H,W) or (H,W,3). mask: uint8 (H,W) class ids. opacity: of the tint, 0..1.
 
     Returns uint8 (H,W,3) RGB.
     """

@@ -24,7 +24,7 @@ from .regions import (
     measure_classes,
     min_areas,
     select_regions,
-    table_of,
+    verdict_table,
 )
 from .tiles import Grid, cut, prediction_grid, resize_bands, stitch
 from .verdict_rule import RegionTable
@@ -146,7 +146,7 @@ class Predictor:
         keep_heat: include heat for a classification, see the module `heat`.
         most_regions: maximum number of regions; the most certain ones are kept.
 
-        Raises Cancelled, EngineError.
+        Raises PredictionCancelled, EngineError.
         """
         started = time.perf_counter()
         _check_image(image)
@@ -172,7 +172,7 @@ class Predictor:
                 class_scores[:, rows] = quantized
         measured = measure_classes(mask, scores, self.settings, min_areas(self.settings))
         regions, left_out = select_regions(measured, self.settings, most_regions)
-        table = table_of(measured, self.settings)
+        table = verdict_table(mask, scores, measured, self.settings)
         verdict = image_verdict(table, self.settings)
         name, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
         took = _milliseconds_since(started)

@@ -126,9 +126,28 @@ def select_regions(
     return regions, total - len(regions)
 
 
-def table_of(measurements: Sequence[components.Components], settings: ModelSettings) -> RegionTable:
-    """Return the table of regions that were measured in the order of the classes."""
-    return RegionTable.of({entry.id: of_class for entry, of_class in zip(settings.classes, measurements)})
+def verdict_table(
+    mask: np.ndarray, scores: np.ndarray, measurements: Sequence[components.Components], settings: ModelSettings
+) -> RegionTable:
+    """Return the table of the regions that count for the verdict: what is left of them inside `verdict_border`.
+
+    mask, scores: uint8 (H,W), without small regions. measurements: of all regions, in the order of the classes.
+    """
+    border = settings.verdict_border
+    if not border:
+        return table_of(measurements, settings)
+    inner = tuple(slice(border, max(border, length - border)) for length in mask.shape)
+    measured = [components.measure(mask[inner], entry.id, scores[inner]) for entry in settings.classes]
+    return table_of(measured, settings, border)
+
+
+def table_of(measurements: Sequence[components.Components], settings: ModelSettings, offset: int = 0) -> RegionTable:
+    """Return the table of regions that were measured in the order of the classes.
+
+    offset: left and top of the measured part of the image.
+    """
+    by_class = {entry.id: of_class for entry, of_class in zip(settings.classes, measurements)}
+    return RegionTable.of(by_class, (offset, offset))
 
 
 def image_verdict(table: RegionTable, settings: ModelSettings) -> ImageVerdict | None:

@@ -48,7 +48,7 @@ class Grid:
 def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int, tile_rows: int | None = None) -> Grid:
     """Return a grid of equal tiles covering an image; the last tile of a row or column is shifted inwards.
 
-    high: tile height if less than `tile`; the vertical overlap is then at most a quarter of it.
+    tile_rows: tile height if less than `tile`; the vertical overlap is then at most a quarter of it.
 
     All sizes are in pixels; tile must be a multiple of `multiple`, overlap less than tile. All tiles begin at multiples
     of `multiple`, and the last ends at the first multiple beyond the image. A network that repeatedly halves its input
@@ -156,7 +156,7 @@ def blend_weights(starts: tuple[int, ...], tile: int, overlap: int, length: int)
 def stitch(grid: Grid, outputs: Iterable[np.ndarray]) -> Iterator[tuple[int, np.ndarray]]:
     """Blend the outputs of all tiles into bands of whole image rows, top to bottom.
 
-    answers: float32 (K, tile_height, tile_width) each, in grid order.
+    outputs: float32 (K, tile_height, tile_width) each, in grid order.
 
     Yields (first row, float32 (K, rows, width)), to be treated as read-only; the bands are contiguous and cover the
     image exactly.

@@ -152,7 +152,7 @@ class Autosave(QObject):
         self._emit_state()
 
     def record_note_changes(self, changes: Sequence[NoteChange]) -> int:
-        """Record changes of notes before they are written. Return the record for `notes_written`."""
+        """Record changes of notes before they are written. Return the record for `discard_note_changes`."""
         if self._journal is None:
             return 0
         try:
@@ -161,7 +161,7 @@ class Autosave(QObject):
             return 0  # writing the notes fails too, and reports it
 
     def discard_note_changes(self, record: int) -> None:
-        """Drop the record returned by `notes_change`."""
+        """Drop the record returned by `record_note_changes`."""
         if self._journal is not None:
             self._journal.discard_notes(record)
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.problems import BadClass, Problem
+from workbench.core.problems import BadClass, ClassNameTaken, Problem
 from workbench.core.project.project import BACKGROUND, ClassInfo, Project
 from workbench.session import class_list
 from workbench.session.editor import Editor
@@ -112,7 +112,7 @@ def rename_class(project: Project, id: int, name: str) -> None:
     """Rename a class; its id and masks stay. Raises BadClass, CannotWrite, ProjectReadOnly."""
     name = name.strip()
     if any(info.name == name and info.id != id for info in project.classes):
-        raise BadClass(name=name, why="a class with this name already exists")
+        raise ClassNameTaken(name=name)
     _change(project, id, name=name)
 
 

@@ -15,8 +15,9 @@ from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
-from workbench.session.label_lock import LabelLock
-from workbench.session.tasks import Task, TaskRunner, ThinnedProgress
+from workbench.session.jobs import ThinnedProgress
+from workbench.session.label import LabelLock
+from workbench.session.tasks import Task, TaskRunner
 from workbench.session.undo import JobBarrier
 
 _SAMPLED = 500  # number of masks measured to estimate the disk space
@@ -55,7 +56,7 @@ class ClassMergeJob(QObject):
         self._project: Project | None = None
         self.plan: ClassMergePlan | None = None  # running, interrupted, or done with a backup
         self.running = False
-        self._lock = LabelLock(editor, ClassesChanging())
+        self._lock = LabelLock(ClassesChanging())
         self._task: Task | None = None
         self._tasks = TaskRunner(parent=self)
 
@@ -217,4 +218,4 @@ class ClassMergeJob(QObject):
     def lock_open_image(self, _: str = "") -> None:
         """Forbid painting on the open image while masks are rewritten."""
         if self.running:
-            self._lock.lock()
+            self._lock.lock(self._editor.label)

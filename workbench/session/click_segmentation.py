@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from workbench.core.click_model.click_model import ClickCanceled, ClickMask, ClickModel, Prompts
+from workbench.core.click_model.click_model import ClickCancelled, ClickMask, ClickModel, Prompts
 from workbench.core.geometry.drawing import Rect
 from workbench.core.problems import ClickModelChanged, ClickModelRefused, Problem
 from workbench.session.preferences import Preferences
@@ -117,7 +117,7 @@ class ClickSegmentation(QObject):
         def run(task: Task) -> ClickMask | None:
             try:
                 return work(task)
-            except ClickCanceled:
+            except ClickCancelled:
                 return None  # not delivered, because the task is canceled
 
         def end(problem: Problem | None, found: ClickMask | None) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from workbench.core.geometry.drawing import Paint, Point, Rect, Runs, Stamp, segment_runs
 from workbench.core.geometry.polygons import polygon_runs
-from workbench.core.geometry.selection import EMPTY, Selection, region_at
+from workbench.core.geometry.selection import Selection
 from workbench.core.problems import ClassesChanging, Problem, ProjectReadOnly, UnknownClass
 from workbench.core.project.history import Patch, StepRecording
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED, Project
@@ -166,11 +166,6 @@ class Editor(QObject):
 
     def paint_polygon(self, points: Sequence[Point], id: int) -> None:
         self._draw(id, lambda mask, paint: polygon_runs(points, mask.shape))
-
-    def paint_fill(self, point: Point, id: int) -> None:
-        mask = None if self.label is None else self.label.mask
-        region = EMPTY if mask is None else region_at(mask, point, connectivity=4)
-        self.paint_region(region.inside, region.corner, id)
 
     def paint_region(self, region: np.ndarray, corner: tuple[int, int], id: int) -> None:
         """Paint bool (h, w) with its first pixel at `corner` (x, y)."""

@@ -6,31 +6,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.adoption.adopted_run import refresh_dataset
-from workbench.core.documents.comparison_report import compare_evaluations, comparison_report
-from workbench.core.documents.document import Document, DocumentImage
-from workbench.core.documents.report_content import evaluation_report
-from workbench.core.documents.report_images import ReportImages
-from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
-from workbench.core.evaluation.split_evaluation import (
-    SplitEvaluation,
-    VerdictSplitEvaluation,
-    evaluate_like,
-    evaluate_run,
-    find_data_leaks,
-)
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_comparison import RunComparison, compare_runs
-from workbench.session.tasks import Job, Task
+from workbench.session.jobs import Job
+from workbench.session.tasks import Task
+
+if TYPE_CHECKING:
+    from workbench.core.documents.document import Document, DocumentImage
+    from workbench.core.documents.report_images import ReportImages
+    from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
+    from workbench.core.evaluation.split_evaluation import SplitEvaluation
 
 MOST_PAIRS = 30  # images of a comparison that are shown
 
-Write = Callable[[Document], object]  # writes a finished document; called in the worker thread
+Write = Callable[["Document"], object]  # writes a finished document; called in the worker thread
 
 
 @dataclass(frozen=True)
@@ -55,6 +50,9 @@ class EvaluationReportJob(Job):
     def start(self, project: Project, evaluation: SplitEvaluation, path: Path, write: Write) -> None:
         """Write the report of an evaluation to `path`; `saved` follows, or `failed`."""
 
+        from workbench.core.documents.report_content import evaluation_report
+        from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation, find_data_leaks
+
         def make(images: ReportImages) -> Document:
             found = evaluation
             if isinstance(found, VerdictSplitEvaluation):
@@ -67,10 +65,14 @@ class EvaluationReportJob(Job):
 
     def start_comparison(self, project: Project, compared: ComparedEvaluations, path: Path, write: Write) -> None:
         """Write the comparison of two runs to `path`; `saved` follows, or `failed`."""
+        from workbench.core.documents.comparison_report import comparison_report
+
         parts = (compared.first, compared.second, compared.comparison)
         self._start(project, lambda images: comparison_report(project, *parts, images, datetime.now()), path, write)
 
     def _start(self, project: Project, make: Callable[[ReportImages], Document], path: Path, write: Write) -> None:
+        from workbench.core.documents.report_images import ReportImages
+
         if self.running:
             return
         self.begin(
@@ -91,6 +93,11 @@ class EvaluationComparisonJob(Job):
 
     def start(self, project: Project, first: Run, second: Run, split: str = "") -> None:
         """Compare; `compared` follows, or `failed`. split: of the first run; by default test, or else validation."""
+
+        from workbench.core.adoption.adopted_run import refresh_dataset
+        from workbench.core.documents.comparison_report import compare_evaluations
+        from workbench.core.documents.report_images import ReportImages
+        from workbench.core.evaluation.split_evaluation import evaluate_like, evaluate_run
 
         def work(task: Task) -> ComparedEvaluations | None:
             data = refresh_dataset(project, first)

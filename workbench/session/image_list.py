@@ -23,7 +23,7 @@ class ImageList(QObject):
     """Image list: `keys` in order and `rows` by key. Changes made in this session override the index."""
 
     listed = Signal(object)  # list[str]
-    rows_changed = Signal(object)  # list[Row], at most five times a second
+    rows_changed = Signal(object)  # list[ImageRow], at most five times a second
     progressed = Signal(int, int)
     added = Signal(object)  # Added
     problem_met = Signal(object)

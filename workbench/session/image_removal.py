@@ -12,7 +12,8 @@ from workbench.core.problems import Problem
 from workbench.core.project import trash
 from workbench.core.project.project import Project
 from workbench.core.project.trash import Removal
-from workbench.session.tasks import Job, Task
+from workbench.session.jobs import Job
+from workbench.session.tasks import Task
 from workbench.session.undo import UndoCommand, UndoStack
 from workbench.session.verdict_steps import VerdictSteps
 

@@ -24,7 +24,7 @@ _FIRST_PAUSE = 0.15  # seconds until the first rows are painted
 class IndexReporter:
     """Progress reporter of the worker thread. Rows and progress are reported at most five times a second.
 
-    report: called with a kind and its content: "listed" list[str], "rows" and "read" list[Row], "progress"
+    report: called with a kind and its content: "listed" list[str], "rows" and "read" list[ImageRow], "progress"
     (done, total), "added" Added, "problem" Problem.
     """
 

@@ -268,3 +268,23 @@ def _empty_folder(folder: Path, project: Project) -> Path:
     except OSError as error:
         raise CannotWrite.of(folder, error) from error
     return target
+
+
+class LabelLock:
+    """Labels that cannot be edited while a job rewrites the label files. problem: reason that each has meanwhile."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._locked: list[tuple[Label, Problem | None]] = []  # with their own problems
+
+    def lock(self, label: Label | None) -> None:
+        """Lock the label of the open image, if there is one."""
+        if label is not None and label.problem is not self._problem:
+            self._locked.append((label, label.problem))
+            label.problem = self._problem
+
+    def release(self) -> None:
+        """Release all labels."""
+        for label, problem in self._locked:
+            label.problem = problem
+        self._locked.clear()

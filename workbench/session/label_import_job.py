@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import LabelsImporting, NothingToImport, Problem
-from workbench.core.project import import_files, import_journal, importing
+from workbench.core.project import import_files, import_journal
 from workbench.core.project.import_files import ImportPass
 from workbench.core.project.import_journal import ImportRecord
-from workbench.core.project.import_plan import ImportPlan, plan_import
-from workbench.core.project.label_files import LabelFiles, open_labels
-from workbench.core.project.label_reading import ImportReport, ImportRequest
 from workbench.core.project.project import Project
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
-from workbench.session.label_lock import LabelLock
-from workbench.session.tasks import Job, Task, ThinnedProgress
+from workbench.session.jobs import Job, ThinnedProgress
+from workbench.session.label import LabelLock
+from workbench.session.tasks import Task
 from workbench.session.undo import JobBarrier
+
+if TYPE_CHECKING:
+    from workbench.core.project.import_plan import ImportPlan
+    from workbench.core.project.import_request import ImportReport, ImportRequest
+    from workbench.core.project.label_files import LabelFiles
 
 
 class LabelImportJob(Job):
@@ -42,7 +46,7 @@ class LabelImportJob(Job):
         super().__init__(parent)
         self._editor, self._autosave, self._classes = editor, autosave, classes
         self._undo_stack = editor.undo_stack
-        self._lock = LabelLock(editor, LabelsImporting())
+        self._lock = LabelLock(LabelsImporting())
         self._project: Project | None = None
         self._record: ImportRecord | None = None
         self._stack = ExitStack()  # holds the files of the preview open
@@ -94,6 +98,8 @@ class LabelImportJob(Job):
 
         A running preview is canceled first. An archive stays unpacked until `release`.
         """
+        from workbench.core.project.import_plan import plan_import
+
         if self.running:
             if self.activity == "reading":
                 self._next = (paths, request)
@@ -115,6 +121,8 @@ class LabelImportJob(Job):
         self._begin("reading", read, self._planned, fail, NothingToImport)
 
     def _open_files(self, project: Project, paths: Sequence[Path]) -> LabelFiles:
+        from workbench.core.project.label_files import open_labels
+
         if self._files is None or self._files.paths != tuple(paths):
             self._stack.close()
             self._files = self._stack.enter_context(open_labels(project, paths))
@@ -152,9 +160,11 @@ class LabelImportJob(Job):
         if project is None or not self._flushed():
             return False
 
+        from workbench.core.project.importing import prepare_import
+
         def prepare(task: Task) -> tuple[ImportReport, ImportRecord]:
             files, progress = self._open_files(project, paths), ThinnedProgress(task.report)
-            return importing.prepare_import(project, files, request, progress=progress, stopped=task.cancelled)
+            return prepare_import(project, files, request, progress=progress, stopped=task.cancelled)
 
         self._begin("importing", prepare, self._prepared, self._failed, NothingToImport)
         return True
@@ -294,4 +304,4 @@ class LabelImportJob(Job):
     def lock_open_image(self, _: str = "") -> None:
         """Forbid painting on the open image while files are written."""
         if self.activity not in ("", "reading", "deleting"):
-            self._lock.lock()
+            self._lock.lock(self._editor.label)

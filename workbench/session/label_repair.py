@@ -8,7 +8,6 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.check.findings import specks, tiny_holes
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import EMPTY, Selection
 from workbench.session.session import Session
@@ -67,6 +66,8 @@ class LabelRepair(QObject):
 
     def _repair_image(self) -> bool:
         """Repair the open image. Return True if its mask changed."""
+        from workbench.core.check.findings import specks, tiny_holes
+
         editor, mask = self._session.editor, self._session.mask
         if mask is None or not editor.begin(self._repair):
             editor.commit()

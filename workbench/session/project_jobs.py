@@ -1,25 +1,49 @@
-"""Long tasks on the open project, in worker threads: reports, export of labels, packing, and merging of a project."""
+"""Long tasks on the open project, in worker threads.
+
+They are reports, the export of labels, packing, merging of another project, and the adoption of a network.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.problems import CannotWrite, NotPacked, Problem
-from workbench.core.project.exporting import export_labels
-from workbench.core.project.formats.label_export import LabelExportOptions
-from workbench.core.project.label_merge import Keep, MergeReport, merge_project
-from workbench.core.project.packing import pack, unpack
+from workbench.core.problems import CannotWrite, ModelFileRefused, NotPacked, Problem
 from workbench.core.project.project import Project
+from workbench.core.runs.run import Run
+from workbench.session.jobs import Job, ThinnedProgress
 from workbench.session.session import Session
-from workbench.session.tasks import Job, Task, ThinnedProgress
+from workbench.session.tasks import Task
+
+if TYPE_CHECKING:
+    from workbench.core.adoption.adoption_options import AdoptionOptions
+    from workbench.core.check.findings import Finding
+    from workbench.core.check.project_statistics import ProjectStatistics
+    from workbench.core.project.formats.label_export import LabelExportOptions
+    from workbench.core.project.label_merge import Keep, MergeReport
 
 Result = TypeVar("Result")
-Compute = Callable[[Project, Callable[[int, int], None], Callable[[], bool]], Result]
+Progress = Callable[[int, int], None]  # (done, total)
+Cancelled = Callable[[], bool]
+Compute = Callable[[Project, Progress, Cancelled], Result]
+
+
+def check_project(project: Project, progress: Progress, cancelled: Cancelled) -> list[Finding]:
+    """Return the findings of `core.check.project_check.check`."""
+    from workbench.core.check.project_check import check
+
+    return check(project, progress, cancelled)
+
+
+def compute_statistics(project: Project, progress: Progress, cancelled: Cancelled) -> ProjectStatistics:
+    """Return the statistics of `core.check.project_statistics.project_statistics`."""
+    from workbench.core.check.project_statistics import project_statistics
+
+    return project_statistics(project, progress, cancelled)
 
 
 class ReportJob(Job, Generic[Result]):
@@ -89,7 +113,7 @@ class LabelExportRequest:
     format: str
     out: Path
     keys: Sequence[str] | None = None
-    options: LabelExportOptions = field(default_factory=LabelExportOptions)
+    options: LabelExportOptions | None = None
 
 
 class LabelExportJob(Job):
@@ -104,6 +128,8 @@ class LabelExportJob(Job):
 
     def start(self, request: LabelExportRequest) -> bool:
         """Export; `ended` or `failed` follows. Return False if unsaved labels cannot be saved."""
+        from workbench.core.project.exporting import export_labels
+
         project = self._session.project
         if project is None or self.running or not self._session.flush():
             return False
@@ -135,6 +161,8 @@ class PackingJob(Job):
 
     def pack(self, project: Project, path: Path, *, runs: bool) -> None:
         """Write the project to `path`; its labels have to be saved before. `packed` follows, or `failed`."""
+        from workbench.core.project.packing import pack
+
         self.begin(
             lambda task: pack(project, path, runs=runs, progress=task.report, stopped=task.cancelled),
             self.packed.emit,
@@ -143,6 +171,8 @@ class PackingJob(Job):
 
     def unpack(self, path: Path, folder: Path) -> None:
         """Unpack a project into a new folder below `folder`. `unpacked` follows, or `failed`."""
+        from workbench.core.project.packing import unpack
+
         self.begin(
             lambda task: unpack(path, folder, progress=task.report, stopped=task.cancelled),
             self.unpacked.emit,
@@ -170,6 +200,8 @@ class ProjectMergeJob(Job):
         self._start(root, keep, dry_run=False)
 
     def _start(self, root: Path, keep: Keep, *, dry_run: bool) -> None:
+        from workbench.core.project.label_merge import merge_project
+
         session, project = self._session, self._session.project
         if project is None or self.running or not session.flush():
             return
@@ -198,3 +230,37 @@ class ProjectMergeJob(Job):
         if self._session.project is not None:
             self._session.classes_changed.emit()
             self._session.reload()
+
+
+class AdoptionJob(Job):
+    """Adoption of a network that was trained elsewhere, one at a time. A canceled one leaves nothing behind."""
+
+    adopted = Signal(object)  # Run, None if canceled
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        session.project_closed.connect(self.close)
+
+    def start(self, path: Path, options: AdoptionOptions) -> None:
+        """Add the network in a file to the open project; `adopted` follows, or `failed`."""
+        from workbench.core.adoption.adopted_run import AdoptionCancelled, adopt
+
+        project = self._session.project
+        if project is None or self.running or not self._session.flush():
+            return
+
+        def work(task: Task) -> Run | None:
+            try:
+                return adopt(project, path, options, cancelled=task.cancelled)
+            except AdoptionCancelled:
+                return None
+
+        self.begin(
+            work, self._finish, as_problem=lambda error: ModelFileRefused(path=str(path), why=str(error).rstrip("."))
+        )
+
+    def _finish(self, run: Run | None) -> None:
+        if run is not None:
+            self._session.classes.changed.emit()
+        self.adopted.emit(run)

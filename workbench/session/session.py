@@ -13,7 +13,7 @@ from workbench.core.project.annotation import Note
 from workbench.core.project.history import Patch
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
-from workbench.core.project.source_locations import locate_source
+from workbench.core.project.source_locations import forget_source, locate_source
 from workbench.inference.io.tiff_regions import ImageArray
 from workbench.session.image_removal import ImageRemoval
 from workbench.session.open_project import OpenProject, Unsaved
@@ -236,6 +236,10 @@ class Session(QObject):
     def add_source(self, folder: Path | str) -> bool:
         """Use the images of a folder where they are. Return False, with `problem_met`, on failure."""
         return self._change_sources(lambda project: project.add_source(folder))
+
+    def forget_source(self, name: str) -> bool:
+        """Remove a source that was just added in vain. Return False, with `problem_met`, on failure."""
+        return self._change_sources(lambda project: forget_source(project, name))
 
     def locate_source(self, name: str, folder: Path | str, *, check: bool = True) -> bool:
         """Set the folder of a source that was moved. Return False, with `problem_met`, on failure."""

@@ -11,8 +11,9 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.problems import ModelUnusable
 from workbench.core.project.project import Project
 from workbench.core.suggestions.suggestion_files import ImageSuggested
+from workbench.session.jobs import Job
 from workbench.session.session import Session
-from workbench.session.tasks import Job, Task
+from workbench.session.tasks import Task
 
 
 @dataclass(frozen=True)

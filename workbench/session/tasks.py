@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import queue
 from collections import deque
 from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
-from PySide6.QtCore import QCoreApplication, QObject, QRunnable, Qt, QThread, QThreadPool, Signal, Slot
+from PySide6.QtCore import QObject, QRunnable, Qt, QThread, QThreadPool, Signal, Slot
 
 from workbench.core.problems import Problem, UnexpectedError
 from workbench.inference.engines import EngineError
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.model_settings import SettingsError
 from workbench.session.error_log import log_error, report_error
-from workbench.session.process_memory import release_free_memory
 
 Result = TypeVar("Result")
 _EXPECTED = (OSError, SettingsError, EngineError, ReadError)  # not logged if the owner turns them into a Problem
@@ -95,7 +96,7 @@ class Task(Generic[Result]):
 
 
 class TaskRunner(QObject):
-    """Runner of tasks in `threads` threads, which exist only while there are tasks.
+    """Runner of tasks in `threads` threads, which exist only while there are tasks. They start in order of submission.
 
     A failed task calls `on_failed` with a Problem. An error that is no Problem is unexpected: it is reported by the
     error log, and `on_failed` receives an UnexpectedError. Without `on_failed` a Problem is reported as unexpected too.
@@ -115,6 +116,9 @@ class TaskRunner(QObject):
         self._pool.setMaxThreadCount(threads)
         self._pool.setThreadPriority(priority)
         self._pool.setExpiryTimeout(1000)
+        # The order is kept here: for a thread that is about to wake up, QThreadPool ignores the priority of a runnable.
+        self._waiting: queue.PriorityQueue[tuple[bool, int, Task]] = queue.PriorityQueue()
+        self._numbers = itertools.count()
         self._open: dict[Task, None] = {}  # not delivered and not canceled, in order of submission
         self._deliveries: deque[Callable[[], object]] = deque()
         self._arrived.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
@@ -141,7 +145,7 @@ class TaskRunner(QObject):
         on_progress: called with the arguments of each `Task.report`.
         as_problem: returns the Problem for `on_failed` from another error, which then is only logged, if unexpected.
         key: earlier tasks with the same key are canceled. finish_running: only those that have not started.
-        urgent: run before the other waiting tasks.
+        urgent: run before the waiting tasks that are not urgent.
         """
         if key is not None:
             self.cancel(key, finish_running=finish_running)
@@ -149,7 +153,8 @@ class TaskRunner(QObject):
         task._on_done, task._on_failed, task._on_progress = on_done, on_failed, on_progress
         task._as_problem = as_problem
         self._open[task] = None
-        self._pool.start(_Runnable(task), 1 if urgent else 0)
+        self._waiting.put((not urgent, next(self._numbers), task))
+        self._pool.start(_Runnable(self))
         return task
 
     def cancel(self, key: Hashable = None, *, finish_running: bool = False) -> None:
@@ -170,7 +175,16 @@ class TaskRunner(QObject):
         """Cancel all tasks and wait for the running ones; afterwards new tasks may be submitted."""
         self.cancel()
         self._pool.clear()
+        while self._next_waiting() is not None:
+            pass
         self.wait()
+
+    def _next_waiting(self) -> Task | None:
+        """Remove and return the task to run next, in any thread; None if no task waits."""
+        try:
+            return self._waiting.get_nowait()[2]
+        except queue.Empty:
+            return None
 
     def _post(self, delivery: Callable[[], object]) -> bool:
         """Schedule a call in the thread of the runner, from any thread. Return False if the runner is destroyed."""
@@ -195,14 +209,16 @@ class TaskRunner(QObject):
 
 
 class _Runnable(QRunnable):
-    def __init__(self, task: Task) -> None:
+    """Run of the next waiting task."""
+
+    def __init__(self, runner: TaskRunner) -> None:
         super().__init__()
-        self._task = task
+        self._runner = runner
 
     def run(self) -> None:
-        task, error, result = self._task, None, None
-        work = task._work
-        if task.done or work is None:
+        task, error, result = self._runner._next_waiting(), None, None
+        work = None if task is None else task._work
+        if task is None or task.done or work is None:
             return
         task.started = True
         try:
@@ -213,87 +229,3 @@ class _Runnable(QRunnable):
         posted = task._runner._post(partial(task._deliver, result, error))
         if not posted and error is not None and not isinstance(error, Problem):
             log_error(error)
-
-
-class ThinnedProgress:
-    """Progress callback that forwards about 100 calls in total."""
-
-    def __init__(self, progress: Callable[[int, int], object]) -> None:
-        self._progress = progress
-
-    def __call__(self, done: int, total: int) -> None:
-        if done == total or done % max(1, total // 100) == 0:
-            self._progress(done, total)
-
-
-class Job(QObject):
-    """Owner of one long task at a time, in a thread of low priority. It is closed when the application ends."""
-
-    failed = Signal(object)  # Problem
-    state_changed = Signal()
-    progressed = Signal(int, int)  # done, total
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._tasks = TaskRunner(parent=self, priority=QThread.Priority.LowPriority)
-        self._task: Task | None = None
-        self._interrupt: Callable[[], object] | None = None
-        app = QCoreApplication.instance()
-        if app is not None:
-            app.aboutToQuit.connect(self.close)
-
-    @property
-    def running(self) -> bool:
-        return self._task is not None
-
-    def begin(
-        self,
-        work: Callable[[Task], Result],
-        on_done: Callable[[Result], object],
-        on_failed: OnFailed | None = None,
-        *,
-        on_progress: Callable[..., object] | None = None,
-        as_problem: Callable[[Exception], Problem] | None = None,
-        interrupt: Callable[[], object] | None = None,
-    ) -> None:
-        """Start the task; the arguments are those of `TaskRunner.submit`.
-
-        on_failed: by default emits `failed`. interrupt: called to end work that does not poll `Task.cancelled`.
-        """
-
-        def run(task: Task) -> Result:
-            try:
-                return work(task)
-            finally:
-                release_free_memory()  # of models and images
-
-        self._interrupt = interrupt
-        self._task = self._tasks.submit(
-            run,
-            partial(self._end, on_done),
-            partial(self._end, on_failed or self.failed.emit),
-            on_progress=on_progress,
-            as_problem=as_problem,
-        )
-        self.state_changed.emit()
-
-    def cancel(self) -> None:
-        """Request the end of the task; its result follows."""
-        if self._task is not None:
-            self._task.finish_early()
-            if self._interrupt is not None:
-                self._interrupt()
-
-    def close(self) -> None:
-        """Cancel the task without a result and wait for its end; finished parts are kept."""
-        if self._task is not None:
-            self.cancel()
-            self._task = self._interrupt = None
-            self._tasks.stop()
-
-    def _end(self, callback: Callable[[Any], object], ending: Any) -> None:
-        self._task = self._interrupt = None
-        try:
-            callback(ending)
-        finally:
-            self.state_changed.emit()

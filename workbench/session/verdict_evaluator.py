@@ -13,10 +13,9 @@ from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation, Verd
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ModelSettings
-from workbench.session.process_memory import release_free_memory
+from workbench.inference.process_memory import release_free_memory
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
-from workbench.session.training.trainer_thread import find_live_process
 
 
 class VerdictEvaluator(QObject):
@@ -91,8 +90,6 @@ class VerdictEvaluator(QObject):
         if run is None or self.settings is None or not self._session.writable:
             return
         try:
-            if find_live_process(run) is not None:
-                raise RunUnusable(name=run.name, why="its training is still running, and the model may change")
             point = replace(operating_point.OperatingPoint.of(operating_point.settings_of(run)), unsure=probability)
             operating_point.store(run, point, chosen_on=chosen_on)
             self.settings = operating_point.settings_of(run)

@@ -40,7 +40,7 @@ def draw_pose(generator: np.random.Generator, ways: Collection[str]) -> PatchPos
 def cut_patch(
     image: np.ndarray, mask: np.ndarray | None, center: tuple[float, float], side: int, pose: PatchPose
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Cut a square of `side` pixels around `centre` (y, x) from an image and its mask.
+    """Cut a square of `side` pixels around `center` (y, x) from an image and its mask.
 
     Beyond the border the image is mirrored, as in prediction, and the mask is "not labelled".
     """
@@ -98,54 +98,107 @@ def cut_square(image: np.ndarray, top: int, left: int, side: int, fill: int | No
     return cv2.copyMakeBorder(part, pad_top, pad_bottom, pad_left, pad_right, cv2.BORDER_REFLECT_101)
 
 
+@dataclass(frozen=True)
+class Intensity:
+    """Change of the intensities of a normalized patch; the defaults change nothing. Ranges: see `draw_intensity`.
+
+    gamma: exponent of the tone curve between the darkest and the brightest pixel value. spread: factor of the contrast;
+    shift: change of the brightness; across, down: gradients, in units of
+    0.2 between the middle and an edge; sigma: of a
+    Gaussian blur in pixels, 0 for none. All of these belong to "lighting". contrast, brightness, noise: of the
+    augmentations of these names; noise is a standard deviation.
+    """
+
+    gamma: float = 1.0
+    spread: float = 1.0
+    shift: float = 0.0
+    across: float = 0.0
+    down: float = 0.0
+    sigma: float = 0.0
+    contrast: float = 1.0
+    brightness: float = 0.0
+    noise: float = 0.0
+
+
+def draw_intensity(generator: np.random.Generator, ways: Collection[str]) -> Intensity:
+    """Draw a random change. "lighting" is that of another lamp, exposure or focus.
+
+    Its ranges: gamma 0.7 to 1.4, contrast 0.57 to 1.74, brightness 1.2 standard deviations, gradients 0.2, Gaussian
+    blur of a standard deviation up to 1 pixel in a third of the patches. Brightness and contrast do not change a
+    standardized image, so they may vary more than what makes defects harder to recognize.
+    """
+    lighting = {}
+    if "lighting" in ways:
+        gamma, contrast, shift, across, down, blur = generator.uniform(-1, 1, 6)
+        lighting = {
+            "gamma": 2.0 ** (gamma / 2),
+            "spread": 2.0 ** (0.8 * contrast),
+            "shift": 1.2 * shift,
+            "across": across,
+            "down": down,
+            "sigma": 0.3 + (blur - 1 / 3) * 1.05 if blur > 1 / 3 else 0.0,
+        }
+    shift, stretch = generator.uniform(-1, 1, 2)
+    strength = generator.uniform(-1, 1)
+    return Intensity(
+        **lighting,
+        contrast=1.35**stretch if "contrast" in ways else 1.0,
+        brightness=0.4 * shift if "brightness" in ways else 0.0,
+        noise=0.15 * strength if "noise" in ways and strength > 0 else 0.0,
+    )
+
+
 def augment_intensity(
     patch: np.ndarray, generator: np.random.Generator, ways: Collection[str], *, black: float = 0.0, white: float = 1.0
 ) -> np.ndarray:
     """Vary lighting, brightness, contrast and noise of a normalized patch, float32 (C, H, W), in place.
 
     black, white: normalized values of the darkest and the brightest pixel value, between which "lighting" bends the
-    tone curve.
+    tone curve. A GPU does it for whole batches, see `device_images`.
     """
+    return apply_intensity(patch, draw_intensity(generator, ways), generator, ways, black, white)
+
+
+def apply_intensity(
+    patch: np.ndarray,
+    change: Intensity,
+    generator: np.random.Generator,
+    ways: Collection[str],
+    black: float,
+    white: float,
+) -> np.ndarray:
+    """Apply a change to a patch in place, as `augment_intensity`. generator: of the noise."""
     if "lighting" in ways:
-        _vary_lighting(patch, generator, black, white)
-    shift, stretch = generator.uniform(-1, 1, 2)
-    strength = generator.uniform(-1, 1)
+        _vary_lighting(patch, change, black, white)
     if "contrast" in ways:
         mean = np.float32(patch.mean())
         patch -= mean
-        patch *= np.float32(1.35**stretch)
+        patch *= np.float32(change.contrast)
         patch += mean
     if "brightness" in ways:
-        patch += np.float32(0.4 * shift)
-    if "noise" in ways and strength > 0:
-        patch += generator.standard_normal(patch.shape, np.float32) * np.float32(0.15 * strength)
+        patch += np.float32(change.brightness)
+    if change.noise:
+        patch += generator.standard_normal(patch.shape, np.float32) * np.float32(change.noise)
     return patch
 
 
-def _vary_lighting(patch: np.ndarray, generator: np.random.Generator, black: float, white: float) -> None:
-    """Change tone curve, contrast, brightness, evenness and sharpness, as another lamp, exposure or focus would.
-
-    Ranges: gamma 0.7 to 1.4, contrast 0.57 to 1.74, brightness 1.2 standard deviations, gradients 0.2, Gaussian blur of
-    a standard deviation up to 1 pixel in a third of the patches. Brightness and contrast do not change a standardized
-    image, so they may vary more than what makes defects harder to recognize.
-    """
-    gamma, contrast, shift, across, down, blur = generator.uniform(-1, 1, 6)
+def _vary_lighting(patch: np.ndarray, change: Intensity, black: float, white: float) -> None:
     patch -= np.float32(black)
     patch /= np.float32(white - black)
     np.clip(patch, 1e-4, 1, out=patch)
-    np.power(patch, np.float32(2.0 ** (gamma / 2)), out=patch)
+    np.power(patch, np.float32(change.gamma), out=patch)
     patch *= np.float32(white - black)
     patch += np.float32(black)
     mean = np.float32(patch.mean())
     patch -= mean
-    patch *= np.float32(2.0 ** (0.8 * contrast))
-    patch += mean + np.float32(1.2 * shift)
+    patch *= np.float32(change.spread)
+    patch += mean + np.float32(change.shift)
     height, width = patch.shape[-2:]
-    patch += np.linspace(-0.2, 0.2, width, dtype=np.float32) * np.float32(across)
-    patch += np.linspace(-0.2, 0.2, height, dtype=np.float32)[:, None] * np.float32(down)
-    if blur > 1 / 3:
+    patch += np.linspace(-0.2, 0.2, width, dtype=np.float32) * np.float32(change.across)
+    patch += np.linspace(-0.2, 0.2, height, dtype=np.float32)[:, None] * np.float32(change.down)
+    if change.sigma:
         for plane in patch:
-            cv2.GaussianBlur(plane, (0, 0), 0.3 + (blur - 1 / 3) * 1.05, dst=plane)
+            cv2.GaussianBlur(plane, (0, 0), change.sigma, dst=plane)
 
 
 def _flip(patch: np.ndarray, pose: PatchPose) -> np.ndarray:

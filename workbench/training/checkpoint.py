@@ -33,7 +33,7 @@ from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.json_io import parse_json
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, save_settings
 from workbench.training import onnx_graph
-from workbench.training.learner import weights
+from workbench.training.network_state import weights
 from workbench.training.reporter import Reporter
 
 Arrays = dict[str, np.ndarray]
@@ -43,7 +43,7 @@ _METADATA_KEY = "about"
 # Writing a large network takes time; during a run it may take at most this share of it.
 _MAX_TIME_SHARE = 0.05
 # Settings that are determined together with the weights.
-_CHOSEN_SETTINGS = ("thresholds", "min_area", "temperature", "mirrored")
+_CHOSEN_SETTINGS = ("thresholds", "min_area", "verdict_border", "temperature", "mirrored")
 
 
 def save_last(run: Run, step: int, tensors: dict[str, Arrays], state: dict[str, Any]) -> None:
@@ -186,7 +186,7 @@ class BestCheckpoint:
         self._usable_step = -1  # the files in best/ may belong to another step
 
     def is_best(self, score: float | None, images: int) -> bool:
-        """Return True if the newest weights become the best ones. pictures: number with a defect or a verdict.
+        """Return True if the newest weights become the best ones. images: number with a defect or a verdict.
 
         The newest weights were trained longest, so they are the best unless their metric is clearly below the highest:
         by more than the standard error of a share of that many images (one-standard-error rule, Breiman et al. 1984).

@@ -13,7 +13,7 @@ from pathlib import Path
 import paddle
 
 from workbench.core.messages import Message
-from workbench.core.problems import DeviceMissing
+from workbench.core.problems import DeviceMissing, Problem
 from workbench.core.runs.launch import rank_of_this_process
 
 _SELECTED_GPUS = "FLAGS_selected_gpus"
@@ -163,7 +163,12 @@ def gpu_uuids(device: Device) -> list[str]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return True if an error means that memory could not be allocated, by Paddle's allocator or by a library."""
+    """Return True if an error means that memory could not be allocated, by Paddle's allocator or by a library.
+
+    False for a `Problem`, whose cause is known: its sentence may mention memory.
+    """
+    if isinstance(error, Problem):
+        return False
     text = str(error).casefold()
     return isinstance(error, MemoryError) or any(part in text for part in _OUT_OF_MEMORY)
 

@@ -92,7 +92,7 @@ def _measure(settings: TrainingSettings, dataset: Dataset, device: Device) -> St
         mean,
         make_loss(settings),
         precision.Precision(choice),
-        make_optimizer(net, settings.optimizer, weight_decay=0.0, masters=choice.name != "fp32", fused=device.is_gpu),
+        make_optimizer(net, settings.optimizer, weight_decay=0.0, masters=choice.name != "fp32"),
         grad_clip=settings.grad_clip,
         average=settings.average,
         on_gpu=device.is_gpu,

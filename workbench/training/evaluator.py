@@ -31,6 +31,7 @@ from workbench.training.device import is_out_of_memory
 from workbench.training.frozen_labels import FrozenLabels
 from workbench.training.threshold_search import (
     AreaSweep,
+    BorderSweep,
     ThresholdSweep,
     choose_temperature,
     labeled_areas,
@@ -232,7 +233,11 @@ class Evaluator:
         raw = dataclasses.replace(settings, thresholds=tuple(levels.best()), min_area=(0,) * len(ids))
         for image_pass in passes:
             areas.add(image_pass.truth, apply_thresholds(image_pass.class_scores, raw)[0])  # type: ignore[arg-type]
-        return dataclasses.replace(raw, min_area=tuple(areas.best(self.min_area, max_areas(self._labeled_areas))))
+        chosen = dataclasses.replace(raw, min_area=tuple(areas.best(self.min_area, max_areas(self._labeled_areas))))
+        borders = BorderSweep()
+        for image_pass in passes:
+            borders.add(image_pass.truth, *apply_thresholds(image_pass.class_scores, chosen))  # type: ignore[arg-type]
+        return dataclasses.replace(chosen, verdict_border=borders.best())
 
     def reset(self) -> None:
         """Discard cached label sizes after training labels have changed."""

@@ -28,7 +28,7 @@ _MAX_BYTES = 8 << 30
 class CachedImage:
     """Image and label ready for training.
 
-    picture: as decoded (uint8, uint16 or float32), in network size. mask: uint8 (H, W) class ids of that size, or
+    image: as decoded (uint8, uint16 or float32), in network size. mask: uint8 (H, W) class ids of that size, or
     None for a ResNet. defect_positions: class id to int32 (n, 2) defect pixels (y, x), spread evenly over its regions.
     """
 

@@ -14,10 +14,12 @@ import paddle
 from workbench.core.messages import Message
 from workbench.core.problems import RunBroken
 from workbench.training.device import is_out_of_memory
+from workbench.training.device_update import DeviceUpdate, can_be_flat
 from workbench.training.distributed.process_group import ProcessGroup
+from workbench.training.flat_tensors import HostCopy
+from workbench.training.network_state import Arrays, optimizer_tensors, to_array, weights
 from workbench.training.precision import Precision
 
-Arrays = dict[str, np.ndarray]
 Batch = np.ndarray | paddle.Tensor
 Loss = Callable[[paddle.Tensor, paddle.Tensor], paddle.Tensor]
 
@@ -47,9 +49,9 @@ class Learner:
     copies: further networks like `net`. Each part is computed by `net` or a copy, concurrently in threads: on a CPU
     this uses the cores far better than threads inside Paddle's operations. Gradients are summed in a fixed order, so a
     run is reproducible bit by bit; the running statistics of the norms are averaged.
-    ranks: processes of the run, initially this one only. Each has a learner, and all run the same steps.
-    on_gpu: read loss, norm and overflow once per step, just before the update: each read empties the GPU's queue.
-    while_waiting: called before that read, for work that the GPU does not have to wait for, as the next batch.
+    process_group: processes of the run, initially this one only. Each has a learner, and all run the same steps.
+    on_gpu: enqueue the steps; the result of each is read when the next one has been enqueued, so that the GPU never
+    waits for the host. Not at level O2 of mixed precision.
     """
 
     def __init__(
@@ -71,20 +73,28 @@ class Learner:
         self._pool = ThreadPoolExecutor(max(1, len(copies)), thread_name_prefix="copies")
         self.grad_clip, self.average = grad_clip, average
         self.parts = 1
-        self.updates = 0  # of the average
-        self.on_gpu = on_gpu
-        self.while_waiting: Callable[[], None] = lambda: None
+        self._updates = 0  # of the average
+        self._enqueued: HostCopy | None = None  # result of the step that may not be complete
         precision.prepare(net, self.optimizer)
         for parameter in mean.parameters():
             parameter.stop_gradient = True
         mean.eval()
         self.copy_to_mean()
+        self._device_update = DeviceUpdate(net, mean, optimizer, average) if on_gpu and can_be_flat(net, mean) else None
 
     # --- a step ----------------------------------------------------------------------------------
 
     def step(self, images: Batch, truth: Batch, rate: float, *, batch_size: int = 0) -> StepResult:
+        """Run one optimization step and wait for its result. Arguments and errors as for `advance`."""
+        result = self.advance(images, truth, rate, batch_size=batch_size)
+        result = self.complete() or result
+        assert result is not None
+        return result
+
+    def advance(self, images: Batch, truth: Batch, rate: float, *, batch_size: int = 0) -> StepResult | None:
         """Run one optimization step on a batch: float32 (N, C, H, W) and its truth, arrays or tensors on the device.
 
+        Return its result; on a GPU the result of the step before, None if that is known already, see `complete`.
         batch_size: images in the batch, including those of other processes. Raise OutOfMemory, MemoryError,
         WorkerFailed. After a MemoryError nothing has changed except slightly the norms' statistics; call `split` and
         retry.
@@ -104,7 +114,7 @@ class Learner:
             total = group.together(compute)
             agreed = True
             group.combine(self.net.parameters(), message)
-            outcome = self._update(total)
+            return self._apply(total, rate)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -114,23 +124,53 @@ class Learner:
         finally:
             for net in self.nets:
                 net.clear_gradients(set_to_zero=False)
-        if not outcome.diverged and not outcome.skipped:
-            self._update_mean()
-        return outcome
 
-    def _update(self, total: float | paddle.Tensor) -> StepResult:
-        parameters = self.optimizer._parameter_list
-        if not self.on_gpu:
-            norm, skipped = self.precision.step(self.optimizer, parameters, self.grad_clip)
-            return StepResult(float(total), norm, skipped)
-        total = total if isinstance(total, paddle.Tensor) else paddle.to_tensor([total], "float32")
-        return StepResult(
-            *self.precision.step_on_device(self.optimizer, parameters, self.grad_clip, total, self.while_waiting)
-        )
+    def _apply(self, total: float | paddle.Tensor, rate: float) -> StepResult | None:
+        if self._device_update is not None:
+            loss = total if isinstance(total, paddle.Tensor) else paddle.full([1], total)
+            enqueued = self._device_update.enqueue(loss, self.precision, self.grad_clip, rate)
+            result, self._enqueued = self.complete(), enqueued
+            return result
+        norm, skipped = self.precision.step(self.optimizer, self.optimizer._parameter_list, self.grad_clip)
+        result = StepResult(float(total), norm, skipped)
+        if not result.diverged and not result.skipped:
+            self._update_mean()
+        return result
+
+    @property
+    def enqueued(self) -> int:
+        """Number of steps whose result is not known: 0 or 1."""
+        return int(self._enqueued is not None)
+
+    def complete(self) -> StepResult | None:
+        """Wait for a step that was enqueued. Return its result; None if all results are known."""
+        enqueued, self._enqueued = self._enqueued, None
+        if enqueued is None:
+            return None
+        loss, norm, applied, scale = enqueued.read()[0].tolist()
+        if self.precision.scaler is not None:
+            self.precision.scaler.value_read = scale
+        self._updates += int(applied)
+        return StepResult(loss, norm, not applied)
+
+    def discard(self) -> None:
+        """Ignore the result of a step that was enqueued, because its weights are about to be replaced."""
+        self._enqueued = None
+
+    @property
+    def updates(self) -> int:  # of the average, without a step whose result is not known
+        return self._updates
+
+    @updates.setter
+    def updates(self, count: int) -> None:
+        self._updates = count
+        if self._device_update is not None:
+            self._device_update.updates.fill_(float(count))
 
     def wait(self) -> None:
         """Wait until the device has completed all steps, for a measurement."""
-        if self.on_gpu and paddle.device.is_compiled_with_cuda():
+        self.complete()
+        if paddle.device.is_compiled_with_cuda():
             with contextlib.suppress(RuntimeError, OSError, ValueError):
                 paddle.device.synchronize()
 
@@ -173,7 +213,7 @@ class Learner:
                 logits = net(_select(images, part))
             loss = self.loss(logits, _select(truth, part)) * (len(part) / batch_size)
             self.precision.backward(loss)
-            total += loss.detach() if self.on_gpu else loss.item()
+            total += loss.detach() if self._device_update is not None else loss.item()
         return total
 
     @paddle.no_grad()
@@ -201,11 +241,6 @@ class Learner:
         if not decay:
             self.copy_to_mean()
             return
-        if self.on_gpu:
-            share = paddle.full([], 1 - decay)
-            for averaged, current in self._pairs():
-                averaged.lerp_(current.astype("float32") if current.dtype != averaged.dtype else current, share)
-            return
         for averaged, current in self._pairs():
             averaged.scale_(decay)
             averaged.add_(current.astype("float32") * (1 - decay))
@@ -221,67 +256,37 @@ class Learner:
 
     # --- content of a checkpoint -----------------------------------------------------------------
 
+    def copy_state(self) -> Callable[[], tuple[Arrays, Arrays, Arrays]]:
+        """Return a function that returns the present weights, optimizer state and averages, in any thread.
+
+        On a GPU they are copied to the host while it computes the following steps.
+        """
+        update = self._device_update
+        if update is not None:
+            copied = update.copy_state()
+            return lambda: update.named_state(copied)
+        state = weights(self.net), self.optimizer_arrays(), weights(self.mean)
+        return lambda: state
+
     def optimizer_arrays(self) -> Arrays:
-        """Return the optimizer state under names of the network's structure.
-
-        Paddle's own names count all layers created in the process, so they differ in the next process.
-        """
-        return {name: to_array(tensor) for name, tensor in self._state_tensors().items()}
-
-    def _state_names(self) -> dict[str, str]:
-        """Return Paddle's names in the optimizer's tables, mapped to names of the network's structure.
-
-        The accumulators of a 16-bit weight are listed under the name of its 32-bit master.
-        """
-        names = {p.name: name for name, p in self.net.named_parameters()}
-        masters = self.optimizer._master_weights
-        return names | {masters[name].name: structured for name, structured in names.items() if name in masters}
+        return {name: to_array(tensor) for name, tensor in optimizer_tensors(self.net, self.optimizer).items()}
 
     def load_optimizer(self, arrays: Arrays) -> None:
         """Restore the optimizer state; call before the weights are loaded. Raise RunBroken.
 
         A step with zero gradients makes Paddle create the accumulators, which are then overwritten.
         """
-        if arrays:
+        if arrays and self._device_update is None:
             loss = sum((p.astype("float32") * 0).sum() for p in self.net.parameters())
             loss.backward()
             self.optimizer.step()
             self.optimizer.clear_grad()
-        tensors = self._state_tensors()
+        tensors = optimizer_tensors(self.net, self.optimizer)
         for name, array in arrays.items():
             tensor = tensors.get(name)
             if tensor is None or list(tensor.shape) != list(array.shape):
                 raise RunBroken(path="last/optimiser.safetensors", why=Message("checkpoint.array_mismatch", name=name))
             tensor.set_value(array.astype(str(tensor.numpy().dtype)))
-
-    def _state_tensors(self) -> dict[str, paddle.Tensor]:
-        """Return the optimizer's tensors by their names in a checkpoint."""
-        names, tables = self._state_names(), {"master": self.optimizer._master_weights, **self.optimizer._accumulators}
-        return {f"{kind}/{names[owner]}": t for kind, table in tables.items() for owner, t in table.items()}
-
-
-def weights(net: paddle.nn.Layer) -> Arrays:
-    """Return all parameters and statistics by structured name, fp32."""
-    return {name: to_array(tensor) for name, tensor in net.state_dict().items()}
-
-
-def load_weights(net: paddle.nn.Layer, arrays: Arrays, path: str, *, strict: bool = True) -> int:
-    """Load arrays into a network. Return the number that fitted. With `strict`, raise RunBroken unless all fit."""
-    fitted = 0
-    tensors = net.state_dict()
-    for name, tensor in tensors.items():
-        array = arrays.get(name)
-        if array is not None and list(array.shape) == list(tensor.shape):
-            tensor.set_value(paddle.to_tensor(array).astype(tensor.dtype))
-            fitted += 1
-        elif strict:
-            raise RunBroken(path=path, why=Message("checkpoint.array_missing", name=name))
-    return fitted
-
-
-def to_array(tensor: paddle.Tensor) -> np.ndarray:
-    """Return a fp32 host array: exact for 16-bit tensors, whose types NumPy or safetensors may not support."""
-    return np.ascontiguousarray(tensor.astype("float32").numpy())
 
 
 def _select(batch: Batch, part: np.ndarray) -> paddle.Tensor:

@@ -22,7 +22,7 @@ from workbench.core.runs.dataset import Item, make_item
 from workbench.core.runs.events import BestKept, LabelsAdded, Trouble
 from workbench.training import checkpoint, networks
 from workbench.training.distributed.rank_messages import RankCommand
-from workbench.training.learner import load_weights
+from workbench.training.network_state import load_weights
 from workbench.training.previews import PreviewScheduler
 from workbench.training.training_context import TrainingContext
 
@@ -37,7 +37,7 @@ class _Rejected(Exception):
 
 
 class LiveLabels:
-    """Intake of changed labels; call `poll` between steps. fresh: labels that have entered since it was reset to 0."""
+    """Intake of changed labels; call `poll` between steps. added: labels that have entered since it was reset to 0."""
 
     def __init__(self, context: TrainingContext) -> None:
         self.context = context
@@ -73,6 +73,7 @@ class LiveLabels:
     def add_label(self, key: str) -> None:
         """Add the current label of this image to the training data, if it is eligible."""
         context = self.context
+        context.complete_step()
         step = context.state.step
         try:
             change = self._decide(key)
@@ -200,7 +201,7 @@ def reload_image(context: TrainingContext, key: str) -> None:
 
 
 class ContinuousRounds:
-    """Control of further rounds. intake: source of new labels. showing: continues previews between rounds."""
+    """Control of further rounds. intake: source of new labels. previews: continues them between rounds."""
 
     def __init__(self, context: TrainingContext, intake: LiveLabels, previews: PreviewScheduler) -> None:
         self.context, self.intake, self.previews = context, intake, previews

@@ -7,21 +7,17 @@ from typing import Any
 
 import paddle
 
-_MOMENTUM = 0.95
-_ADAM_SCALE = 0.2  # root mean square of AdamW's steps, so that one learning rate fits both
+MOMENTUM = 0.95
+ADAM_SCALE = 0.2  # root mean square of AdamW's steps, so that one learning rate fits both
 _MIN_CHANNELS = 16  # minimum input and output channels; smaller layers have too few directions
 _ROUNDS = 3  # the usual five cost more without better training
-_CHUNK = 32 * 2048  # elements that one block of a fused update processes; Paddle's default
 _QUINTIC = 3.4445, -4.7750, 2.0315  # drives singular values toward 1
 
 
 def make_optimizer(
-    net: paddle.nn.Layer, kind: str, *, weight_decay: float, masters: bool = False, fused: bool = False
-) -> AdamW:
-    """Return an optimizer. kind: "adamw" or "muon". masters: keep 32-bit copies of 16-bit weights.
-
-    fused: update all weights by a few operations instead of one each, for GPUs.
-    """
+    net: paddle.nn.Layer, kind: str, *, weight_decay: float, masters: bool = False
+) -> paddle.optimizer.AdamW:
+    """Return an optimizer. kind: "adamw" or "muon". masters: keep 32-bit copies of 16-bit weights."""
     # Norms and biases have few values; decay only harms them.
     decayed = {p.name for p in net.parameters() if len(p.shape) > 1}
     options = {
@@ -30,9 +26,7 @@ def make_optimizer(
         "multi_precision": masters,
         "apply_decay_param_fun": decayed.__contains__,
     }
-    optimizer = Muon(net, **options) if kind == "muon" else AdamW(parameters=net.parameters(), **options)
-    optimizer.fused = fused
-    return optimizer
+    return Muon(net, **options) if kind == "muon" else paddle.optimizer.AdamW(parameters=net.parameters(), **options)
 
 
 @paddle.no_grad()
@@ -51,90 +45,23 @@ def clip_gradients(parameters: Sequence[paddle.Tensor], limit: float) -> float:
     return norm
 
 
-@paddle.no_grad()
-def clip_on_device(parameters: Sequence[paddle.Tensor], limit: float) -> paddle.Tensor:
-    """`clip_gradients` without reading the norm from the device: returns it as a tensor of one element."""
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    norm = paddle.stack([paddle._C_ops.squared_l2_norm(_exact(gradient)) for gradient in gradients]).sum().sqrt()
-    factor = (limit / (norm + 1e-6)).clip(max=1.0)
-    for gradient in gradients:
-        gradient.multiply_(factor if gradient.dtype == factor.dtype else factor.astype(gradient.dtype))
-    return norm
-
-
 def _exact(tensor: paddle.Tensor) -> paddle.Tensor:
     """Return a tensor in 32 bits, without an operation if it has them."""
     return tensor if tensor.dtype == paddle.float32 else tensor.astype("float32")
 
 
-class AdamW(paddle.optimizer.AdamW):
-    """Paddle's AdamW. fused: update all weights of a kind in one operation, with the same results."""
-
-    fused = False
-
-    def __init__(self, **options: Any) -> None:
-        self._waiting: list[tuple[paddle.Tensor, paddle.Tensor]] = []
-        super().__init__(**options)
-
-    def _append_optimize_op(self, block: Any, param_and_grad: Any) -> None:
-        if self.fused:
-            self._waiting.append(param_and_grad)
-        else:
-            super()._append_optimize_op(block, param_and_grad)
-
-    def _finish_update(self, block: Any, parameters_and_grads: Any) -> None:
-        super()._finish_update(block, parameters_and_grads)
-        waiting, self._waiting = self._waiting, []
-        groups: dict[tuple[bool, bool], list[tuple[paddle.Tensor, paddle.Tensor]]] = {}
-        for parameter, gradient in waiting:
-            kind = self._apply_decay_param_fun(parameter.name), parameter.name in self._master_weights
-            groups.setdefault(kind, []).append((parameter, gradient))
-        for (decayed, mastered), group in groups.items():
-            self._update_group(group, self._weight_decay if decayed else 0.0, mastered)
-
-    def _update_group(
-        self, group: list[tuple[paddle.Tensor, paddle.Tensor]], weight_decay: float, mastered: bool
-    ) -> None:
-        parameters = [parameter for parameter, _ in group]
-        kinds = (self._moment1_acc_str, self._moment2_acc_str, self._beta1_pow_acc_str, self._beta2_pow_acc_str)
-        first, second, power1, power2 = (
-            [self._get_accumulator_master(kind, parameter) for parameter in parameters] for kind in kinds
-        )
-        paddle._C_ops.fused_adam_(
-            parameters,
-            [gradient for _, gradient in group],
-            self._create_param_lr(group[0]),
-            first,
-            second,
-            None,  # maxima of the second moments, of AMSGrad
-            power1,
-            power2,
-            [self._master_weights[parameter.name] for parameter in parameters] if mastered else None,
-            None,  # a step that overflowed is not taken at all
-            self._beta1,
-            self._beta2,
-            self._epsilon,
-            _CHUNK,
-            weight_decay,
-            True,  # AdamW
-            mastered,
-            False,  # one power of the decay rates for all
-            False,  # AMSGrad
-        )
-
-
-class Muon(AdamW):
+class Muon(paddle.optimizer.AdamW):
     """AdamW for first and last layer, norms and biases; orthogonalized momentum for the convolutions between.
 
     The momentum of such a layer, as a matrix of outputs by inputs, is replaced by the nearest orthogonal matrix (Jordan
     et al. 2024, "Muon: an optimizer for hidden layers in neural networks"), scaled to a step of AdamW (Liu et al. 2025,
     "Muon is scalable for LLM training"). Directions with small gradients are learned as fast as those with large ones.
 
-    net: its last layer is named `head`. Other arguments as for AdamW.
+    net: its last layer is named `head`. Other arguments as for AdamW. hidden: names of the parameters between.
     """
 
     def __init__(self, net: paddle.nn.Layer, **options: Any) -> None:
-        self._hidden = {
+        self.hidden = {
             parameter.name
             for name, parameter in net.named_parameters()
             if len(parameter.shape) == 4 and min(parameter.shape[:2]) >= _MIN_CHANNELS and not name.startswith("head")
@@ -143,25 +70,20 @@ class Muon(AdamW):
 
     def _append_optimize_op(self, block: Any, param_and_grad: Any) -> None:
         parameter, gradient = param_and_grad
-        if parameter.name not in self._hidden:
+        if parameter.name not in self.hidden:
             super()._append_optimize_op(block, param_and_grad)
             return
         weight = self._master_weights.get(parameter.name, parameter)  # 32-bit copy if the network has 16 bits
         momentum = self._get_accumulator_master(self._moment1_acc_str, parameter)
         gradient = _exact(gradient)
-        if self.fused:
-            share = paddle.full([], 1 - _MOMENTUM)
-            momentum.lerp_(gradient, share)
-            update = momentum.lerp(gradient, share)  # Nesterov momentum
-        else:
-            momentum.scale_(_MOMENTUM)
-            momentum.add_(gradient * (1 - _MOMENTUM))
-            update = momentum * _MOMENTUM + gradient * (1 - _MOMENTUM)
+        momentum.scale_(MOMENTUM)
+        momentum.add_(gradient * (1 - MOMENTUM))
+        update = momentum * MOMENTUM + gradient * (1 - MOMENTUM)  # Nesterov momentum
         matrix = update.reshape([update.shape[0], -1])
         rate = self.get_lr()
-        size = _ADAM_SCALE * max(matrix.shape) ** 0.5
+        size = ADAM_SCALE * max(matrix.shape) ** 0.5
         weight.scale_(1 - rate * self._weight_decay)
-        direction = (orthogonal_fused if self.fused else orthogonal)(matrix).reshape(update.shape)
+        direction = orthogonal(matrix).reshape(update.shape)
         weight.subtract_((rate * size) * direction)
         if weight is not parameter:
             paddle.assign(weight.astype(parameter.dtype), parameter)
@@ -192,8 +114,8 @@ def orthogonal(matrix: paddle.Tensor) -> paddle.Tensor:
     return x.t() if transposed else x
 
 
-def orthogonal_fused(matrix: paddle.Tensor) -> paddle.Tensor:
-    """`orthogonal` in half as many operations, for GPUs. Results differ by rounding.
+def orthogonal_fused(matrix: paddle.Tensor, *, scale: float = 1.0) -> paddle.Tensor:
+    """`scale` times `orthogonal` in half as many operations, for GPUs. Results differ by rounding.
 
     With F = a I + T, products F X are a X + T X, which is one operation.
     """
@@ -213,5 +135,5 @@ def orthogonal_fused(matrix: paddle.Tensor) -> paddle.Tensor:
         if remaining:
             square = paddle.addmm(square, square, rest, beta=first)
             square = paddle.addmm(square, rest, square, beta=first)
-    x = paddle.matmul(product * shrink.sqrt(), x)
+    x = paddle.matmul(product * (shrink.sqrt() * scale), x)
     return x.t() if transposed else x

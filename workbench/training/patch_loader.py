@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +21,14 @@ from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.normalize import normalize
-from workbench.training.augment import augment_intensity, cut_patch, draw_pose
+from workbench.training.augment import (
+    Intensity,
+    apply_intensity,
+    augment_intensity,
+    cut_patch,
+    draw_intensity,
+    draw_pose,
+)
 from workbench.training.image_cache import ImageCache, estimate_bytes
 from workbench.training.losses import IGNORED
 from workbench.training.networks import patch_side
@@ -29,13 +37,30 @@ _BLOCK = 50  # steps that use one selection of images if not all fit into memory
 _MAX_ATTEMPTS = 50
 _MIN_SIDE = 64  # smaller patches show too little context around a defect
 
-Sample = tuple[np.ndarray, "np.ndarray | int"]
+
+@dataclass(frozen=True)
+class RawPatch:
+    """Patch before normalization, uint8 (H, W) or (H, W, 3), and the change of its intensities.
+
+    generator: of the noise, if the change is applied on the CPU.
+    """
+
+    pixels: np.ndarray
+    change: Intensity
+    generator: np.random.Generator
+
+
+Sample = tuple["np.ndarray | RawPatch", "np.ndarray | int"]
 
 
 class PatchSampler:
     """Sampler of training data. For a UNet a patch, float32 (C, side, side), with uint8 (side, side) channels or
     IGNORED; for a ResNet an image, float32 (C, size, size), with the index of its verdict.
+
+    raw: return 8-bit patches without normalization, which a GPU does for the whole batch.
     """
+
+    raw = False
 
     def __init__(
         self, training_settings: TrainingSettings, dataset: Dataset, settings: ModelSettings, cache: ImageCache
@@ -60,6 +85,12 @@ class PatchSampler:
             area = patch_side(self.training_settings) ** 2 / self.training_settings.scale**2
             patches = sum(max(1, round(item.width * item.height / area)) for item in self.items)
         return max(1, -(-patches // self.training_settings.batch))
+
+    @property
+    def initial_steps_per_epoch(self) -> int:
+        """Steps per epoch at the creation of the run: labels added later do not make it longer."""
+        dataset = self.dataset.model_copy(update={"joined": []})
+        return PatchSampler(self.training_settings, dataset, self.settings, self.cache).steps_per_epoch
 
     def sample(self, step: int, place: int) -> Sample:
         """Return the sample at `place` 0..batch-1 of `step`. Raise NoLabels if no image can be read."""
@@ -143,9 +174,8 @@ class PatchSampler:
         half = self.side / 2 / pose.zoom
         position = [_clamp_center(float(c), half, length) for c, length in zip(center, loaded.image.shape[:2])]
         image, mask = cut_patch(loaded.image, loaded.mask, (position[0], position[1]), self.side, pose)
-        patch = self._vary(normalize(image, self.settings), generator)
         assert mask is not None
-        return patch, self._channel[mask]
+        return self._vary(image, generator), self._channel[mask]
 
     def _verdict_sample(self, strata: dict[object, list[int]], generator: np.random.Generator) -> Sample:
         verdicts = [stratum for stratum in strata if stratum is not None]
@@ -154,14 +184,28 @@ class PatchSampler:
         pose = draw_pose(generator, self.training_settings.augment)
         center = np.array(loaded.image.shape[:2]) / 2 + generator.uniform(-1, 1, 2) * self.side * 0.06
         image, _ = cut_patch(loaded.image, None, (center[0], center[1]), self.side, pose)
-        patch = self._vary(normalize(image, self.settings), generator)
-        return patch, self.dataset.verdicts.index(str(verdict))
+        return self._vary(image, generator), self.dataset.verdicts.index(str(verdict))
 
-    def _vary(self, patch: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Vary the intensities of a normalized patch."""
-        mean, std = float(np.mean(self.settings.mean)), float(np.mean(self.settings.std))
+    def _vary(self, image: np.ndarray, generator: np.random.Generator) -> np.ndarray | RawPatch:
+        """Normalize a patch and vary its intensities."""
         ways = self.training_settings.augment
-        return augment_intensity(patch, generator, ways, black=-mean / std, white=(1 - mean) / std)
+        if self.raw and image.dtype == np.uint8:
+            return RawPatch(image, draw_intensity(generator, ways), generator)
+        black, white = self.tone_range
+        return augment_intensity(normalize(image, self.settings), generator, ways, black=black, white=white)
+
+    @property
+    def tone_range(self) -> tuple[float, float]:
+        """Normalized values of the darkest and the brightest pixel value."""
+        mean, std = float(np.mean(self.settings.mean)), float(np.mean(self.settings.std))
+        return -mean / std, (1 - mean) / std
+
+    def finish(self, patch: np.ndarray | RawPatch) -> np.ndarray:
+        """Return a patch with its variation, normalized on the CPU."""
+        if not isinstance(patch, RawPatch):
+            return patch
+        pixels = normalize(patch.pixels, self.settings)
+        return apply_intensity(pixels, patch.change, patch.generator, self.training_settings.augment, *self.tone_range)
 
     def class_shares(self, batches: int = 4) -> np.ndarray:
         """Return float (K,): shares of the classes in the pixels of some batches, background first."""
@@ -182,7 +226,7 @@ class PatchSampler:
 
 
 class PatchLoader:
-    """Loader of batches, prepared ahead by threads. waited: seconds that `take` has spent waiting for them.
+    """Loader of batches, prepared ahead by threads. wait_seconds: time that `take` has spent waiting for them.
 
     places: places of each batch to load in this process; all if None.
     """
@@ -199,6 +243,10 @@ class PatchLoader:
 
     def take(self, step: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the batch of a step: float32 (N, C, H, W), and int64 (N,) or uint8 (N, H, W). Raise NoLabels."""
+        samples = self._samples(step)
+        return np.stack([self._sampler.finish(image) for image, _ in samples]), stack_truth(samples)
+
+    def _samples(self, step: int) -> list[Sample]:
         for outdated in [other for other in self._pending if other < step]:
             _cancel(self._pending.pop(outdated))
         for index in range(step, step + self._ahead + 1):
@@ -207,9 +255,7 @@ class PatchLoader:
         started = time.perf_counter()
         samples = [future.result() for future in self._pending.pop(step)]
         self.wait_seconds += time.perf_counter() - started
-        images = np.stack([image for image, _ in samples])
-        truth = np.stack([np.asarray(t) for _, t in samples])
-        return images, truth
+        return samples
 
     def restart(self) -> None:
         """Discard prepared batches, after a jump to another step or a change of labels."""
@@ -220,6 +266,10 @@ class PatchLoader:
     def close(self) -> None:
         self.restart()
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def stack_truth(samples: list[Sample]) -> np.ndarray:
+    return np.stack([np.asarray(truth) for _, truth in samples])
 
 
 def _cancel(futures: list[Future[Sample]]) -> None:

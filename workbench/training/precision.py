@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,7 @@ from paddle.amp.auto_cast import amp_global_state
 from workbench.core.messages import Message
 from workbench.core.problems import BadSettings
 from workbench.training.device import Device
-from workbench.training.optimizers import clip_gradients, clip_on_device
+from workbench.training.optimizers import clip_gradients
 
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
 _MIN_CAPABILITY = {"fp16": (7, 0), "bf16": (8, 0)}
@@ -65,15 +64,21 @@ class LossScaler(paddle.amp.GradScaler):
     It converts an array of one element to float, which NumPy no longer allows (fixed in Paddle after 3.3.1).
     """
 
-    _value: float | None = None  # of the scale, on the host; None until it is read
+    value_read: float | None = None  # scale after the newest step whose result was read; None: read it
+    _counts: tuple[paddle.Tensor, paddle.Tensor] | None = None  # steps without and with overflow, on the device
 
     @property
     def value(self) -> float:
         if not self._enable:
             return 1.0
-        if self._value is None:
-            self._value = self._scale.item()
-        return self._value
+        if self.value_read is None:
+            self.value_read = self._scale.item()
+        return self.value_read
+
+    @property
+    def tensor(self) -> paddle.Tensor:
+        """Scale on the device, which steps that were enqueued change."""
+        return self._scale
 
     @property
     def skipped(self) -> bool:
@@ -89,20 +94,30 @@ class LossScaler(paddle.amp.GradScaler):
         """Reset after an aborted step; otherwise its gradients and all later ones would count as unscaled."""
         self._optimizer_states.clear()
 
-    @property
-    def overflow(self) -> paddle.Tensor:
-        """Boolean tensor, on the device: a gradient overflowed. Call after `unscale_`."""
-        return self._found_inf
+    def update_on_device(self, gradient: paddle.Tensor, overflow: paddle.Tensor) -> None:
+        """Enqueue the update of the scale; `overflow`, a boolean (1,), also sets the gradient to zeros."""
+        if self._counts is None:
+            self._counts = paddle.full([1], self._incr_count, "int32"), paddle.full([1], self._decr_count, "int32")
+        paddle._C_ops.update_loss_scaling_(
+            [gradient],
+            overflow,
+            self._scale,
+            *self._counts,
+            self._incr_every_n_steps,
+            self._decr_every_n_nan_or_inf,
+            self._incr_ratio,
+            self._decr_ratio,
+            False,
+        )
 
-    def update_with(self, overflow: bool) -> None:
-        """Update the scale after a step whose overflow was read by the caller."""
-        self._cache_found_inf = overflow
-        self._update()
-        self.reset()
+    def state_dict(self) -> dict[str, Any]:
+        if self._counts is not None:
+            self._incr_count, self._decr_count = (int(count.item()) for count in self._counts)
+        return super().state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)
-        self._value = None
+        self.value_read = self._counts = None
 
     def _update(self) -> None:
         if not self._enable:
@@ -122,7 +137,7 @@ class LossScaler(paddle.amp.GradScaler):
 
     def _multiply(self, ratio: float) -> None:
         self._scale = self._scale * ratio
-        self._value = None if self._value is None else self._value * ratio
+        self.value_read = None if self.value_read is None else self.value_read * ratio
 
 
 class Precision:
@@ -173,40 +188,6 @@ class Precision:
             return norm, True
         optimizer.step()
         return norm, False
-
-    def step_on_device(
-        self,
-        optimizer: paddle.optimizer.Optimizer,
-        parameters: list[paddle.Tensor],
-        clip: float,
-        loss: paddle.Tensor,
-        while_waiting: Callable[[], None],
-    ) -> tuple[float, float, bool]:
-        """`step` for a GPU, with one blocking read. Return the loss, the gradient norm, and True if it was skipped.
-
-        while_waiting: called before that read, while the GPU is computing the gradients. The read cannot be delayed
-        beyond the update: a step that overflowed must leave weights, moments and averages unchanged.
-        """
-        try:
-            if self.scaler:
-                self.scaler.unscale_(optimizer)
-            norm = clip_on_device(parameters, clip)
-            overflow = self.scaler.overflow if self.scaler and self.scaler.is_enable() else paddle.zeros([1])
-            values = paddle.concat([value.astype("float32").reshape([1]) for value in (loss, norm, overflow)])
-            while_waiting()
-            total, length, overflowed = values.tolist()
-            skipped = bool(overflowed) if self.scaler else not math.isfinite(length)
-            if not skipped:
-                # Paddle would read the overflow from the GPU again.
-                optimizer._set_auxiliary_var("found_inf", None)
-                optimizer.step()
-            if self.scaler:
-                self.scaler.update_with(skipped)
-        except BaseException:
-            if self.scaler:
-                self.scaler.reset()
-            raise
-        return total, length, skipped
 
     @property
     def loss_scale(self) -> float | None:

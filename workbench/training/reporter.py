@@ -1,6 +1,4 @@
-"""Reporting of the training program: events, one per line, to stdout and to events.jsonl, and the progress of a long
-task by stages with estimated seconds, from which the remaining time follows.
-"""
+"""Reporting of the training program: events, one per line, to stdout and to events.jsonl."""
 
 from __future__ import annotations
 
@@ -10,13 +8,11 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-from workbench.core.runs.events import Event, Progress, encode
+from workbench.core.runs.events import Event, encode
 
 LAUNCHER_FOLDER = "workbench-launcher-"
-_INTERVAL = 0.5  # seconds between two reports of one stage
 
 
 class Clock:
@@ -111,47 +107,3 @@ def write_all(pipe: int, data: bytes) -> bool:
     except OSError:
         return False
     return True
-
-
-class ExportCancelled(Exception):
-    """Raised when the task was cancelled."""
-
-
-class ProgressStages:
-    """Reporter of stages. plan: (text, seconds) in the order of the calls of `begin`. Reports in tenths of a second."""
-
-    def __init__(
-        self, plan: list[tuple[str, float]], report: Reporter, cancelled: Callable[[], bool] = lambda: False
-    ) -> None:
-        self._plan, self._report, self._cancelled = plan, report, cancelled
-        self._stage = -1
-        self._last_report = 0.0
-
-    def begin(self, what: str) -> None:
-        """Begin a stage; those between the last one and this one are skipped. Raise Cancelled."""
-        names = [name for name, _ in self._plan]
-        self._stage = names.index(what, self._stage + 1)
-        self._send(0.0)
-
-    def share(self, done: float) -> None:
-        """Report the done share of the stage, 0..1. Raise Cancelled."""
-        if time.monotonic() - self._last_report > _INTERVAL:
-            self._send(min(1.0, done))
-        else:
-            self.check()
-
-    @staticmethod
-    def clock() -> float:
-        return time.monotonic()
-
-    def check(self) -> None:
-        if self._cancelled():
-            raise ExportCancelled
-
-    def _send(self, done: float) -> None:
-        self.check()
-        self._last_report = time.monotonic()
-        what, seconds = self._plan[self._stage]
-        elapsed = sum(seconds for _, seconds in self._plan[: self._stage])
-        total = sum(seconds for _, seconds in self._plan)
-        self._report(Progress(what=what, done=round(10 * (elapsed + done * seconds)), total=max(1, round(10 * total))))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from workbench.core.messages import Message
-from workbench.core.runs.events import Started, Trouble
+from workbench.core.runs.events import Started, Step, Trouble
 from workbench.core.runs.held_out import SPLITS
 from workbench.training.device import gpu_uuids
+from workbench.training.learner import StepResult
 from workbench.training.training_context import TrainingContext
 
 _MAX_REPORTED = 20  # images reported individually as left out from the start
@@ -56,4 +57,22 @@ def started_event(context: TrainingContext, *, resumed: bool) -> Started:
         resumed=resumed,
         process=os.getpid(),
         gpu=",".join(gpu_uuids(context.device)),
+    )
+
+
+def step_event(context: TrainingContext, result: StepResult, images_per_second: float, data_wait: float) -> Step:
+    """Return the event of a step whose result was counted in the state of the run."""
+    progress = context.state
+    return Step(
+        step=progress.step,
+        loss=result.loss,
+        rate=float(context.learner.optimizer.get_lr()),
+        epoch=progress.step / context.sampler.steps_per_epoch,
+        grad_norm=result.grad_norm,
+        loss_scale=context.learner.precision.loss_scale,
+        skipped=progress.skipped,
+        images_per_second=images_per_second,
+        data_wait=data_wait,
+        progress=1.0 if progress.round else context.progress,
+        round=progress.round,
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,8 @@ from workbench.training.distributed.rank_messages import RankCommand
 from workbench.training.evaluator import Evaluator
 from workbench.training.frozen_labels import FrozenLabels
 from workbench.training.image_cache import ImageCache
-from workbench.training.learner import Learner, load_weights, weights
+from workbench.training.learner import Learner
+from workbench.training.network_state import load_weights
 from workbench.training.optimizers import make_optimizer
 from workbench.training.patch_loader import PatchLoader, PatchSampler
 from workbench.training.reporter import Clock, Reporter
@@ -69,14 +69,24 @@ class TrainingContext:
     control: ControlChannel
     ranks: ProcessGroup = field(default_factory=ProcessGroup)
     state: TrainingProgress = field(default_factory=TrainingProgress)
+    complete_step: Callable[[], None] = lambda: None  # waits for a step that a GPU computes, so that `state` is known
 
     @property
     def progress(self) -> float:
-        """Share of the current round that is done, 0..1; the first round is the planned training."""
+        """Share of the current round that is done, 0..1; the first round is the planned training.
+
+        A step whose result is not known yet counts as done.
+        """
         state, elapsed = self.state, self.clock.elapsed
+        step = state.step + self.learner.enqueued
         if state.round:
-            return self.budget.progress_of_round(state.step - state.round_step, elapsed - state.round_time)
-        return self.budget.progress(state.step, elapsed)
+            return self.budget.progress_of_round(step - state.round_step, elapsed - state.round_time)
+        return self.budget.progress(step, elapsed)
+
+    @property
+    def batch_number(self) -> int:
+        """Number of the next batch. A GPU takes none again: the next step has begun before a skipped one is known."""
+        return self.state.step + (self.state.skipped + self.learner.enqueued if self.device.is_gpu else 0)
 
     @property
     def validations(self) -> int:
@@ -121,10 +131,8 @@ class TrainingContext:
     def validation_items(self) -> list[Item]:
         """Return the validation images evaluated during the run, in the order of `stratified_order`."""
         items = stratified_order(self.dataset.of("val"))
-        if self.state.subset is None:
-            return items
-        chosen = set(self.state.subset)
-        return [item for item in items if item.key in chosen]
+        chosen = None if self.state.subset is None else set(self.state.subset)
+        return [item for item in items if chosen is None or item.key in chosen]
 
     def save_last(self) -> None:
         """Write `last/`. Raise CannotWrite."""
@@ -132,11 +140,6 @@ class TrainingContext:
 
     def snapshot(self) -> Callable[[], None]:
         """Return a function that writes the present state to `last/`, in any thread. It raises CannotWrite."""
-        tensors = {
-            "weights": weights(self.learner.net),
-            "optimiser": self.learner.optimizer_arrays(),
-            "average": weights(self.learner.mean),
-        }
         state = {
             "elapsed": self.clock.elapsed,
             "recipe": checkpoint.settings_hash(self.settings),
@@ -146,7 +149,13 @@ class TrainingContext:
             "scaler": self.learner.precision.state(),
             "best": self.best.state(),
         }
-        return partial(checkpoint.save_last, self.run, self.state.step, tensors, state)
+        step, copied = self.state.step, self.learner.copy_state()  # last: a read would wait for copies by a GPU
+
+        def write() -> None:
+            tensors = dict(zip(("weights", "optimiser", "average"), copied()))
+            checkpoint.save_last(self.run, step, tensors, state)
+
+        return write
 
     def load_last(self) -> dict[str, Any]:
         """Restore the state of `last/`. Return the content of its state.json. Raise RunBroken.
@@ -154,6 +163,7 @@ class TrainingContext:
         No random state is needed: samples are a pure function of seed and step, and no layer draws random numbers.
         """
         tensors, state = checkpoint.load_last(self.run)
+        self.learner.discard()
         folder = str(self.run.last)
         try:
             self.learner.load_optimizer(tensors["optimiser"])
@@ -224,14 +234,9 @@ def prepare(
         if isinstance(layer, LocalContrast):
             layer.interpolated = training_device.is_gpu
     group = process_group.join(run.ranks, training_settings.batch)
-    workers = (
-        1
-        if training_device.is_gpu
-        else min(
-            max(1, training_settings.workers // group.local_processes),
-            len(group.batch_positions(training_settings.batch)),
-        )
-    )
+    places = group.batch_positions(training_settings.batch)
+    workers = min(max(1, training_settings.workers // group.local_processes), len(places))
+    workers = 1 if training_device.is_gpu else workers
     copies = [networks.build(training_settings, dataset) for _ in range(workers - 1)]
     if training_settings.model == "unet":
         net.set_prior(sampler.class_shares())
@@ -246,7 +251,6 @@ def prepare(
         training_settings.optimizer,
         weight_decay=training_settings.weight_decay,
         masters=choice.name != "fp32",
-        fused=training_device.is_gpu,
     )
     learner = Learner(
         net,
@@ -260,7 +264,7 @@ def prepare(
         on_gpu=training_device.is_gpu,
     )
     learner.process_group = group
-    steps = None if training_settings.epochs is None else training_settings.epochs * _steps_per_epoch(sampler)
+    steps = None if training_settings.epochs is None else training_settings.epochs * sampler.initial_steps_per_epoch
     seconds = None if steps is not None else (training_settings.minutes or DEFAULT_MINUTES) * 60
     return TrainingContext(
         run=run,
@@ -275,7 +279,7 @@ def prepare(
             sampler,
             batch=training_settings.batch,
             threads=training_settings.threads or min(4, max(1, cores() // group.local_processes)),
-            places=group.batch_positions(training_settings.batch),
+            places=places,
         ),
         evaluator=Evaluator(
             project,
@@ -291,9 +295,3 @@ def prepare(
         control=control,
         ranks=group,
     )
-
-
-def _steps_per_epoch(sampler: PatchSampler) -> int:
-    """Return the steps per epoch at the creation of the run: labels added later do not make it longer."""
-    dataset = sampler.dataset.model_copy(update={"joined": []})
-    return PatchSampler(sampler.training_settings, dataset, sampler.settings, sampler.cache).steps_per_epoch

@@ -6,7 +6,7 @@ import time
 
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, WorkerFailed
-from workbench.core.runs.events import Checkpoint, Finished, Step, Trouble
+from workbench.core.runs.events import Checkpoint, Finished, Trouble
 from workbench.core.runs.run import Run
 from workbench.inference.engines import EngineError, NotFiniteError
 from workbench.training.checkpoint import CheckpointWriter
@@ -21,7 +21,7 @@ from workbench.training.precision_check import computes_alike
 from workbench.training.previews import PreviewScheduler
 from workbench.training.profiler import StepProfiler
 from workbench.training.reporter import Clock, Reporter
-from workbench.training.run_reports import ImageReports, started_event
+from workbench.training.run_reports import ImageReports, started_event, step_event
 from workbench.training.training_context import TrainingContext, prepare
 from workbench.training.validation import validate
 from workbench.training.worker_rank import abandon, run_worker
@@ -78,9 +78,7 @@ class TrainingLoop:
         self.skipped_in_row = 0
         self.images = ImageReports(context)
         profiled = context.settings.profile and context.ranks.is_leader
-        if isinstance(context.loader, DeviceLoader):
-            loader = context.loader
-            context.learner.while_waiting = lambda: loader.prefetch(context.state.step + 1)
+        context.complete_step = self.complete_step
         self.searching = True
         search_algorithms(context.device, True)
         self.profile = StepProfiler(context.run, context.device, context.report) if profiled else None
@@ -103,7 +101,7 @@ class TrainingLoop:
 
     def finish_round(self) -> None:
         context = self.context
-        while context.progress < 1 and not context.control.stop:
+        while not context.control.stop and self.remains():
             if self.intake.poll():
                 self.previews.allow_previews()
             self.wait_if_paused()
@@ -112,16 +110,28 @@ class TrainingLoop:
                 continue
             self.report_step(outcome)
             self.images.report_broken()
-            reached = int(context.progress * context.validations)
-            if reached > context.state.validated and not context.control.stop:
-                context.state.validated = reached
-                self.validate()
+            if self.validation_is_due():
+                self.complete_step()
+                if self.validation_is_due():
+                    context.state.validated = int(context.progress * context.validations)
+                    self.validate()
             elif time.perf_counter() - self.saved > _SAVE_SECONDS:
                 self.save()
             self.previews.poll()
+        self.complete_step()
         if not context.control.stop and context.state.validated < context.validations:
             context.state.validated = context.validations  # time ran out between two steps
             self.validate()
+
+    def remains(self) -> bool:
+        """Return True if there are further steps in this round, after the result of all others is known."""
+        if self.context.progress >= 1:
+            self.complete_step()
+        return self.context.progress < 1
+
+    def validation_is_due(self) -> bool:
+        reached = int(self.context.progress * self.context.validations)
+        return reached > self.context.state.validated and not self.context.control.stop
 
     @property
     def images_per_second(self) -> float:
@@ -141,32 +151,27 @@ class TrainingLoop:
     # --- one step --------------------------------------------------------------------------------
 
     def step(self) -> StepResult | None:
-        """Run one optimization step.
+        """Run one optimization step. Return its result, on a GPU that of the step before.
 
-        Return None if it was retried (out of memory) or rolled back (divergence).
+        Return None if there is none, if the step was retried (out of memory) or rolled back (divergence).
         """
-        context, progress = self.context, self.context.state
-        started, waited = time.perf_counter(), context.loader.wait_seconds
-        images, truth = context.loader.take(progress.step)
+        context, outcome, enough_memory = self.context, None, False
+        started, waited, number = time.perf_counter(), context.loader.wait_seconds, context.batch_number
+        images, truth = context.loader.take(number)
         rate = context.rate
-        outcome = None
         try:
-            context.ranks.send_command(RankCommand.STEP, step=progress.step, rate=rate)
-            outcome = context.learner.step(images, truth, rate, batch_size=context.settings.batch)
+            context.ranks.send_command(RankCommand.STEP, step=number, rate=rate)
+            outcome = context.learner.advance(images, truth, rate, batch_size=context.settings.batch)
+            enough_memory = True
         except MemoryError:
             pass  # its traceback refers to all tensors of the step, until this block ends
-        if outcome is None:
+        if not enough_memory:
             self.reduce_memory()
             return None
-        if outcome.skipped and not outcome.diverged:
-            progress.skipped += 1
-            self.skipped_in_row += 1
-        if outcome.diverged or self.skipped_in_row > _MAX_SKIPPED:
-            self.roll_back()
+        if isinstance(context.loader, DeviceLoader):
+            context.loader.prefetch(number + 1)
+        if outcome is not None and not self.account(outcome):
             return None
-        if not outcome.skipped:
-            progress.step += 1
-            self.skipped_in_row = 0
         self.busy += time.perf_counter() - started
         self.waited += context.loader.wait_seconds - waited
         self.busy_steps += 1
@@ -176,6 +181,26 @@ class TrainingLoop:
         if self.profile is not None:
             self.profile.step(context.loader.wait_seconds - waited)
         return outcome
+
+    def complete_step(self) -> None:
+        """Wait for a step that a GPU may still compute, and report it."""
+        outcome = self.context.learner.complete()
+        if outcome is not None and self.account(outcome):
+            self.report_step(outcome)
+
+    def account(self, outcome: StepResult) -> bool:
+        """Count a step. Return False if the training was rolled back instead."""
+        progress = self.context.state
+        if outcome.skipped and not outcome.diverged:
+            progress.skipped += 1
+            self.skipped_in_row += 1
+        if outcome.diverged or self.skipped_in_row > _MAX_SKIPPED:
+            self.roll_back()
+            return False
+        if not outcome.skipped:
+            progress.step += 1
+            self.skipped_in_row = 0
+        return True
 
     def reduce_memory(self) -> None:
         """Reduce the memory of a step, which is then retried. Raise WorkerFailed if that is impossible."""
@@ -226,25 +251,13 @@ class TrainingLoop:
         now = time.perf_counter()
         if now - self.reported < _REPORT_SECONDS:
             return
-        context, progress = self.context, self.context.state
-        context.report(
-            Step(
-                step=progress.step,
-                loss=outcome.loss,
-                rate=float(context.learner.optimizer.get_lr()),
-                epoch=progress.step / context.sampler.steps_per_epoch,
-                grad_norm=outcome.grad_norm,
-                loss_scale=context.learner.precision.loss_scale,
-                skipped=progress.skipped,
-                images_per_second=self.images_per_second,
-                data_wait=min(1.0, self.waited / max(1e-9, self.busy)),
-                progress=1.0 if progress.round else context.progress,
-                round=progress.round,
-            )
+        self.context.report(
+            step_event(self.context, outcome, self.images_per_second, min(1.0, self.waited / max(1e-9, self.busy)))
         )
         self.reported = now
 
     def save(self) -> None:
+        self.complete_step()
         self.context.ranks.wait_idle()
         step, write = self.context.state.step, self.context.snapshot()
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from workbench.core.check.project_check import check
-from workbench.core.check.project_statistics import project_statistics
 from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.display_presets import DisplayPresets, ReferenceComparison
 from workbench.session.error_log import ErrorLog
@@ -17,13 +15,19 @@ from workbench.session.label_queue import LabelQueue
 from workbench.session.label_repair import LabelRepair
 from workbench.session.predictions import Predictions
 from workbench.session.preferences import Preferences
-from workbench.session.project_jobs import PackingJob, ProjectMergeJob, ReportJob
+from workbench.session.project_jobs import (
+    AdoptionJob,
+    PackingJob,
+    ProjectMergeJob,
+    ReportJob,
+    check_project,
+    compute_statistics,
+)
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session
 from workbench.session.spot_finder import SpotFinder
 from workbench.session.suggest_all import SuggestAll
-from workbench.session.training.adoption_job import AdoptionJob
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.session.training.export_job import ExportJob
 from workbench.session.training.saved_overrides import SavedOverrides
@@ -105,8 +109,8 @@ class Services:
             run_thresholds=RunThresholds(session),
             continuous_training=ContinuousTraining(training),
             image_pages=ImagePages(session),
-            project_check=ReportJob(session, check),
-            statistics=ReportJob(session, project_statistics),
+            project_check=ReportJob(session, check_project),
+            statistics=ReportJob(session, compute_statistics),
             label_repair=LabelRepair(session),
             packing=PackingJob(),
             project_merge=ProjectMergeJob(session),

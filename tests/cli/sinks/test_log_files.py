@@ -12,8 +12,6 @@ import pytest
 from tests.cli.sinks.conftest import record
 from workbench.cli.sinks.log_files import CsvLog, JsonlLog
 
-TODAY = datetime.date.today().isoformat()
-
 
 def rows(path):
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -50,7 +48,8 @@ def test_file_is_renamed_at_its_maximum_size(tmp_path):
     log = JsonlLog(path, int(2.5 * size))
     for number in range(1, 6):
         log.deliver(record(number))
-    parts = [tmp_path / f"log.{TODAY}.jsonl", tmp_path / f"log.{TODAY}.1.jsonl", path]
+    today = datetime.date.today().isoformat()
+    parts = [tmp_path / f"log.{today}.jsonl", tmp_path / f"log.{today}.1.jsonl", path]
     assert sorted(tmp_path.iterdir()) == sorted(parts)
     found = [json.loads(line)["name"] for part in parts for line in part.read_text("utf-8").splitlines()]
     assert found == [f"part {number}" for number in range(1, 6)]

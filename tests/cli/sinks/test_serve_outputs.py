@@ -18,8 +18,7 @@ from workbench import cli
 from workbench.cli.serving.http_app import create_application
 from workbench.cli.serving.server_metrics import WIDTH, Counters
 from workbench.cli.sinks.delivery_queue import Counts
-from workbench.cli.sinks.result_outputs import ServeOutputs
-from workbench.cli.sinks.sink_table import SinkPlan
+from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan
 from workbench.cli.sinks.webhook import Webhook
 from workbench.inference.predictor import Predictor
 

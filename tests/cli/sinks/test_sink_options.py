@@ -10,7 +10,7 @@ import pytest
 
 from tests.inference.conftest import gray_settings
 from workbench import cli
-from workbench.cli.sinks import sink_table
+from workbench.cli.sinks import result_outputs
 from workbench.cli.sinks.sink_base import NoGoodVerdict, RecordMaker, image_key
 from workbench.cli.sinks.webhook import SECRET_VARIABLE
 from workbench.cli.verb_runner import WrongUse
@@ -20,8 +20,8 @@ from workbench.inference.verdict_rule import VerdictRule
 
 def plan(tmp_path, *arguments):
     parser = argparse.ArgumentParser()
-    sink_table.add_arguments(parser, spool="spool")
-    return sink_table.plan_sinks(parser.parse_args([*map(str, arguments)]), spool=tmp_path / "spool")
+    result_outputs.add_arguments(parser, spool="spool")
+    return result_outputs.plan_sinks(parser.parse_args([*map(str, arguments)]), spool=tmp_path / "spool")
 
 
 def test_no_output_without_an_option(tmp_path):
@@ -35,9 +35,9 @@ def test_every_output_of_the_table_can_be_requested_and_sent_to_another_process(
         *("--webhook", "https://example.com/results", "--tcp", "[::1]:2000", "--log-csv", tmp_path / "a.csv"),
         *("--log-jsonl", tmp_path / "a.jsonl", "--marker", tmp_path / "m", "--opcua", "opc.tcp://plc:4840"),
     )
-    assert [sink.name for sink in made.sinks] == list(sink_table.SINK_NAMES)
+    assert [sink.name for sink in made.sinks] == list(result_outputs.SINK_NAMES)
     assert made.spool == tmp_path / "spool"
-    assert [sink.name for sink in pickle.loads(pickle.dumps(made)).sinks] == list(sink_table.SINK_NAMES)
+    assert [sink.name for sink in pickle.loads(pickle.dumps(made)).sinks] == list(result_outputs.SINK_NAMES)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_size_that_is_declared_as_free_and_is_not(project, tmp_path):
     image, _ = scratched(np.random.default_rng(1))
     assert np.array_equal(predicted(run, image) > 0, image < 0.45 * 255)
     with pytest.raises(
-        problems.ModelFileRefused, match="does not accept an image of 128x128 pixels with 1 values per pixel"
+        problems.ModelFileRefused, match="does not accept an image of 128x128 pixels with 1 value per pixel"
     ):
         adopt(project, toy_network(tmp_path / "net.onnx", baked=64), dataclasses.replace(OPTIONS, size=128))
 

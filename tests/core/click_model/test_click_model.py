@@ -32,7 +32,7 @@ from tests.core.click_model.toy_click_networks import (
     value,
 )
 from workbench.core.click_model import click_model
-from workbench.core.click_model.click_model import ClickCanceled, ClickMask, ClickModel, Prompts
+from workbench.core.click_model.click_model import ClickCancelled, ClickMask, ClickModel, Prompts
 from workbench.core.click_model.image_frame import ImageFrame, frame_for, network_input
 from workbench.core.click_model.onnx_network import OnnxNetwork
 from workbench.core.geometry.drawing import Rect
@@ -290,7 +290,7 @@ def test_endless_run_is_ended_from_another_thread(tmp_path, pairs, image):
         try:
             segment_with = model.segment(image, WHOLE, click(ON_BAR), None, canceled.is_set)
             found.append(segment_with)
-        except ClickCanceled as error:
+        except ClickCancelled as error:
             found.append(error)
 
     thread = threading.Thread(target=work)
@@ -300,8 +300,8 @@ def test_endless_run_is_ended_from_another_thread(tmp_path, pairs, image):
     canceled.set()
     model.terminate()
     thread.join(60)
-    assert isinstance(found[0], ClickCanceled)
-    with pytest.raises(ClickCanceled):  # before the start
+    assert isinstance(found[0], ClickCancelled)
+    with pytest.raises(ClickCancelled):  # before the start
         model.segment(image, WHOLE, click(ON_BAR), None, canceled.is_set)
 
 

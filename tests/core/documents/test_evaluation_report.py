@@ -86,7 +86,7 @@ def test_report_warns_of_choices_on_its_images_and_of_changed_labels(run):
         mask[:5] = 2
         annotation.save_mask(project, "val/p00.png", mask)
     text = re.sub(r"<[^>]*>", "", to_html(make_report(run, "val")))
-    assert "chosen on validation images" in text and "1 labels were changed after the training" in text
+    assert "chosen on validation images" in text and "1 label was changed after the training" in text
     both = re.sub(r"<[^>]*>", "", to_html(make_report(run, "val+test")))
     assert "13 validation and test images" in both
     everything = re.sub(r"<[^>]*>", "", to_html(make_report(run, "all")))

@@ -27,6 +27,7 @@ from workbench.core.evaluation.operating_point_sweep import AREAS, THRESHOLDS, O
 from workbench.core.evaluation.stored_predictions import collect_prediction, cut_patches, evaluate_prediction
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import apply_thresholds
+from workbench.inference.regions import measure_classes, verdict_table
 
 CLASSES = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(4, "pit", "#00ff00"))
 MODEL = ModelSettings(task="segmentation", name="m", classes=CLASSES, thresholds=(0.5, 0.5), min_area=(0, 0))
@@ -72,6 +73,22 @@ def test_what_is_kept_counts_as_the_whole_image_does(seed, point, small):
     assert dict(told.pixels) == dict(whole.pixels)
     assert told.defects == whole.defects
     assert (told.regions, told.false) == (whole.regions, whole.false)
+
+
+@limits(max_examples=40, deadline=None)
+@given(seed=some.integers(0, 10_000), point=points, border=some.integers(0, 40), small=some.booleans())
+def test_verdict_counts_the_same_regions_as_a_prediction(seed, point, border, small):
+    truth, scores = scene(seed)
+    settings = dataclasses.replace(point, verdict_border=border).on(MODEL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept, "_MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
+        found = collect_prediction("a", truth, cut_patches(scores), (1, 4))
+    evaluated = evaluate_prediction(found, settings).regions
+    mask, highest = apply_thresholds(scores, settings)
+    predicted = verdict_table(mask, highest, measure_classes(mask, highest, settings), settings)
+    assert evaluated.anomaly_score == predicted.anomaly_score
+    assert sorted(map(tuple, evaluated.box.tolist())) == sorted(map(tuple, predicted.box.tolist()))
+    assert sorted(evaluated.area.tolist()) == sorted(predicted.area.tolist())
 
 
 @limits(max_examples=40, deadline=None)

@@ -103,7 +103,7 @@ def test_a_note_of_a_newer_format_is_refused_by_every_reader_and_kept(labeled_pr
     path = labeled_project.note_path(key)
     path.write_text(json.dumps({"format": 2, "verdict": "OK", "future": {"a": 1}, **more}))
     data, mask = path.read_bytes(), labeled_project.mask_path(key).read_bytes()
-    with pytest.raises(problems.NoteTooNew, match="format 2; this one knows up to 1"):
+    with pytest.raises(problems.NoteTooNew, match="format 2; this version supports up to 1"):
         annotation.load_note(labeled_project, key)
     assert "newer" in read_row(labeled_project, key).broken
     assert "newer" in next(finding.detail for finding in check(labeled_project) if finding.kind == "broken_note")

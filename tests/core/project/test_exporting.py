@@ -20,7 +20,7 @@ from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS, export_labels
 from workbench.core.project.formats.label_export import LabelExportOptions, inset_polygon, polygon, regions
 from workbench.core.project.importing import import_labels
-from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
+from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project, matching_class
 from workbench.inference.io.opencv import cv2
 
 SIZE = (60, 40)
@@ -81,7 +81,7 @@ def read_back(out, source, **options):
         assert [path for path, _ in report.skipped if not path.endswith("b_b.png")] == []
         table = np.arange(256, dtype=np.uint8)
         for info in again.classes:
-            table[info.id] = source.class_named(info.name).id
+            table[info.id] = matching_class(info.name, source.classes, exact=True).id
         found = {}
         for key in again.images():
             mask = annotation.load_mask(again, key)
@@ -352,7 +352,7 @@ def test_mvtec_folders_come_back(project, tmp_path):
 def test_verdicts_in_folders_and_in_a_table(project, tmp_path):
     export_labels(project, tmp_path / "folders", format="folders")
     files = sorted(str(p.relative_to(tmp_path / "folders")) for p in (tmp_path / "folders").rglob("*.*"))
-    assert files == ["OK/c.png", "train/NG/lot_a.jpg"]
+    assert files == ["train/NG/lot_a.jpg", "train/OK/c.png"]
     report = export_labels(project, tmp_path / "table", format="verdicts")
     text = (tmp_path / "table" / "verdicts.csv").read_text("utf-8-sig")
     assert list(csv.reader(text.splitlines())) == [
@@ -363,6 +363,50 @@ def test_verdicts_in_folders_and_in_a_table(project, tmp_path):
     assert report.losses["lot/a.jpg"] == {"masks": 1}
     found = read_back(tmp_path / "table", project)
     assert (found["lot/a.jpg"][1].verdict, found["c.png"][1].verdict) == ("NG", "OK")
+
+
+def test_table_of_verdicts_keeps_the_split(project, tmp_path):
+    label(project, "c.png", None, verdict="OK", pin="test")
+    export_labels(project, tmp_path / "table", format="verdicts")
+    found = read_back(tmp_path / "table", project)
+    assert (found["lot/a.jpg"][1].pin, found["c.png"][1].pin) == ("train", "test")
+
+
+@pytest.mark.parametrize("format", ["png", "labelme", "voc"])
+def test_test_set_alone_comes_back(project, tmp_path, format):
+    """Images of no split are in no folder of one."""
+    label(project, "lot/a.jpg", sample_mask(), pin="test")
+    label(project, "lot/b b.png", np.zeros((SIZE[1], SIZE[0]), np.uint8))
+    export_labels(project, tmp_path / "out", format=format)
+    found = read_back(tmp_path / "out", project)
+    assert (found["lot/a.jpg"][1].pin, found["lot/b b.png"][1].pin) == ("test", None)
+
+
+def test_test_images_are_not_training_images_of_a_yolo_data_set(project, tmp_path):
+    """Ultralytics searches the folders below the one of the training images, too."""
+    label(project, "lot/a.jpg", sample_mask(), pin="test")
+    label(project, "lot/b b.png", np.zeros((SIZE[1], SIZE[0]), np.uint8))
+    out = tmp_path / "out"
+    export_labels(project, out, format="yolo", options=LabelExportOptions(images=True))
+    folders = yaml.safe_load((out / "data.yaml").read_text("utf-8"))
+    found = {side: [p.name for p in (out / folders[side]).rglob("*.*")] for side in ("train", "val", "test")}
+    assert found == {"train": ["b b.png"], "val": ["b b.png"], "test": ["a.jpg"]}
+
+
+@pytest.mark.parametrize("format", [name for name in EXPORT_FORMATS if name not in ("folders", "verdicts", "mvtec")])
+def test_image_with_a_verdict_only_does_not_come_back_without_defects(project, tmp_path, format):
+    export_labels(project, tmp_path / "out", format=format, options=LabelExportOptions(images=True))
+    found = read_back(tmp_path / "out", project)
+    assert found["c.png"][0] is None
+
+
+@pytest.mark.parametrize("format", ["labelme", "cvat"])
+def test_empty_mask_beside_a_verdict_is_reported(project, tmp_path, format):
+    label(project, "lot/b b.png", np.zeros((SIZE[1], SIZE[0]), np.uint8), verdict="OK")
+    report = export_labels(project, tmp_path / "out", format=format)
+    assert report.losses["lot/b b.png"] == {"empty masks beside a verdict": 1}
+    found = read_back(tmp_path / "out", project)
+    assert (found["lot/b b.png"][0], found["lot/b b.png"][1].verdict) == (None, "OK")
 
 
 # --- options, losses, failures ----------------------------------------------------------------------

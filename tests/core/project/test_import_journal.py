@@ -15,9 +15,9 @@ import pytest
 from tests.conftest import ROOT
 from workbench.core.problems import CannotWrite
 from workbench.core.project import annotation, import_files, import_journal, importing
+from workbench.core.project.import_request import ImportRequest
 from workbench.core.project.importing import import_labels
 from workbench.core.project.label_files import open_labels
-from workbench.core.project.label_reading import ImportRequest
 from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
 from workbench.inference.io.image_io import write_png
@@ -153,7 +153,7 @@ def test_full_disk_leaves_the_project_as_it_was(root, folder, monkeypatch):
 KILLED = """
 import os, signal, sys
 from workbench.core.project import import_files, import_journal, importing
-from workbench.core.project.label_reading import ImportRequest
+from workbench.core.project.import_request import ImportRequest
 from workbench.core.project.project import Project
 
 stage, count = sys.argv[3], int(sys.argv[4])

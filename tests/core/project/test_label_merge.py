@@ -11,7 +11,7 @@ from tests.conftest import fill_project
 from workbench.core.problems import CannotWrite
 from workbench.core.project import annotation, import_files, import_journal
 from workbench.core.project.label_merge import merge_project
-from workbench.core.project.project import Project
+from workbench.core.project.project import Project, matching_class
 from workbench.inference.io.image_io import write_png
 
 
@@ -80,7 +80,7 @@ def test_the_work_of_two_people(copies, keep, x, verdict):
     ]
     history = annotation.load_note(mine, "p3.png").history
     assert [entry.who for entry in history[:2]] == ["A", "B"] and history[2].what == "merge"
-    assert annotation.load_mask(mine, "new/p9.png").max() == mine.class_named("stain").id
+    assert annotation.load_mask(mine, "new/p9.png").max() == matching_class("stain", mine.classes).id
     assert len(list((mine.root / "journal" / "kept").iterdir())) >= 2
     assert before == {path: path.read_bytes() for path in theirs.root.rglob("*.json")}
 
@@ -147,7 +147,7 @@ def test_an_interrupted_merge_is_completed(copies, monkeypatch):
             merge_project(mine, theirs)
     assert annotation.load_mask(mine, "p2.png") is None
     assert import_journal.recover(mine).state == "done"
-    assert first_pixel(mine, "p2.png") == 22 and mine.class_named("stain").id == 7
+    assert first_pixel(mine, "p2.png") == 22 and matching_class("stain", mine.classes).id == 7
 
 
 def test_images_match_by_content_under_another_name(copies, tmp_path):

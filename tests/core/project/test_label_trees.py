@@ -135,7 +135,7 @@ def test_images_without_a_text_file_are_background_images_on_request(project, tm
     note, mask = annotation.load_note(project, key), annotation.load_mask(project, key)
     assert (note.status, note.pin) == (("done", "val") if background else ("new", None))
     assert (mask is not None and not mask.any()) if background else mask is None
-    assert any("1 images have no label" in text for text in report.notes) == background
+    assert any("1 image has no label" in text for text in report.notes) == background
 
 
 def test_verdict_tables_have_no_background_images(project, tmp_path):

@@ -7,8 +7,9 @@ import types
 
 import pytest
 
+from tests.gpu_stand_ins import NvmlModule, StandInGpu
 from workbench.core.messages import Message
-from workbench.core.runs import gpu_plan, gpu_probe, planner
+from workbench.core.runs import gpu_plan, planner
 from workbench.core.runs.child_process import ChildOutput
 from workbench.core.runs.gpu_plan import BATCH_REASON, StepCost, adapt, planned_batch
 from workbench.core.runs.network_stats import multiplications, receptive_field
@@ -116,9 +117,9 @@ def test_network_of_a_gpu_sees_as_far_as_that_of_a_cpu(project, quality, monkeyp
 @pytest.fixture
 def machine(monkeypatch):
     """A machine with a GPU build of Paddle and a driver; `answer` is printed by the training program."""
-    nvml = types.SimpleNamespace(nvmlInit=lambda: None, nvmlShutdown=lambda: None, nvmlDeviceGetCount=lambda: 1)
+    nvml = NvmlModule(StandInGpu("NVIDIA RTX A2000"))
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
-    monkeypatch.setattr(gpu_probe.importlib.metadata, "version", lambda name: "3.3.1")
+    monkeypatch.setattr(gpu_plan.importlib.metadata, "version", lambda name: "3.3.1")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     state = types.SimpleNamespace(answer='{"device": "gpu:0"}\n', started=0, nvml=nvml)
 
@@ -126,15 +127,15 @@ def machine(monkeypatch):
         state.started += 1
         return ChildOutput(0, state.answer, "")
 
-    monkeypatch.setattr(gpu_probe, "run_captured", run_captured)
-    gpu_probe._probe.cache_clear()
+    monkeypatch.setattr(gpu_plan, "run_captured", run_captured)
+    gpu_plan._selects_gpu.cache_clear()
     yield state
-    gpu_probe._probe.cache_clear()
+    gpu_plan._selects_gpu.cache_clear()
 
 
 def test_planner_expects_the_device_that_the_training_program_selects_once(machine):
-    assert gpu_probe.uses_gpu("auto") and gpu_probe.uses_gpu("AUTO ") and machine.started == 1
-    assert gpu_probe.uses_gpu("gpu:1") and not gpu_probe.uses_gpu("cpu:2") and machine.started == 1
+    assert gpu_plan.uses_gpu("auto") and gpu_plan.uses_gpu("AUTO ") and machine.started == 1
+    assert gpu_plan.uses_gpu("gpu:1") and not gpu_plan.uses_gpu("cpu:2") and machine.started == 1
 
 
 @pytest.mark.parametrize(
@@ -142,15 +143,15 @@ def test_planner_expects_the_device_that_the_training_program_selects_once(machi
 )
 def test_gpu_that_the_training_program_does_not_select_is_not_planned_for(machine, answer):
     machine.answer = answer
-    assert not gpu_probe.uses_gpu("auto")
+    assert not gpu_plan.uses_gpu("auto")
 
 
-@pytest.mark.parametrize("visible", ["", "-1"])
+@pytest.mark.parametrize("visible", ["", "-1", "NoDevFiles", "1"])
 def test_hidden_gpus_are_not_planned_for(machine, monkeypatch, visible):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert not gpu_probe.uses_gpu("auto") and machine.started == 0
+    assert not gpu_plan.uses_gpu("auto") and machine.started == 0
 
 
 def test_machine_without_a_gpu_starts_nothing(machine):
-    machine.nvml.nvmlDeviceGetCount = lambda: 0
-    assert not gpu_probe.uses_gpu("auto") and machine.started == 0
+    machine.nvml.gpus = ()
+    assert not gpu_plan.uses_gpu("auto") and machine.started == 0

@@ -43,11 +43,13 @@ def test_curves_show_only_the_gpu_that_trains():
     series = RunSeries()
     series.add_event(Started(model="unet", device="gpu:0", gpu="GPU-bb22"))
     series.add_sample(1.0, sample(*ALL))
-    assert series.at("load 1", 2) == 97 and not series.has("load 0") and [n for n in series.cards if n] == ["RTX 4090"]
+    assert (
+        series.at("load 1", 2) == 97 and not series.has("load 0") and [n for n in series.gpu_names if n] == ["RTX 4090"]
+    )
     on_cpu = RunSeries()
     on_cpu.add_event(Started(model="unet", device="cpu"))
     on_cpu.add_sample(1.0, sample(*ALL))
-    assert len(on_cpu.cards) == 3
+    assert len(on_cpu.gpu_names) == 3
 
 
 def test_advice_is_about_the_gpu_that_trains():

@@ -136,6 +136,22 @@ def test_a_larger_network_must_make_enough_steps_in_its_time(project, machine):
     assert by_epochs.depth == 34, "who says how many epochs waits for them"
 
 
+def test_small_defects_need_masks_instead_of_verdicts(project, machine):
+    def reason() -> str:
+        return create_run(project, request("resnet", device="cpu")).settings().reasons["input_size"]
+
+    for number in range(8):
+        write_png(project.image_path(f"{number}.png"), np.full((640, 512), 90 + number, np.uint8))
+        annotation.save_note(project, f"{number}.png", annotation.Note(verdict="NG" if number % 2 else "OK"))
+    assert "reduced 5.0 times, so defects thinner than 20 pixels are hardly visible" in reason()
+    mask = np.zeros((640, 512), np.uint8)
+    for side, advised in ((6, True), (60, False)):
+        mask[100 : 100 + side, 100 : 100 + side] = 1
+        annotation.save_mask(project, "1.png", mask)
+        assert ("thinner than 1." in reason() and "train a UNet on the masks" in reason()) == advised
+        assert "reduced" not in reason()
+
+
 def test_muon_needs_some_steps(project, machine):
     with_verdicts(project, 40)
 

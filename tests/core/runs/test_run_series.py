@@ -87,7 +87,7 @@ def test_scores_skips_and_the_machine():
     assert track.best == (1.5, 0.4) and list(track.scores["score"]) == pytest.approx([0.4, 0.3])
     track.add_sample(1, sample(40.0, reason="asleep"))
     track.add_sample(2, sample(60.0, card(0, 80), card(1, 20)))
-    assert track.cards == ["Card 0", "Card 1"] and track.no_cards == ""
+    assert track.gpu_names == ["Card 0", "Card 1"] and track.no_gpu_reason == ""
     assert track.at("load 1", 2.5) == 20 and math.isnan(track.at("load 1", 1.5))
     assert track.at("used 0", 3) == 2 and track.at("reserved 0", 3) == 1 and track.at("ram_total", 3) == 8
     assert track.has("load 1") and not track.has("load 7") and not track.has("disk") and track.has("data_wait")

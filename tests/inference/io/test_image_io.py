@@ -332,6 +332,7 @@ class Finder:
 sys.meta_path.insert(0, Finder())
 os.environ["QT_QPA_FONTDIR"] = "/mine"
 from workbench.inference.io.opencv import cv2
+cv2.imread
 assert sys.meta_path[0].done
 for name in ("QT_QPA_PLATFORM_PLUGIN_PATH", "QT_QPA_FONTDIR", "OPENCV_IO_MAX_IMAGE_PIXELS"):
     print(os.environ.get(name))

@@ -8,6 +8,7 @@ import time
 import pytest
 from PySide6.QtCore import QObject, Signal
 
+from workbench.core.messages import Message
 from workbench.core.problems import RunBroken
 from workbench.core.runs.events import Evaluated, Finished, Started, Step, encode
 from workbench.core.runs.run import Run, create_run
@@ -18,7 +19,7 @@ from workbench.session.error_log import LOG_FILE, ErrorLog
 from workbench.session.training.shown_runs import MOST, RunList, RunMonitor
 from workbench.session.training.training_control import TrainingControl
 
-SAMPLE = SystemSample(time=0, cpu=40.0, ram_used=1 << 30, ram_total=4 << 30, reason="No NVIDIA driver found")
+SAMPLE = SystemSample(time=0, cpu=40.0, ram_used=1 << 30, ram_total=4 << 30, reason=Message("device.no_driver"))
 
 
 class Machine(QObject):
@@ -68,7 +69,7 @@ def finished(session, score: float = 0.5, count: int = 30, **settings) -> Run:
 
 def test_active_run_is_recorded_with_machine_samples(story, training, machine, qtbot):
     machine.sampled.emit(SAMPLE)
-    assert not story.track.machine.count and story.track.no_cards == SAMPLE.reason  # no run goes on
+    assert not story.track.machine.count and story.track.no_gpu_reason == SAMPLE.reason  # no run goes on
     training.start("unet", epochs=1)
     qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
     assert training.running
@@ -274,5 +275,5 @@ def test_series_of_several_gpus(story, training, machine, qtbot):
     qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
     cards = tuple(GpuSample(i, f"Card {i}", 10.0 * i, 1 << 30, 2 << 30, None, None, None) for i in range(2))
     machine.sampled.emit(SystemSample(0, 1.0, 1, 2, gpus=cards))
-    assert story.track.cards == ["Card 0", "Card 1"] and story.track.at("load 1", 1e9) == 10.0
+    assert story.track.gpu_names == ["Card 0", "Card 1"] and story.track.at("load 1", 1e9) == 10.0
     assert not story.track.has("temperature 0")

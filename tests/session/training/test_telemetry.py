@@ -9,6 +9,7 @@ import types
 import pytest
 
 from tests.gpu_stand_ins import NvmlModule, StandInGpu
+from workbench.core.messages import Message
 from workbench.core.runs.system_stats import GpuSample, SystemSample
 from workbench.session.training.telemetry import NoGpu, NvmlReader, TelemetryThread
 
@@ -37,7 +38,7 @@ def first_sample(thread, qtbot) -> SystemSample:
 
 
 def no_driver():
-    raise NoGpu("No NVIDIA driver found")
+    raise NoGpu(Message("device.no_driver"))
 
 
 def test_cpu_and_memory_are_sampled_without_gpu(watch, qtbot):
@@ -45,7 +46,17 @@ def test_cpu_and_memory_are_sampled_without_gpu(watch, qtbot):
     assert 0 <= sample.cpu <= 100 and 0 < sample.ram_used < sample.ram_total
     assert abs(sample.time - time.time()) < 60
     assert sample.disk_read_mb_s is None or sample.disk_read_mb_s >= 0
-    assert sample.gpus == () and sample.reason == "No NVIDIA driver found"
+    assert sample.gpus == () and sample.reason == Message("device.no_driver")
+
+
+def test_system_that_does_not_report_its_load(watch, qtbot, monkeypatch, caplog):
+    def no_file():
+        raise FileNotFoundError("/proc/meminfo")
+
+    monkeypatch.setattr("psutil.virtual_memory", no_file)
+    thread = watch(open_gpus=no_driver)
+    thread.start()
+    assert thread.wait(10_000) and "/proc/meminfo" in caplog.text
 
 
 def test_this_machine_has_gpus_or_a_reason(watch, qtbot):
@@ -100,7 +111,7 @@ class NvmlStandIn(types.ModuleType):
 
     def __init__(self, fails_with=0, cards=1, refuses=()):
         super().__init__("pynvml")
-        self.fails_with, self.cards, self.refuses, self.shut = fails_with, cards, refuses, False
+        self.fails_with, self.gpu_count, self.refuses, self.shut = fails_with, cards, refuses, False
 
     def nvmlInit(self):
         if self.fails_with:
@@ -110,7 +121,7 @@ class NvmlStandIn(types.ModuleType):
         self.shut = True
 
     def nvmlDeviceGetCount(self):
-        return self.cards
+        return self.gpu_count
 
     def nvmlDeviceGetHandleByIndex(self, index):
         return index
@@ -182,10 +193,10 @@ def test_newer_driver_reports_throttling(monkeypatch, reasons, slowed):
 @pytest.mark.parametrize(
     ("stand_in", "reason"),
     [
-        (NvmlStandIn(fails_with=12), "No NVIDIA driver found"),
-        (NvmlStandIn(fails_with=9), "No NVIDIA driver found"),
-        (NvmlStandIn(fails_with=4), "cannot be asked"),
-        (NvmlStandIn(cards=0), "no card"),
+        (NvmlStandIn(fails_with=12), "no NVIDIA driver is installed"),
+        (NvmlStandIn(fails_with=9), "no NVIDIA driver is installed"),
+        (NvmlStandIn(fails_with=4), "does not respond"),
+        (NvmlStandIn(cards=0), "reports no GPU"),
         (None, "nvidia-ml-py"),
     ],
 )

@@ -51,7 +51,7 @@ def test_training_uses_the_present_labels(training, opened, qtbot):
         training.start("unet", minutes=1.5, device="cpu", patch=64)
         assert training.preparing and training.busy and not training.running
     assert training.endings == [Finished(time=9.0, why="done")]
-    assert training.progress == 1.0 and not training.busy
+    assert training.progress.steps == 1.0 and not training.busy
     training_settings, dataset = training.run.settings(), training.run.dataset()
     assert training_settings.minutes == 1.5 and training_settings.patch == 64
     assert key in [item.key for item in dataset.items]
@@ -219,7 +219,7 @@ session.image_opened.connect(lambda key: training.run is None and training.start
 
 def heard(event):
     if event.kind == "trouble":
-        session.editor.paint_fill((1, 1), 2)
+        session.editor.paint_polygon([(1, 1), (90, 1), (90, 70), (1, 70)], 2)
         print(training.run.root, event.kind, flush=True)
         app.quit()
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import paddle
 import pytest
 
 from workbench.core.messages import Message
@@ -147,7 +148,14 @@ def test_overflow_in_16_bits_halves_the_scale_only(half_precision, gpu):
 
 
 def test_scale_that_is_not_halved_is_found(half_precision, gpu, monkeypatch):
-    monkeypatch.setattr(LossScaler, "_update", lambda self: None)
+    update = LossScaler.update_on_device
+
+    def keep(self, gradient, overflow):
+        scale = self.tensor.clone()
+        update(self, gradient, overflow)
+        paddle.assign(scale, self.tensor)
+
+    monkeypatch.setattr(LossScaler, "update_on_device", keep)
     outcome = overflow.check_overflow(Conditions("gpu:0", gpu.folder, argument="fp16"))
     assert outcome.status == FAIL and "the loss scale is" in outcome.detail
 

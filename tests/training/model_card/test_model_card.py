@@ -113,8 +113,8 @@ def test_card_explains_unsure_verdicts(trained_resnet, tmp_path):
             (
                 "Every image is predicted as one of",
                 "is predicted as one of OK, NG or as “unsure”",
-                f"1 of {len(most_certain)} images are “unsure”",
-                f"{wrong} of the other {len(most_certain) - 1} verdicts are wrong",
+                f"1 of {len(most_certain)} images is “unsure”",
+                f"{wrong} of the other {len(most_certain) - 1} verdicts {'is' if wrong == 1 else 'are'} wrong",
                 "This operating point was set manually in the evaluation.",
             ),
         ),
@@ -199,7 +199,7 @@ def test_card_counts_changed_labels_and_missing_images(trained, tmp_path):
     assert found.split == "val" and found.changed == 1 and found.unreadable == 1
     assert len(found.counts) == found.total - 1
     text = to_markdown(make_card(CardSources(run, run.dataset(), Predictor.open(run.best).settings, found, PARITY)))
-    assert "1 labels were changed" in text and "1 images are not included" in text
+    assert "1 label was changed" in text and "1 image is not included" in text
 
 
 def test_card_without_validation_images_has_no_metrics(trained, tmp_path):

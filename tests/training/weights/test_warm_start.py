@@ -20,7 +20,7 @@ from workbench.core.runs.pruning_plan import is_smaller, prune_settings, shrink
 from workbench.core.runs.run import create_run, list_runs
 from workbench.core.runs.training_settings import request
 from workbench.inference.predictor import Predictor
-from workbench.training.learner import load_weights, weights
+from workbench.training.network_state import load_weights, weights
 from workbench.training.unet import UNet
 from workbench.training.weights import warm_start
 from workbench.training.weights.warm_start import prune

@@ -24,7 +24,7 @@ from workbench.core.runs.events import Started
 from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import request
 from workbench.training import checkpoint
-from workbench.training.learner import weights
+from workbench.training.network_state import weights
 from workbench.training.resnet import ResNet, ResNetBody
 from workbench.training.unet import UNet
 from workbench.training.weights import encoder_weights

@@ -47,7 +47,11 @@ def mouse(driver):
 
 
 def paints_without_a_button(mouse) -> bool:
-    """Return whether moves paint without a pressed button, or a stroke does not paint."""
+    """Show the whole image. Return whether moves paint without a pressed button, or a stroke does not paint.
+
+    The points are away from the bars over the canvas, which take presses and may appear at any time.
+    """
+    mouse.driver.canvas.view_state.fit()
     mask = mouse.driver.session.mask
     before = mask.copy()
     mouse.move(15, 15)

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint
 
 from tests.ui.canvas.pointer_input import B, M, paints_without_a_button
+from workbench.session.spot_finder import SpotFinder
 from workbench.ui.canvas.interactions.context_menu import ContextMenu
 
 
@@ -25,7 +26,10 @@ def test_left_press_during_a_pan_starts_no_stroke(mouse):
 
 
 @pytest.mark.parametrize("modifiers", [M.NoModifier, M.ShiftModifier, M.AltModifier])
-def test_two_buttons_in_any_order_leave_no_stroke(mouse, modifiers, monkeypatch):
+@pytest.mark.parametrize("offered", [False, True])
+def test_two_buttons_in_any_order_leave_no_stroke(mouse, offered, modifiers, monkeypatch):
+    """offered: the bar that offers spots is shown, as it is until the labeled images are counted."""
+    monkeypatch.setattr(SpotFinder, "offered", offered)
     monkeypatch.setattr(ContextMenu, "press", lambda *_: False)  # a menu would wait for an answer
     pairs = itertools.permutations([B.LeftButton, B.MiddleButton, B.RightButton], 2)
     for (first, second), crossed in itertools.product(pairs, (False, True)):

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.verdict_rules import RuleChoice
 from workbench.inference.verdict_rule import RegionLimit
-from workbench.ui.evaluation.image_verdict_panel import RegionLimits
+from workbench.ui.evaluation.region_limits import RegionLimits
 
 
 def choose(panel, by):
@@ -32,7 +32,7 @@ def test_budget_shows_results_with_limits_and_is_stored(page, verdicts, run, qtb
     panel.values["budget"].setValue(20)
     qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.choice == RuleChoice("budget", 20.0))
     assert panel.caught.text().startswith("Defective images rejected: ") and "of 2" in panel.false.text()
-    assert "Lowest limit that 1 parts can show: 95.0%" in panel.limit.text()
+    assert "Lowest limit that 1 part can show: 95.0%" in panel.limit.text()
     assert "2 good images are too few" in panel.note.text()
     assert page.points.store.isEnabled()
     QTest.mouseClick(page.points.store, Qt.MouseButton.LeftButton)
@@ -51,6 +51,20 @@ def test_fields_of_the_chosen_rule_are_shown(page, verdicts):
     assert all(box.isHidden() for box in panel.values.values()) and not panel.limits.isHidden()
     choose(panel, "")
     assert panel.bad.isHidden() and panel.limits.isHidden()
+
+
+def test_ignored_border_is_evaluated_and_stored(page, verdicts, application, run, qtbot):
+    evaluation = application.services.evaluation
+    assert page.verdict.border.text() == "Off" and evaluation.result.images[0].regions.anomaly_score > 0
+    with qtbot.waitSignal(evaluation.evaluated):
+        page.verdict.border.setValue(60)
+    assert {image.regions.anomaly_score for image in evaluation.result.images} == {0.0}
+    assert page.points.store.isEnabled()
+    QTest.mouseClick(page.points.store, Qt.MouseButton.LeftButton)
+    assert operating_point.settings_of(run).verdict_border == 60
+    QTest.mouseClick(page.points.restore, Qt.MouseButton.LeftButton)
+    assert operating_point.settings_of(run).verdict_border == 0
+    qtbot.waitUntil(lambda: page.verdict.border.value() == 0)
 
 
 def test_rule_by_region_needs_a_limit(page, verdicts, qtbot):

@@ -37,7 +37,7 @@ def test_report_links_to_the_images(dialog, opened, qtbot, tmp_path):
     run(dialog, qtbot, "png", tmp_path / "out")
     table = dialog.report.table
     assert dialog.report.isVisible() and table.rowCount() == 3
-    assert table.item(2, 1).text() == "the verdict is not exported"
+    assert table.item(2, 1).text() == "The verdict is not exported"
     key = table.item(2, 0).toolTip()
     dialog.report.activated.emit(key)
     qtbot.waitUntil(lambda: opened.services.session.key == key, timeout=5000)

@@ -56,15 +56,15 @@ def run(dialog, application, qtbot) -> None:
 
 
 def test_preview_lists_format_classes_and_skipped_files(dialog):
-    assert dialog.options.format.currentText() == "labelme, X-AnyLabeling (4)"
-    assert "3 images: 0 in the project, 3 new" in dialog.summary.text()
-    assert dialog.missing.isVisible() and "Labels without an image: 1." in dialog.missing.text.text()
-    assert dialog.mapping.targets(PlannedClass) == {"Scratch": "scratch", "crater": "crater"}
-    assert [dialog.mapping.item(row, 4).text() for row in range(2)] == ["existing", "new"]
-    assert dialog.skipped.table.rowCount() == 1 and not dialog.skipped.table.isVisible()
-    qtbot_click(dialog.skipped.link)
-    assert dialog.skipped.table.isVisible() and "n3.json" in dialog.skipped.table.item(0, 0).text()
-    assert not dialog.options.boxes.isVisible() and not dialog.options.conflicts.isVisible()
+    assert dialog.preview.options.format.currentText() == "labelme, X-AnyLabeling (4)"
+    assert "3 images: 0 in the project, 3 new" in dialog.preview.summary.text()
+    assert dialog.preview.missing.isVisible() and "Labels without an image: 1." in dialog.preview.missing.text.text()
+    assert dialog.preview.mapping.targets(PlannedClass) == {"Scratch": "scratch", "crater": "crater"}
+    assert [dialog.preview.mapping.item(row, 4).text() for row in range(2)] == ["existing", "new"]
+    assert dialog.preview.skipped.table.rowCount() == 1 and not dialog.preview.skipped.table.isVisible()
+    qtbot_click(dialog.preview.skipped.link)
+    assert dialog.preview.skipped.table.isVisible() and "n3.json" in dialog.preview.skipped.table.item(0, 0).text()
+    assert not dialog.preview.options.boxes.isVisible() and not dialog.preview.options.conflicts.isVisible()
 
 
 def qtbot_click(button) -> None:
@@ -74,10 +74,10 @@ def qtbot_click(button) -> None:
 
 def test_import_with_edited_mapping_and_undo(dialog, opened, qtbot):
     session = opened.services.session
-    dialog.mapping.cellWidget(0, 3).setEditText("pit")
-    field = dialog.mapping.cellWidget(1, 3)
+    dialog.preview.mapping.cellWidget(0, 3).setEditText("pit")
+    field = dialog.preview.mapping.cellWidget(1, 3)
     field.setCurrentIndex(field.count() - 1)
-    assert [dialog.mapping.item(row, 4).text() for row in range(2)] == ["existing", "ignored"]
+    assert [dialog.preview.mapping.item(row, 4).text() for row in range(2)] == ["existing", "ignored"]
     run(dialog, opened, qtbot)
     assert dialog.result.heading.text() == "3 images labeled, 1 skipped"
     assert set(np.unique(annotation.load_mask(session.project, "n0.png"))) == {0, 2}
@@ -107,9 +107,9 @@ def test_labeled_images_ask_for_the_conflict(opened, folder, qtbot):
     qtbot.waitUntil(lambda: opened.window.findChild(ImportDialog) is None, timeout=5000)
     opened.window.label_files.show_import(folder)
     dialog = dialog_of(opened, qtbot)
-    assert dialog.options.conflicts.isVisible()
-    assert dialog.options._conflicts_label.text().startswith("3 images")
-    dialog.options.conflicts.setCurrentIndex(dialog.options.conflicts.findData("replace"))
+    assert dialog.preview.options.conflicts.isVisible()
+    assert dialog.preview.options._conflicts_label.text().startswith("3 images")
+    dialog.preview.options.conflicts.setCurrentIndex(dialog.preview.options.conflicts.findData("replace"))
     run(dialog, opened, qtbot)
     assert "3 existing labels changed" in dialog.result.details.text()
     assert session.undo_stack.next_undo.title == "import labels"
@@ -132,9 +132,18 @@ def test_images_in_another_folder_are_located(opened, folder, qtbot, tmp_path, m
         (folder / f"n{number}.png").rename(photos / f"n{number}.png")
     opened.window.label_files.show_import(folder)
     dialog = dialog_of(opened, qtbot)
-    assert "Labels without an image: 4." in dialog.missing.text.text() and not dialog.import_button.isEnabled()
+    assert "Labels without an image: 4." in dialog.preview.missing.text.text() and not dialog.import_button.isEnabled()
+    wrong, session = tmp_path / "wrong", opened.services.session
+    wrong.mkdir()
+    write_png(wrong / "other.png", np.full((40, 60), 70, np.uint8))
+    monkeypatch.setattr(path_choices.QFileDialog, "getExistingDirectory", lambda *_: str(wrong))
+    dialog.preview.missing.button.click()
+    text = dialog.preview.missing.text.text
+    qtbot.waitUntil(lambda: f"None of them is in {wrong}." in text(), timeout=10_000)
+    assert not session.project.file.sources[1:]
+    qtbot.waitUntil(lambda: "@wrong/other.png" not in session.keys, timeout=10_000)
     monkeypatch.setattr(path_choices.QFileDialog, "getExistingDirectory", lambda *_: str(photos))
-    dialog.missing.button.click()
+    dialog.preview.missing.button.click()
     qtbot.waitUntil(lambda: dialog._plan is not None and dialog._plan.labels == 3, timeout=10_000)
     run(dialog, opened, qtbot)
     assert annotation.load_mask(opened.services.session.project, "@photos/n0.png").any()
@@ -193,7 +202,7 @@ def test_folder_dropped_without_a_project_becomes_a_labeled_project(application,
     new.create.click()
     dialog = dialog_of(application, qtbot)
     session = application.services.session
-    assert "3 images: 3 in the project, 0 new" in dialog.summary.text()
+    assert "3 images: 3 in the project, 0 new" in dialog.preview.summary.text()
     run(dialog, application, qtbot)
     assert [info.name for info in session.project.classes] == ["Scratch", "crater"]
     qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
@@ -205,7 +214,7 @@ def test_dropped_label_files_are_one_import(opened, folder, qtbot):
     assert drop(opened.window, folder / "n0.json", folder / "n1.json", folder / "n1.png")[-1] == ACCEPTED
     dialog = dialog_of(opened, qtbot)
     assert dialog.path_field.text().startswith("3 files and folders in ") and dialog.images_only.isVisible()
-    assert "2 images: 0 in the project, 2 new" in dialog.summary.text()
+    assert "2 images: 0 in the project, 2 new" in dialog.preview.summary.text()
     run(dialog, opened, qtbot)
     assert dialog.result.heading.text() == "2 images labeled"
 
@@ -241,23 +250,23 @@ def test_masks_of_numbered_objects_are_imported_as_one_class(opened, qtbot, tmp_
     write_png(tmp_path / "in" / "masks" / "m.png", mask)
     opened.window.label_files.show_import(tmp_path / "in")
     dialog = dialog_of(opened, qtbot)
-    assert dialog.options.class_name.isVisible() and not dialog.import_button.isEnabled()
-    dialog.options.class_name.setFocus()
-    qtbot.keyClicks(dialog.options.class_name, "pore")
-    qtbot.keyClick(dialog.options.class_name, Qt.Key.Key_Tab)
+    assert dialog.preview.options.class_name.isVisible() and not dialog.import_button.isEnabled()
+    dialog.preview.options.class_name.setFocus()
+    qtbot.keyClicks(dialog.preview.options.class_name, "pore")
+    qtbot.keyClick(dialog.preview.options.class_name, Qt.Key.Key_Tab)
     qtbot.waitUntil(lambda: dialog._plan is not None and dialog._plan.labels == 1, timeout=10_000)
-    assert dialog.mapping.targets(PlannedClass) == {"pore": "pore"}
+    assert dialog.preview.mapping.targets(PlannedClass) == {"pore": "pore"}
     run(dialog, opened, qtbot)
     saved = annotation.load_mask(opened.services.session.project, "images/m.png")
     assert np.array_equal(saved > 0, mask > 0) and len(np.unique(saved)) == 2
 
 
 def test_images_without_a_label_become_done_on_request(dialog, opened, folder, qtbot):
-    assert not dialog.options.background.isVisible()
+    assert not dialog.preview.options.background.isVisible()
     write_png(folder / "good.png", np.full((40, 60), 91, np.uint8))
     dialog.show_paths([folder])
     qtbot.waitUntil(lambda: dialog._plan is not None and dialog._plan.background == 1, timeout=10_000)
-    assert dialog.options.background.isVisible() and not dialog.options.background.isChecked()
-    dialog.options.background.setChecked(True)
+    assert dialog.preview.options.background.isVisible() and not dialog.preview.options.background.isChecked()
+    dialog.preview.options.background.setChecked(True)
     run(dialog, opened, qtbot)
     assert dialog.result.heading.text().startswith("4 images labeled")

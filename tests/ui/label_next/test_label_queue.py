@@ -72,8 +72,12 @@ def test_label_error_is_shown_and_resolved_by_shortcut(with_model, driver, qtbot
     assert not advice.bar.isHidden() and "scratch" in advice.bar.text.text() and advice.marker.area is not None
     middle = advice.marker.area.center()
     assert canvas.rect().contains(middle) and not advice.bar.geometry().contains(middle)
+    canvas.set_view(canvas.view.at_scale(40))
+    minimap = canvas.minimap.area
+    assert minimap is not None and not minimap.intersects(advice.bar.geometry())
     driver.key(Qt.Key.Key_Y)
     assert session.mask.any() and advice.bar.isHidden() and advice.marker.area is None
+    assert canvas.minimap.area.bottom() > minimap.bottom()  # back in the corner
     session.undo()
     assert not session.mask.any() and not advice.bar.isHidden()
     driver.key(Qt.Key.Key_K)

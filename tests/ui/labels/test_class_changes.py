@@ -18,7 +18,7 @@ def test_class_merge_shows_a_preview_and_can_be_undone(driver):
     before = driver.saved().copy()
     qtbot.waitUntil(lambda: any(id == 2 for id, _ in session.rows[session.key].regions), timeout=10_000)
     dialog = panel.change(2, merge=True)
-    assert dialog.target.currentText() == "scratch" and "1 regions (" in dialog.effect.text()
+    assert dialog.target.currentText() == "scratch" and "1 region (" in dialog.effect.text()
     assert f"({int((before == 2).sum()):,} pixels)" in dialog.effect.text() and "MB" in dialog.backup.text()
     with qtbot.waitSignal(session.class_merge.ended, timeout=10_000):
         dialog.confirm.click()

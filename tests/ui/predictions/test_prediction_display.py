@@ -45,10 +45,11 @@ def run(driver) -> Run:
 @pytest.fixture
 def shown(driver, run, qtbot):
     """The run is shown and its model has predicted the current image."""
-    training = driver.services.training
-    with qtbot.waitSignal(driver.services.predictions.predicted, timeout=20_000):
+    training, run_list, overlay = driver.services.training, driver.services.run_list, driver.window.overlay
+    with qtbot.waitSignal(training.ended):  # the image is predicted again then
         training.follow(run)
     assert training.run.name == run.name
+    qtbot.waitUntil(lambda: overlay.maps is not None and bool(overlay.steps) and not run_list.refreshing)
     return driver
 
 

@@ -28,6 +28,7 @@ from workbench.core.runs.child_process import ChildProcess
 from workbench.core.runs.events import Progress, encode
 from workbench.core.runs.run import Run, list_runs
 from workbench.session import folder_prediction
+from workbench.session.autosave import Autosave
 from workbench.session.folder_prediction import FolderSummary
 from workbench.session.tasks import TaskRunner
 from workbench.session.training import export_job, training_control
@@ -131,7 +132,13 @@ class Full:
 
 
 @pytest.fixture
-def full(application, qtbot, tmp_path, root, monkeypatch):
+def early_retries(monkeypatch):
+    """Repeat failed saves after half a second instead of five."""
+    monkeypatch.setattr(Autosave.__init__, "__kwdefaults__", {**Autosave.__init__.__kwdefaults__, "retry": 0.5})
+
+
+@pytest.fixture
+def full(early_retries, application, qtbot, tmp_path, root, monkeypatch):
     import workbench.core.sample.sample_project as sample
 
     make = sample.make_sample
@@ -238,7 +245,7 @@ def test_session_keeps_unsaved_labels_by_default(full):
 def test_failed_open_asks_nothing(full):
     full.window.project_commands.open(full.other.parent)
     assert not full.window.findChildren(Question) and full.session.project.root == full.root
-    assert any("not a workbench project" in text for text in full.window.messages.texts)
+    assert any("not a Defect Workbench project" in text for text in full.window.messages.texts)
 
 
 def test_language_change_asks_nothing_and_keeps_the_labels(full):
@@ -265,7 +272,7 @@ class Working:
     def train(self) -> None:
         self.training.start("unet", minutes=1)
         training = self.training
-        self.qtbot.waitUntil(lambda: training.running and training.planned_seconds is not None, timeout=20_000)
+        self.qtbot.waitUntil(lambda: training.running and training.progress.planned_seconds is not None, timeout=20_000)
 
 
 @pytest.fixture
@@ -319,7 +326,7 @@ def test_a_training_that_is_only_prepared_needs_a_confirmation(working, preparat
         assert working.window.findChild(Waiting).isVisible()
     preparation.set()
     if name == "cancel":
-        qtbot.waitUntil(lambda: training.planned_seconds is not None, timeout=60_000)
+        qtbot.waitUntil(lambda: training.progress.planned_seconds is not None, timeout=60_000)
         assert working.window.isVisible() and not training.stopping
         return
     qtbot.waitUntil(lambda: not working.window.isVisible() or session.project is None, timeout=60_000)
@@ -477,7 +484,7 @@ def show(self):
     session = self.services.session
     session.autosave._delay_ms = 600_000
     def painted(key):
-        session.editor.paint_fill((1, 1), 2)
+        session.editor.paint_polygon([(1, 1), (90, 1), (90, 70), (1, 70)], 2)
         print("painted", key, flush=True)
     session.image_opened.connect(painted)
 

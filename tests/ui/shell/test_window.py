@@ -215,7 +215,10 @@ def test_sample_project_is_created_and_opened(application, qtbot, tmp_path, monk
     monkeypatch.setattr(type(window.project_commands), "_projects_folder", lambda self: tmp_path)
     with qtbot.waitSignal(session.image_opened, timeout=30_000):
         window.welcome.buttons["make_sample"].click()
+        window.welcome.buttons["make_sample"].click()  # has no effect until the sample is written
+        assert [text for text in window.messages.texts if "sample project" in text]
     assert session.project.root == tmp_path / "sample" and len(session.keys) >= 16
+    assert not (tmp_path / "sample-2").exists() and not window.messages.texts
 
 
 def test_unusable_qt_version_is_rejected():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.ui.text.formatting import clauses, sentences
+from workbench.ui.text.formatting import clauses, first_sentences, sentences
 
 
 def test_sentences_are_separated_as_their_language_does():
@@ -13,3 +13,8 @@ def test_sentences_are_separated_as_their_language_does():
 
 def test_clauses(qapp):
     assert clauses("20 of 55", "95% CI 25–50%") == "20 of 55; 95% CI 25–50%"
+
+
+def test_first_sentences():
+    assert first_sentences("One 2.5. Two. Three") == ["One 2.5. Two.", "One 2.5."]
+    assert first_sentences("第一句。第二句。") == ["第一句。"] and first_sentences("One.") == []

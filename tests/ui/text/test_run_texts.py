@@ -87,13 +87,13 @@ def test_finished_text_adds_the_range_on_other_parts():
     unet = {"dice": 0.94, "pictures": 120, "regions": {"found": 11, "defects": 12, "false_per_picture": 0.3}}
     resnet = {"accuracy": 0.94, "pictures": 120}
     counts = "11 of 12 defects detected (validation), 0.3 false alarms per image (Dice 0.94)"
-    assert finished_text({"metrics": unet}) == (counts, "", "")
+    assert finished_text({"metrics": unet}) == (counts, (), "")
     text, short, details = finished_text({"metrics": unet, **stored_result()})
     assert text.startswith("Dice 0.94 on 120 validation images; expect 0.8") and details.startswith(counts)
-    assert short == text.replace(" on 120 validation images", "")
+    assert short == (text.replace(" on 120 validation images", ""), "Dice 0.94")
     text, short, details = finished_text({"metrics": resnet, **stored_result(percent=True)})
     assert text.startswith("94% correct on 120 validation images; expect 8") and "113 of 120" in details
-    assert short.startswith("94% correct; expect 8")
+    assert short[0].startswith("94% correct; expect 8") and short[1] == "94% correct"
     several = {**unet, "dice": 0.6, "any_defect": {"dice": 0.94}}  # the range is that of all classes together
     assert (
         finished_text({"metrics": several, **stored_result()})[0]

@@ -16,7 +16,7 @@ def dialog(application, root, qtbot):
     application.window.table["adopt_model"].trigger()
     dialog = application.window.findChild(AdoptionDialog)
     assert dialog.isVisible() and dialog.classes.text() == "scratch, pit" and not dialog.start_button.isEnabled()
-    dialog.size.setValue(64)
+    dialog.tile_size.setValue(64)
     dialog.stride.setValue(8)
     return dialog
 

@@ -33,7 +33,7 @@ def test_earlier_run_is_shown_with_curves_and_result(opened, old_run, qtbot):
     assert track.steps.count == 40 and track.best == (4, 0.81)
     qtbot.waitUntil(panel.curves.isVisible, timeout=2000)
     qtbot.waitUntil(lambda: panel.curves.plots["loss"].drawn("loss") == 40, timeout=2000)
-    assert "11 of 12" in panel.view.result.text() and "0.3 false alarms" in panel.view.result.text()
+    assert "11 of 12" in panel.view.result.full_text and "0.3 false alarms" in panel.view.result.full_text
     assert "Finished after 1 min 5 s." in panel.view.status.full_text
     assert not opened.window.messages.texts
     assert not panel.controls.export.isEnabled()  # the run has no model
@@ -53,7 +53,7 @@ def test_running_training_shows_status_text(opened, qtbot):
     legend = panel.view.legend._items
     assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62 %"
     training.reported.emit(Evaluated(step=30, time=3, metrics=METRICS, score=0.81, best=True))
-    assert "11 of 12" in panel.view.result.text()
+    assert "11 of 12" in panel.view.result.full_text
     training.reported.emit(Trouble(what=Message("training.diverged", n=7), done=Message("training.rolled_back", n=3)))
     assert any("diverged" in text for text in opened.window.messages.texts)
     at_rest(opened)
@@ -87,7 +87,7 @@ def test_missing_data_is_disabled_with_reason(opened, qtbot):
     training, panel = opened.services.training, opened.window.training
     live(opened)
     without = SystemSample(
-        time=time.time(), cpu=33.0, ram_used=4 << 30, ram_total=8 << 30, reason="No NVIDIA driver found"
+        time=time.time(), cpu=33.0, ram_used=4 << 30, ram_total=8 << 30, reason=Message("device.no_driver")
     )
     reason = Message("precision.cpu")
     training.reported.emit(Started(model="resnet", device="cpu", precision_reason=reason, pictures={"val": 2}))
@@ -97,7 +97,7 @@ def test_missing_data_is_disabled_with_reason(opened, qtbot):
     panel.view._refresh()
     legend = panel.view.legend._items
     assert legend["loss_scale"].isDisabled() and reason in legend["loss_scale"].toolTip(0)
-    assert legend["gpu_load"].isDisabled() and legend["gpu_load"].toolTip(0) == "No NVIDIA driver found"
+    assert legend["gpu_load"].isDisabled() and legend["gpu_load"].toolTip(0) == "No NVIDIA driver is installed"
     qtbot.waitUntil(lambda: {"cpu", "ram"} <= set(panel.curves.plots), timeout=3000)
     assert "gpu_load" not in panel.curves.plots
     assert legend["score"].text(0) == "Macro F1" and legend["cpu"].text(1) == "33 %"

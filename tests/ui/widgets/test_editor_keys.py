@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QLineEdit,
+    QPushButton,
     QScrollBar,
 )
 
@@ -183,6 +184,7 @@ def test_no_key_in_a_class_name_changes_the_label(labeled_project, qtbot):
         QTest.keyClick(field, key, modifiers)
         field.setText("scratch")
         assert state(driver) == before, (key, modifiers)
+        QApplication.sendPostedEvents()  # Return closes the editor by an event, which must come before its deletion
         view.setFocus()
         QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
@@ -310,6 +312,44 @@ def test_a_new_verdict_and_a_class_name_are_committed_with_return(driver):
     field.setText("crack")
     QTest.keyClick(field, K.Key_Return)
     assert driver.session.project.classes[0].name == "crack" and driver.canvas.hasFocus()
+
+
+def test_return_presses_a_button_that_was_reached_by_the_keyboard(driver):
+    driver.open(NEW)
+    for button in driver.window.verdict.findChildren(QPushButton)[:2]:
+        driver.window.activateWindow()
+        button.setFocus(Qt.FocusReason.TabFocusReason)
+        QTest.keyClick(driver.window.windowHandle(), K.Key_Return)
+        assert driver.session.key == NEW and driver.session.note.status != "done"
+        assert driver.session.note.verdict == button.text()
+    driver.canvas.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(driver.window.windowHandle(), K.Key_Return)
+    assert driver.session.rows[NEW].status == "done"
+
+
+def test_return_on_the_welcome_page_presses_the_focused_button(application, monkeypatch):
+    window, pressed = application.window, []
+    button = window.welcome.buttons["make_sample"]
+    button.clicked.disconnect()
+    button.clicked.connect(lambda: pressed.append(True))
+    button.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(window.windowHandle(), K.Key_Return)
+    assert pressed == [True]
+
+
+def test_canvas_shows_the_keyboard_focus(driver):
+    driver.open(NEW)
+    canvas, accent = driver.canvas, driver.canvas.palette().highlight().color()
+
+    def corner():
+        return canvas.grab().toImage().pixelColor(0, canvas.height() // 2)
+
+    driver.window.images.view.setFocus()
+    assert corner() != accent
+    canvas.setFocus(Qt.FocusReason.ShortcutFocusReason)
+    assert corner() == accent
+    QTest.mouseClick(canvas, Qt.MouseButton.MiddleButton)
+    assert corner() != accent
 
 
 def turn(widget, by: int = -120) -> None:

@@ -7,6 +7,7 @@ import pytest
 from workbench.ui.widgets.elided_label import ElidedLabel
 
 LONG, SHORT = "Dice 0.94 on 120 validation images; expect 0.85 to 0.95", "Dice 0.94; expect 0.85 to 0.95"
+SHORTEST = "Dice 0.94"
 
 
 @pytest.fixture
@@ -18,14 +19,16 @@ def label(qtbot) -> ElidedLabel:
 
 
 def test_short_text_replaces_one_that_does_not_fit(label):
-    label.set_text(LONG, short=SHORT)
+    label.set_text(LONG, short=[SHORT, SHORTEST])
     width = label.fontMetrics().horizontalAdvance
     for size, text in ((width(LONG) + 4, LONG), (width(LONG) - 4, SHORT), (width(SHORT) + 4, SHORT)):
         label.resize(size, 20)
         assert label.text() == text and label.full_text == LONG
         assert label.toolTip() == ("" if text == LONG else LONG)
     label.resize(width(SHORT) - 4, 20)
-    assert label.text().endswith("…") and label.text()[:5] == SHORT[:5]
+    assert label.text() == SHORTEST and label.toolTip() == LONG
+    label.resize(width(SHORTEST) - 4, 20)
+    assert label.text().endswith("…") and label.text()[:3] == SHORTEST[:3]
 
 
 def test_details_are_always_in_the_tooltip(label):

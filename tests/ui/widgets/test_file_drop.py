@@ -36,6 +36,8 @@ def test_unusable_drops_are_rejected(opened, files):
     remote = QUrl("https://example.com/a.png")
     for urls in ([files / "notes.txt"], [remote], [files / "gone.png"], [remote, files / "notes.txt"]):
         assert drop(opened.window, *urls) == [None] * 3, urls
+        assert any("Drop images" in text for text in opened.window.messages.texts)
+    assert any("a.png is not on this computer; notes.txt is not an image" in t for t in opened.window.messages.texts)
 
 
 def test_images_are_not_accepted_without_a_project(application, files):

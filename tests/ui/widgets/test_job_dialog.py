@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QListWidget
 
-from workbench.session.tasks import Job
+from workbench.session.jobs import Job
 from workbench.ui.widgets.job_dialog import JobDialog
 
 

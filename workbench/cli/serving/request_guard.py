@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import json
 from collections.abc import Collection
@@ -44,6 +45,7 @@ def host_name(value: str) -> str:
     return value.partition(":")[0].rstrip(".")
 
 
+@functools.lru_cache(maxsize=256)
 def _is_loopback(host: str) -> bool:
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

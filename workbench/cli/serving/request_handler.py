@@ -17,11 +17,11 @@ from workbench.cli.serving.server_metrics import Counters
 from workbench.cli.serving.upload import read_upload
 from workbench.cli.serving.work_queue import EngineBatcher, QueueFull, Reservation, WorkQueue
 from workbench.inference.engines import EngineError
-from workbench.inference.io.buffers import give_back_memory
 from workbench.inference.io.declared_size import declared_size
 from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, Prediction, PredictionCancelled, Predictor
+from workbench.inference.process_memory import release_free_memory
 
 ResultCallback = Callable[[Prediction | str, str | None], None]
 """Called as (result, name of the image or None) in a worker thread; result: a reason if there is no prediction."""
@@ -115,7 +115,7 @@ class MemoryBudget:
             yield
         finally:
             if size >= _LARGE:
-                give_back_memory()
+                release_free_memory()
             with self._changed:
                 self._used -= size
                 self._changed.notify_all()

@@ -85,7 +85,7 @@ class WorkQueue:
         self._mean_seconds = 0.0
         self._changed = threading.Condition()
         self._workers = [
-            threading.Thread(target=self._serve, daemon=True, name=f"picture {number}") for number in range(threads)
+            threading.Thread(target=self._serve, daemon=True, name=f"image {number}") for number in range(threads)
         ]
         for thread in self._workers:
             thread.start()

@@ -21,11 +21,10 @@ from workbench.cli.serving.http_server import Server, announce
 from workbench.cli.serving.server_limits import Limits
 from workbench.cli.serving.server_metrics import WIDTH, Counters
 from workbench.cli.sinks.delivery_queue import SpoolUnusable
-from workbench.cli.sinks.result_outputs import ServeOutputs
-from workbench.cli.sinks.sink_table import SinkPlan
+from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan
 from workbench.inference.cpu_environment import cores
-from workbench.inference.io.buffers import keep_freed_memory
 from workbench.inference.predictor import Predictor
+from workbench.inference.process_memory import keep_freed_memory
 
 _SPAWN = multiprocessing.get_context("spawn")  # a network's threads do not survive a fork
 _READY, _STOP = "ready", "stop"

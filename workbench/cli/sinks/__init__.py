@@ -1,1 +1,1 @@
-"""Result outputs of `predict --watch` and `serve`: one module per kind of output, listed in `sink_table`."""
+"""Result outputs of `predict --watch` and `serve`: one module per kind of output, listed in `result_outputs`."""

@@ -11,6 +11,7 @@ Names have groups separated by "/", by which TensorBoard, VisualDL and MLflow ar
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import math
 import re
 import time
@@ -26,16 +27,11 @@ from workbench.core.runs.run_lock import is_training
 from workbench.core.runs.system_stats import GpuSample, SystemSample, decode_sample
 from workbench.core.runs.training_settings import concerns
 
+_RENAMED = {"rate": "learning_rate", "grad_norm": "gradient_norm", "skipped": "skipped_steps"}
 STEP_NAMES = {
-    "loss": "train/loss",
-    "rate": "train/learning_rate",
-    "grad_norm": "train/gradient_norm",
-    "loss_scale": "train/loss_scale",
-    "skipped": "train/skipped_steps",
-    "images_per_second": "train/images_per_second",
-    "data_wait": "train/data_wait",
-    "epoch": "train/epoch",
-    "round": "train/round",
+    field.name: f"train/{_RENAMED.get(field.name, field.name)}"
+    for field in dataclasses.fields(Step)
+    if field.name not in ("time", "step", "progress")
 }
 """Field of a Step -> name."""
 _MB = 1 << 20
@@ -48,7 +44,9 @@ _GPU_VALUES: dict[str, Callable[[GpuSample], float | None]] = {
     "clock_megahertz": lambda gpu: gpu.clock,
 }
 POLL = 1.0
+"""Time between two readings of a run that is being trained, in seconds."""
 START_SECONDS = 60.0
+"""Time to wait for a training that has not begun, in seconds."""
 _STARTED = f'{{"kind": "{Started.kind}"'
 _BACK = 5  # seconds by which the time of the machine samples goes back at a resume
 
@@ -186,10 +184,6 @@ def project_name(run: Run) -> str:
         return read_project_file(run.project_root).name
     except Problem:
         return run.project_root.name
-
-
-"""Time between two readings of a run that is being trained, in seconds."""
-"""Time to wait for a training that has not begun, in seconds."""
 
 
 class RunReader:

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.adoption.adoption_options import AdoptionOptions
-from workbench.core.adoption.network_file import NetworkRefused, load_network
+from workbench.core.adoption.network_file import load_network
 from workbench.core.messages import Message
+from workbench.core.onnx_files import NetworkRefused
 from workbench.core.problems import BadSettings, CannotWrite, ModelFileRefused, Problem
 from workbench.core.project import annotation
 from workbench.core.project.grouping import group
-from workbench.core.project.import_classes import matching_class
-from workbench.core.project.project import ClassInfo, Project
+from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset, SkippedImage, make_item
 from workbench.core.runs.events import Finished, encode

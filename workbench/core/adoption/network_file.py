@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.core.messages import Message, first_line
-from workbench.core.problems import ModelFileRefused
-from workbench.inference.engine_options import EngineOptions
+from workbench.core.messages import first_line
+from workbench.core.onnx_files import NetworkRefused, network_stamp, open_session, unreadable
 
 if TYPE_CHECKING:
     import onnx
@@ -18,17 +17,6 @@ if TYPE_CHECKING:
 OLDEST_OPSET = 13  # since then, the operators that are added have the same inputs
 _CONVERTED_OPSET = 17
 _RANK = 4
-
-
-class NetworkRefused(Exception):
-    """Network that cannot be adopted; the text is a Message, a part of a sentence."""
-
-    def __init__(self, id: str, **fields: object) -> None:
-        super().__init__(Message(id, **fields))
-
-    @property
-    def why(self) -> str:
-        return self.args[0]
 
 
 @dataclass(frozen=True)
@@ -41,13 +29,12 @@ class NetworkInput:
 
 
 def load_network(path: Path) -> onnx.ModelProto:
-    """Read a network with its weights, and check it. Raises ModelFileRefused, NetworkRefused."""
+    """Read a network with its weights, and check it. Raises NetworkRefused."""
     try:
         import onnx
     except ImportError as error:
-        raise ModelFileRefused(path=str(path), why=Message("adopt.package", name="onnx")) from error
-    if not path.is_file():
-        raise ModelFileRefused(path=str(path), why=Message("file.missing"))
+        raise NetworkRefused("adopt.package", name="onnx") from error
+    network_stamp(path)
     try:
         model = onnx.load(str(path))
         if not model.graph.node:
@@ -56,7 +43,7 @@ def load_network(path: Path) -> onnx.ModelProto:
     except NetworkRefused:
         raise
     except OSError as error:
-        raise NetworkRefused("adopt.unreadable", why=error.strerror or first_line(error)) from error
+        raise unreadable(error) from error
     except onnx.checker.ValidationError as error:
         raise NetworkRefused("adopt.damaged", why=first_line(error)) from error
     except Exception as error:  # of the decoder of the file format, whose package is not imported here
@@ -102,15 +89,7 @@ class NetworkRunner:
     """Network in ONNX Runtime on the CPU. Raises NetworkRefused if it cannot be loaded."""
 
     def __init__(self, content: bytes) -> None:
-        import onnxruntime
-
-        from workbench.inference.engines.onnx_engine import session_options
-
-        options = session_options(EngineOptions())
-        try:
-            self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # the library raises many kinds
-            raise NetworkRefused("adopt.not_loaded", why=first_line(error)) from error
+        self._session = open_session(content)
         self._input = self._session.get_inputs()[0].name
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:

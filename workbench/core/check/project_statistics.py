@@ -62,7 +62,7 @@ class ProjectStatistics:
     """Statistics of a project.
 
     verdicts: images by verdict, "" for none. sizes: images by (width, height). splits: by model that can be trained,
-    images by split. um_per_pixel: None if unknown. painted, ignored, unlabeled: pixels of all masks.
+    images by split. um_per_pixel: None if unknown. pixels, ignored, unlabeled: numbers of pixels of all masks.
     """
 
     images: int = 0

@@ -16,7 +16,7 @@ import numpy as np
 
 from workbench.core.click_model.image_frame import ImageFrame, frame_for, network_input
 from workbench.core.click_model.model_interface import ModelInterface, recognize
-from workbench.core.click_model.onnx_network import ClickCanceled, OnnxNetwork, Tensor, file_stamp
+from workbench.core.click_model.onnx_network import ClickCancelled, OnnxNetwork, Tensor, file_stamp
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Point, Selection
 from workbench.core.problems import ClickModelChanged, TooManyPoints
@@ -28,7 +28,7 @@ _REMOVES, _ADDS, _CORNER, _OPPOSITE, _NO_POINT = 0, 1, 2, 3, -1  # labels of poi
 
 Cancelled = Callable[[], bool]
 
-__all__ = ["ClickCanceled", "ClickMask", "ClickModel", "Prompts"]
+__all__ = ["ClickCancelled", "ClickMask", "ClickModel", "Prompts"]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class ClickModel:
     def encode(self, image: ImageArray, window: Rect, cancelled: Cancelled) -> None:
         """Compute the features of a window of an image, unless they are kept.
 
-        Raises ClickModelRefused, ClickCanceled.
+        Raises ClickModelRefused, ClickCancelled.
         """
         self._embedding(image, window, cancelled)
 
@@ -96,7 +96,7 @@ class ClickModel:
         """Return the mask of the highest predicted quality for the prompts, with its pixels in the image.
 
         image: (H, W) or (H, W, 3) RGB. prior: of the step before, or None. Raises ClickModelRefused, TooManyPoints,
-        ClickCanceled.
+        ClickCancelled.
         """
         interface, embedding = self.interface, self._embedding(image, window, cancelled)
         feeds = {**embedding.features, **self._prompt_feeds(prompts, embedding.frame)}
@@ -122,7 +122,7 @@ class ClickModel:
         frame = frame_for(self.interface, window)
         pixels = network_input(image, self.interface, frame)
         if cancelled():
-            raise ClickCanceled
+            raise ClickCancelled
         # An image that was read again, or whose file has changed, is recognized by its pixels.
         key = hashlib.blake2b(pixels.tobytes() + repr(frame).encode(), digest_size=16).digest()
         embedding = self._embeddings.pop(key, None)

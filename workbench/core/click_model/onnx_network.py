@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workbench.core.messages import Message, first_line
+from workbench.core.onnx_files import NetworkRefused, network_stamp, open_session
 from workbench.core.problems import ClickModelRefused
-from workbench.inference.engine_options import EngineOptions
-from workbench.inference.io.regular_files import NotRegular, read_regular, require_regular
 
-MAX_FILE = 2**31 - 1  # bytes: limit of the file format; more weights are in a file of their own
+if TYPE_CHECKING:
+    import onnxruntime
+
 NUMPY_TYPES: dict[str, type[np.generic]] = {
     "float16": np.float16,
     "float": np.float32,
@@ -26,7 +28,7 @@ NUMPY_TYPES: dict[str, type[np.generic]] = {
 _MAX_NAMED = 12  # inputs or outputs that a message lists
 
 
-class ClickCanceled(Exception):
+class ClickCancelled(Exception):
     """Run that was ended on request."""
 
 
@@ -51,27 +53,12 @@ class OnnxNetwork:
     """Network of a file. Raises ClickModelRefused if it cannot be loaded; nothing but its graph is ever executed."""
 
     def __init__(self, path: Path) -> None:
-        import onnxruntime
-
-        from workbench.inference.engines.onnx_engine import session_options
-
         self.path = path
         self.stamp = file_stamp(path)
-        if self.stamp[1] > MAX_FILE:
-            raise self.refused("click.too_large", n=2)
-        options = session_options(EngineOptions())
         try:
-            content = read_regular(path)
-            try:
-                # From bytes, because the library cannot open all paths on Windows.
-                session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-            except Exception:
-                # Weights in a second file are found through the path only.
-                session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except OSError as error:
-            raise self.refused("click.unreadable", why=error.strerror or first_line(error)) from error
-        except Exception as error:  # the library raises many kinds
-            raise self.refused("click.not_loaded", why=first_line(error)) from error
+            session = open_session(path)
+        except NetworkRefused as refusal:
+            raise ClickModelRefused(path=str(path), why=refusal.why) from refusal
         self._session = session
         self._running: onnxruntime.RunOptions | None = None
         self.inputs = {entry.name: _tensor(entry) for entry in session.get_inputs()}
@@ -84,19 +71,19 @@ class OnnxNetwork:
     def run(
         self, feeds: Mapping[str, np.ndarray], outputs: list[str], cancelled: Callable[[], bool]
     ) -> list[np.ndarray]:
-        """Return the named outputs. Raises ClickModelRefused, and ClickCanceled after `terminate`."""
+        """Return the named outputs. Raises ClickModelRefused, and ClickCancelled after `terminate`."""
         import onnxruntime
 
         options = onnxruntime.RunOptions()
         options.log_severity_level = 4  # the error is reported by its exception
         self._running = options
         if cancelled():  # before this line, `terminate` had nothing to end
-            raise ClickCanceled
+            raise ClickCancelled
         try:
             found = self._session.run(outputs, dict(feeds), options)
         except Exception as error:  # the library raises many kinds
             if cancelled():
-                raise ClickCanceled from error
+                raise ClickCancelled from error
             raise self.refused("click.not_run", why=first_line(error)) from error
         finally:
             self._running = None
@@ -115,17 +102,11 @@ class OnnxNetwork:
 
 
 def file_stamp(path: Path) -> tuple[int, int]:
-    """Return the time of the last change and the size of a file. Raises ClickModelRefused if there is none."""
+    """Return the time of the last change and the size of a file. Raises ClickModelRefused if it cannot be a network."""
     try:
-        require_regular(path)
-        state = path.stat()
-    except FileNotFoundError as error:
-        raise ClickModelRefused(path=str(path), why=Message("file.missing")) from error
-    except NotRegular as error:
-        raise ClickModelRefused(path=str(path), why=Message("click.no_file")) from error
-    except OSError as error:
-        raise ClickModelRefused(path=str(path), why=Message("click.unreadable", why=error.strerror or "")) from error
-    return state.st_mtime_ns, state.st_size
+        return network_stamp(path)
+    except NetworkRefused as refusal:
+        raise ClickModelRefused(path=str(path), why=refusal.why) from refusal
 
 
 def _tensor(entry: object) -> Tensor:

@@ -91,7 +91,7 @@ def figure_blocks(first: SplitEvaluation, second: SplitEvaluation, comparison: E
 
 
 def comparison_rows(comparison: EvaluationComparison) -> list[tuple[list[str], str]]:
-    """Return (texts, outcome) of each row of the table; the outcome is "" where runs are not judged.
+    """Return (texts, outcome) of each row of the table; the outcome is "" where runs are not compared.
 
     Figures of all images come first, then other parts and changed lighting if known, then figures of single classes.
     """

@@ -10,27 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from workbench.core.evaluation.confidence import wilson
+from workbench.core.evaluation.evaluation_summary import Proportion
 from workbench.core.messages import Message
 
 NOTHING = "–"
 
 
 @dataclass(frozen=True)
-class Share:
-    """Share `hits` of `total` with Wilson's 95% interval. good: True if a high value is desirable."""
+class Share(Proportion):
+    """Proportion with its 95% interval, as a percentage. good: True if a high value is desirable."""
 
-    hits: int
-    total: int
     good: bool = True
-
-    @property
-    def value(self) -> float | None:
-        return self.hits / self.total if self.total else None
-
-    @property
-    def interval(self) -> list[float] | None:
-        return wilson(self.hits, self.total)
 
     @property
     def text(self) -> str:
@@ -108,14 +98,8 @@ class DocumentImage:
         return base64.b64encode(self.jpeg).decode()
 
 
-@dataclass(frozen=True)
-class Gallery:
-    """Images. outlines: they show the outlines of label and prediction, which the page explains."""
-
-    kind: ClassVar[str] = "gallery"
-    legend: str
-    images: Sequence[DocumentImage]
-    outlines: bool = True
+class _Outlined:
+    """Images that may show the outlines of label and prediction, with the names of both for a legend."""
 
     @property
     def label(self) -> str:
@@ -124,6 +108,16 @@ class Gallery:
     @property
     def prediction(self) -> str:
         return Message("card.prediction")
+
+
+@dataclass(frozen=True)
+class Gallery(_Outlined):
+    """Images. outlines: they show the outlines of label and prediction, which the page explains."""
+
+    kind: ClassVar[str] = "gallery"
+    legend: str
+    images: Sequence[DocumentImage]
+    outlines: bool = True
 
 
 @dataclass(frozen=True)
@@ -153,7 +147,7 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class ImagePairs:
+class ImagePairs(_Outlined):
     """Images side by side, one pair a row: (name of the image, left, right). heads: above both columns.
 
     outlines: they show the outlines of label and prediction.
@@ -163,14 +157,6 @@ class ImagePairs:
     heads: tuple[str, str]
     pairs: Sequence[tuple[str, DocumentImage, DocumentImage]]
     outlines: bool = True
-
-    @property
-    def label(self) -> str:
-        return Message("card.label")
-
-    @property
-    def prediction(self) -> str:
-        return Message("card.prediction")
 
 
 Block = Paragraph | Code | Points | Table | Gallery | Chart | ImagePairs

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from workbench.core import messages, resources
@@ -122,6 +121,8 @@ def render_template(
     source: str, document: Document, language: str, filters: Mapping[str, Callable[[str], Markup]]
 ) -> str:
     """Return a Jinja template filled with a document in one of LANGUAGES. filters: escape texts for the format."""
+    from jinja2 import Environment, StrictUndefined
+
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
     translate = messages.translator(language)
     environment.filters.update(filters)

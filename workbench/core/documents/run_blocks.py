@@ -41,7 +41,8 @@ def operating_point_blocks(settings: ModelSettings) -> list[Block]:
         Message("card.threshold"),
         Message("card.min_area"),
     ]
-    return [Paragraph(Message("card.point_masks")), Table(head, rows), *_verdict_rule(settings)]
+    border = [Paragraph(Message("card.border", n=settings.verdict_border))] if settings.verdict_border else []
+    return [Paragraph(Message("card.point_masks")), Table(head, rows), *border, *_verdict_rule(settings)]
 
 
 def _verdict_rule(settings: ModelSettings) -> Iterator[Block]:

@@ -20,7 +20,7 @@ from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEval
 from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict
 
-FEWEST_PARTS = 5  # with fewer parts, the bootstrap says nothing about other parts
+FEWEST_PARTS = 5  # with fewer parts, the bootstrap is no estimate for other parts
 _RESAMPLES = 2000
 
 FigureKind = Literal["recall", "false_alarms", "dice", "accuracy"]

@@ -38,7 +38,7 @@ class Proportion:
 
 @dataclass(frozen=True)
 class RatePerImage:
-    """`count` events on `pictures` images. interval: 95 % interval of events per image; None if unknown."""
+    """`count` events on `images` images. interval: 95 % interval of events per image; None if unknown."""
 
     count: int
     images: int

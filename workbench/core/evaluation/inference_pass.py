@@ -163,7 +163,7 @@ class InferencePass:
     def over(
         self, items: Sequence[Item], *, progress: Callable[[int, int], None], cancelled: Callable[[], bool]
     ) -> PassResult | None:
-        """Return stored predictions with the current labels, or None if cancelled.
+        """Return stored predictions with the current labels, or None if canceled.
 
         Results so far stay cached. Raises EngineError.
         """

@@ -151,7 +151,7 @@ class VerdictMeter:
 def match_defects(labeled: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the area in pixels of each labeled region, and True if it counts as found.
 
-    bool (H, W): labeled: one class of the labels; said: predictions of any class.
+    labeled: bool (H, W), one class of the labels. predicted: bool (H, W), predictions of any class.
     """
     labels, count = _components(labeled)
     area = np.bincount(labels.ravel(), minlength=count + 1)[1:]
@@ -162,8 +162,8 @@ def match_defects(labeled: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarra
 def find_false_alarms(regions: np.ndarray, labeled: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """Return True for each predicted region that touches no defect.
 
-    bool (H, W): raw: predictions; real: defects in the labels; said: predictions where labels count. A region mainly on
-    "don't care" is neither right nor wrong.
+    regions: bool (H, W), predictions. labeled: bool (H, W), defects in the labels. predicted: bool (H, W), predictions
+    where labels count. A region mainly on "don't care" is neither right nor wrong.
     """
     labels, count = _components(regions)
     area = np.bincount(labels.ravel(), minlength=count + 1)[1:]

@@ -16,10 +16,12 @@ from typing import Any, Literal
 
 from workbench.core.evaluation.verdict_rules import RuleChoice
 from workbench.core.json_files import load_object
-from workbench.core.problems import CannotWrite, RunBroken
+from workbench.core.messages import Message
+from workbench.core.problems import CannotWrite, RunBroken, RunUnusable
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.run import Run
+from workbench.core.runs.run_lock import is_training
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
 from workbench.inference.verdict_rule import VerdictRule
 
@@ -31,16 +33,17 @@ class OperatingPoint:
     """Operating point of a model.
 
     Per class: thresholds, above 0 to 1; min_area, pixels of the image. unsure: of a model for verdicts, the least
-    probability of a verdict.
+    probability of a verdict. verdict_border: pixels along the border of an image that do not count for its verdict.
     """
 
     thresholds: tuple[float, ...]
     min_area: tuple[int, ...]
     unsure: float = 0.0
+    verdict_border: int = 0
 
     @classmethod
     def of(cls, settings: ModelSettings) -> OperatingPoint:
-        return cls(settings.thresholds, settings.min_area, settings.unsure)
+        return cls(settings.thresholds, settings.min_area, settings.unsure, settings.verdict_border)
 
     def at(self, number: int, *, threshold: float | None = None, area: int | None = None) -> OperatingPoint:
         """Return a copy with another threshold, or minimum area, for one class."""
@@ -97,10 +100,13 @@ def read(run: Run) -> StoredOperatingPoint:
 
 
 def store(run: Run, point: OperatingPoint, *, chosen_on: Sequence[str], rule: ChosenRule | None = None) -> None:
-    """Use `point` and `rule` from now on. Not allowed during training, when the training is the only writer.
+    """Use `point` and `rule` from now on. chosen_on: splits on which the point was chosen.
 
-    chosen_on: splits on which the point was chosen. Raises RunBroken, CannotWrite.
+    Raises RunUnusable while the run is being trained, since only the training may change its model then; RunBroken,
+    CannotWrite.
     """
+    if is_training(run.root):
+        raise RunUnusable(name=run.name, why=Message("text.still_training"))
     settings, trained = settings_of(run), read(run).trained
     document: dict[str, Any] = {
         "format": 1,
@@ -123,7 +129,7 @@ def store(run: Run, point: OperatingPoint, *, chosen_on: Sequence[str], rule: Ch
 
 
 def restore(run: Run) -> None:
-    """Restore the point chosen by the training, without a rule. Raises RunBroken, CannotWrite."""
+    """Restore the point chosen by the training, without a rule. Raises as `store`."""
     store(run, read(run).trained, chosen_on=())
 
 
@@ -148,6 +154,7 @@ def _point(raw: dict[str, Any]) -> OperatingPoint:
         tuple(float(value) for value in raw["thresholds"]),
         tuple(int(value) for value in raw["min_area"]),
         float(raw.get("unsure", 0.0)),
+        int(raw.get("verdict_border", 0)),
     )
 
 
@@ -182,7 +189,7 @@ TRAINED = OperatingPointOrigin()
 
 
 def origin(run: Run, dataset: Dataset, request: str) -> OperatingPointOrigin:
-    """Return the origin of the point `request`, see `held_out.move_thresholds`. Raise RunBroken."""
+    """Return the origin of the point `request`, see `holdout_effects.move_thresholds`. Raise RunBroken."""
     if request in ("more", "fewer"):
         return OperatingPointOrigin("export", tuple(split for split in ("val", "test") if dataset.of(split)))
     if request != "balanced":
@@ -196,7 +203,8 @@ def origin(run: Run, dataset: Dataset, request: str) -> OperatingPointOrigin:
 
 def summary(settings: ModelSettings, chosen: OperatingPointOrigin) -> dict[str, Any]:
     """Return the operating point for `workbench export --json`: by class the probability threshold and the minimum area
-    in pixels, and the verdict rule, null without one; for verdicts the probability below which none is given.
+    in pixels, the ignored border, and the verdict rule, null without one; for verdicts the probability below which none
+    is given.
     """
     report: dict[str, Any] = {"chosen_by": chosen.chosen_by, "chosen_on": list(chosen.chosen_on)}
     if settings.task == "classification":
@@ -206,5 +214,6 @@ def summary(settings: ModelSettings, chosen: OperatingPointOrigin) -> dict[str, 
         **report,
         "thresholds": dict(zip(names, settings.thresholds, strict=True)),
         "min_area": dict(zip(names, settings.min_area, strict=True)),
+        "verdict_border": settings.verdict_border,
         "verdict_rule": None if settings.verdict_rule is None else asdict(settings.verdict_rule),
     }

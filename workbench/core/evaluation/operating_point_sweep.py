@@ -9,7 +9,7 @@ are recomputed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,8 +27,8 @@ _ROUNDS = 3
 class ThresholdCounts:
     """Counts of one class on one image.
 
-    covered: int32 (thresholds, areas, defects), pixels. regions, false: int32 (thresholds, areas), predicted regions
-    and those that touch no defect.
+    covered: int32 (thresholds, areas, defects), pixels. regions, false_regions: int32 (thresholds, areas), predicted
+    regions and those that touch no defect.
     """
 
     covered: np.ndarray
@@ -37,7 +37,7 @@ class ThresholdCounts:
 
 
 def count_thresholds(prediction: StoredPrediction, classes: int) -> tuple[ThresholdCounts, ...]:
-    """Return the tally of each class, in the model's order."""
+    """Return the counts of each class, in the model's order."""
     shape = (len(THRESHOLDS), len(AREAS))
     counts = tuple(
         ThresholdCounts(
@@ -77,7 +77,7 @@ def _count_at_level(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return regions, false regions and covered pixels for each minimum area at `level`.
 
-    on: flat indices of the pixels that reach it.
+    marked: flat indices of the pixels that reach it.
     """
     covered = np.zeros((len(AREAS), defects), np.int32)
     count, labels, stats, _ = cv2.connectedComponentsWithStats((plane >= level).view(np.uint8), connectivity=8)
@@ -185,9 +185,12 @@ class OperatingPointSweep:
             if positions == previous:
                 break
         moved = [k in adjustable and positions[k] != initial[k] for k in range(len(positions))]
-        return OperatingPoint(
-            tuple(THRESHOLDS[positions[k][0]] if moved[k] else start.thresholds[k] for k in range(len(positions))),
-            tuple(AREAS[positions[k][1]] if moved[k] else start.min_area[k] for k in range(len(positions))),
+        return replace(
+            start,
+            thresholds=tuple(
+                THRESHOLDS[positions[k][0]] if moved[k] else start.thresholds[k] for k in range(len(positions))
+            ),
+            min_area=tuple(AREAS[positions[k][1]] if moved[k] else start.min_area[k] for k in range(len(positions))),
         )
 
 

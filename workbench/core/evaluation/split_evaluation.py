@@ -48,7 +48,7 @@ class DataLeak:
 def find_data_leaks(project: Project, dataset: Dataset, split: str) -> list[DataLeak]:
     """Return the clearest leak of each image of `split` that has one. Reads every image: not for the GUI thread.
 
-    In runs of more than 4000 images, similar appearance is not checked, see `core.grouping.lookalikes`.
+    In runs of more than 4000 images, similar appearance is not checked, see `grouping.near_duplicates`.
     """
     evaluated, training = dataset.of(split), dataset.of("train")
     splits = {item.key: item.split for item in dataset.items}

@@ -76,7 +76,7 @@ class ProbabilityPatch:
 
 
 def cut_patches(class_scores: np.ndarray, min_probability: float = MIN_PROBABILITY) -> list[ProbabilityPatch]:
-    """Cut network output into patches. class_scores: uint8 (classes, H, W). least: lowest threshold in use."""
+    """Cut network output into patches. class_scores: uint8 (classes, H, W). min_probability: lowest threshold."""
     visible = class_scores.max(axis=0) >= np.uint8(np.ceil(255 * min_probability - 1e-9))
     height, width = visible.shape
     if height * width <= _MAX_UNCUT_PIXELS:
@@ -130,7 +130,7 @@ class FalseAlarm:
 
 @dataclass(frozen=True)
 class ImageEvaluation:
-    """Result for one image at one operating point. counts.defects have the order of `Evidence.defects`.
+    """Result for one image at one operating point. counts.defects have the order of `StoredPrediction.defects`.
 
     regions: all predicted regions, as of a prediction at this point.
     """
@@ -145,7 +145,7 @@ class ImageEvaluation:
 class StoredPrediction:
     """Label and network output of one image.
 
-    real: class id, or ANY, -> number of labeled pixels. truths: label of each patch, uint8 (h, w). numbers: for each
+    labeled_pixels: class id, or ANY, -> number. truths: label of each patch, uint8 (h, w). numbers: for each
     patch, int32 (h, w) with the 1-based index into `defects`, 0 elsewhere. label: hash of the label file.
     """
 
@@ -202,7 +202,7 @@ def collect_prediction(
 
 
 def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -> ImageEvaluation:
-    """Count one image at an operating point, as `core.defects.picture_facts` and `core.evaluation.metrics` count it."""
+    """Count one image at an operating point, as `metrics.count_image` counts it."""
     ids = [entry.id for entry in settings.classes]
     hit, predicted = dict.fromkeys([ANY, *ids], 0), dict.fromkeys([ANY, *ids], 0)
     covered = np.zeros(len(prediction.defects) + 1, np.int64)
@@ -232,8 +232,7 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
         regions += count
         alarms += new_alarms
         present = [id for id in ids if of_all[id]]
-        measured = {id: measure(mask, id, patch.highest) for id in present}
-        tables.append(RegionTable.of(measured, (patch.left, patch.top)))
+        tables.append(_verdict_table(prediction, patch, mask, present, settings.verdict_border))
     pixels = {id: (hit[id], predicted[id] - hit[id], prediction.labeled_pixels[id] - hit[id]) for id in hit}
     detected = covered[1:] >= prediction.needed_pixels
     defects = tuple(
@@ -244,13 +243,24 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
     return ImageEvaluation(counts, tuple(alarms), marked, RegionTable.join(tables))
 
 
+def _verdict_table(
+    prediction: StoredPrediction, patch: ProbabilityPatch, mask: np.ndarray, ids: Sequence[int], border: int
+) -> RegionTable:
+    """Return the regions of these classes in a patch that count for the verdict, as of `regions.verdict_table`."""
+    top, left = max(0, border - patch.top), max(0, border - patch.left)
+    bottom, right = prediction.height - border - patch.top, prediction.width - border - patch.left
+    inner = slice(top, max(top, bottom)), slice(left, max(left, right))
+    measured = {id: measure(mask[inner], id, patch.highest[inner]) for id in ids}
+    return RegionTable.of(measured, (patch.left + left, patch.top + top))
+
+
 def _find_false_alarms(
     patch: ProbabilityPatch, mask: np.ndarray, marked: np.ndarray, counted: np.ndarray, labeled_ids: np.ndarray
 ) -> tuple[int, list[FalseAlarm]]:
-    """Return the number of predicted regions and the false alarms among them; see `core.metrics.false_alarms`.
+    """Return the number of predicted regions and the false alarms among them; see `metrics.find_false_alarms`.
 
-    on: flat indices of the mask's pixels in the patch. counted, real: at these, whether the label counts, and the
-    label.
+    marked: flat indices of the mask's pixels in the patch. counted, labeled_ids: at these, whether the label counts,
+    and its class.
     """
     count, labels, stats, _ = cv2.connectedComponentsWithStats((mask > 0).view(np.uint8), connectivity=8)
     region = labels.reshape(-1)[marked]

@@ -129,7 +129,7 @@ class VerdictEvaluation:
     def cell(self, truth: str, predicted: str) -> list[PredictedVerdict]:
         """Return images labeled `truth` and predicted as `predicted`.
 
-        Mistakes: highest probability first; others: lowest first.
+        Of mistakes, the highest probability is first; of correct verdicts, the lowest.
         """
         index = self.names.index(predicted)
         images = [image for image in self.images if image.truth == truth and image.predicted == index]

@@ -145,7 +145,7 @@ class ToneMapper:
     """Renderer for parts of one image, (H, W) or (H, W, 3), under one display."""
 
     def __init__(self, image: np.ndarray, display: Display, shape: tuple[int, ...] | None = None) -> None:
-        """shape: of the whole image, if `picture` is a reduced one."""
+        """shape: of the whole image, if `image` is a reduced one."""
         self.shape = shape or image.shape
         self.display = display
         scale = self.shape[0] / image.shape[0]
@@ -245,7 +245,7 @@ def _tile_tables(sample: np.ndarray, shape: tuple[int, ...], clip: float) -> np.
 
 
 def _flat_field(sample: np.ndarray) -> np.ndarray:
-    """Return the factors that remove slow changes of illumination, float32 (h, w). thin: a subsampled image."""
+    """Return the factors that remove slow changes of illumination, float32 (h, w). sample: a reduced image."""
     gray = sample.astype(np.float32) if sample.ndim == 2 else sample.astype(np.float32) @ _LUMA
     finite = np.isfinite(gray)
     middle = float(gray[finite].mean()) if finite.any() else 0.0

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import tifffile
-from PIL import Image, ImageOps
-from PIL.JpegImagePlugin import JpegImageFile
 
 from workbench.core.problems import ImageBroken
 from workbench.inference.io import size_limits
@@ -40,8 +37,6 @@ __all__ = [
 
 MIN_PREVIEW_PIXELS = 12_000_000  # pixels from which on a JPEG is shown reduced first
 MIN_REGION_PIXELS = 150_000_000  # pixels from which on a TIFF is read by region
-
-Image.MAX_IMAGE_PIXELS = None  # for masks; the limits of `inference.io.size_limits` are checked instead
 
 
 def read(path: Path) -> np.ndarray:
@@ -149,6 +144,11 @@ def copy_upright(source: Path, target: Path) -> None:
 
 
 def _write_jpeg(source: Path, file: BinaryIO) -> None:
+    from PIL import ImageOps
+    from PIL.JpegImagePlugin import JpegImageFile
+
+    from workbench.core.images.pillow import Image
+
     with Image.open(source, formats=("JPEG", "MPO")) as image:
         turned = ImageOps.exif_transpose(image)
         assert isinstance(image, JpegImageFile)
@@ -162,6 +162,10 @@ def _write_pixels(source: Path, kind: str, file: BinaryIO) -> None:
     if kind == "png":
         file.write(encode_png(pixels))
     elif kind == "tiff":
+        import tifffile
+
         tifffile.imwrite(file, pixels, photometric="rgb" if pixels.ndim == 3 else "minisblack", compression="zlib")
     else:
+        from workbench.core.images.pillow import Image
+
         Image.fromarray(pixels).save(file, "WEBP", lossless=True, exact=True)

@@ -58,9 +58,7 @@ def align(image: np.ndarray, sample: np.ndarray) -> Alignment:
         best, agreement = _better_alignment(
             flat_target, flat_source, _refine(flat_target, flat_source, best), best, agreement
         )
-    gain, offset = _brightness(
-        target, cv2.warpAffine(source, best, target.shape[::-1], flags=_WARP_FLAGS, borderMode=_BORDER_MODE)
-    )
+    gain, offset = _brightness(target, _warped(source, best, target.shape[::-1]))
     # The center of a coarse pixel i is at step * i + middle in the image.
     middle, rotation = 0.5 * (step - 1), best[:, :2].astype(np.float64)
     shift = step * best[:, 2].astype(np.float64) + middle - rotation @ (middle, middle)
@@ -94,11 +92,11 @@ def difference(
         return np.zeros(target.shape, np.float32)
     matrix[:, 2] -= left, top
     size = (extended.width, extended.height)
-    warped = cv2.warpAffine(source, matrix, size, flags=_WARP_FLAGS, borderMode=_BORDER_MODE) * np.float32(
-        alignment.gain
-    )
+    warped = _warped(source, matrix, size) * np.float32(alignment.gain)
     warped += np.float32(alignment.offset)
-    valid = cv2.warpAffine(np.ones(source.shape, np.uint8), matrix, size, flags=cv2.INTER_NEAREST | _INVERSE)
+    valid = cv2.warpAffine(
+        np.ones(source.shape, np.uint8), matrix, size, flags=cv2.INTER_NEAREST | cv2.WARP_INVERSE_MAP
+    )
     kernel = np.ones((2 * slack + 1, 2 * slack + 1), np.uint8)
     inside = (slice(slack, slack + rect.height), slice(slack, slack + rect.width))
     darkest, brightest = cv2.erode(warped, kernel)[inside], cv2.dilate(warped, kernel)[inside]
@@ -130,9 +128,10 @@ def difference_map(image: np.ndarray, sample: np.ndarray, alignment: Alignment |
     return result
 
 
-_INVERSE = cv2.WARP_INVERSE_MAP
-_WARP_FLAGS = cv2.INTER_LINEAR | _INVERSE
-_BORDER_MODE = cv2.BORDER_REPLICATE
+def _warped(source: np.ndarray, matrix: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """Return a view (height, width) = size[::-1] of `source`; matrix: from its positions to those of the source."""
+    flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    return cv2.warpAffine(source, matrix, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
 
 
 def _coarse(image: np.ndarray, step: float) -> np.ndarray:
@@ -150,8 +149,11 @@ def _structure(gray: np.ndarray) -> np.ndarray:
 
 def _agreement(target: np.ndarray, source: np.ndarray, matrix: np.ndarray) -> float:
     size = target.shape[::-1]
-    warped = cv2.warpAffine(source, matrix, size, flags=_WARP_FLAGS, borderMode=_BORDER_MODE)
-    valid = cv2.warpAffine(np.ones(source.shape, np.uint8), matrix, size, flags=cv2.INTER_NEAREST | _INVERSE) > 0
+    warped = _warped(source, matrix, size)
+    valid = (
+        cv2.warpAffine(np.ones(source.shape, np.uint8), matrix, size, flags=cv2.INTER_NEAREST | cv2.WARP_INVERSE_MAP)
+        > 0
+    )
     if np.count_nonzero(valid) < valid.size // 4:
         return -1.0
     return (

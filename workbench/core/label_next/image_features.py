@@ -1,6 +1,6 @@
 """Features of an image for the label queue, and the cache of what a model finds in it.
 
-The features are a descriptor, close for similar images, and salience, which grows with the strongest spots. Each image
+The features are an embedding, close for similar images, and salience, which grows with the strongest spots. Each image
 is read and predicted once per model: the cache is the SQLite database `.cache/looks.sqlite` and may be deleted at any
 time; missing or stale results are calculated again.
 """
@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS sights (key TEXT PRIMARY KEY, stamp TEXT, sight TEXT)
 
 
 def describe(image: np.ndarray) -> np.ndarray:
-    """Return a descriptor, float32 (DESCRIPTOR_SIZE,) of length 1, of an image, uint8, uint16 or float32.
+    """Return an embedding, float32 (DESCRIPTOR_SIZE,) of length 1, of an image, uint8, uint16 or float32.
 
     It has three parts: the coarse brightness distribution, histograms of edge directions in cells (after Dalal and
     Triggs, 2005), and the tone distribution including outliers, which respond to small defects.

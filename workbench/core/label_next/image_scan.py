@@ -28,7 +28,7 @@ PART_SIDE = 2048  # pixels: tile side; large images are predicted in tiles to li
 
 @dataclass(frozen=True)
 class ScanResult:
-    """Result for one image. feature: see `descriptor`. salience: see `salience`. sight: prediction or None."""
+    """Result for one image. feature: see `describe`. salience: see `saliency_features`."""
 
     key: str
     feature: np.ndarray
@@ -38,9 +38,9 @@ class ScanResult:
 
 @dataclass
 class ScanSummary:
-    """Results of a survey. asked: number of images requested. skipped: unreadable images. fresh: new results.
+    """Results of a scan. requested: number of images. skipped: unreadable images. computed: results that are new.
 
-    whole: True if all images were processed.
+    complete: True if all images were processed.
     """
 
     results: dict[str, ScanResult]
@@ -61,7 +61,7 @@ def spread_keys(keys: Sequence[str]) -> list[str]:
 
 
 class ImageScanner:
-    """Surveyor of a project's images, with or without a model. Not thread-safe.
+    """Scanner of a project's images, with or without a model. Not thread-safe.
 
     model: folder with model.json, or None. Raises SettingsError, EngineError, OSError.
     """
@@ -168,7 +168,7 @@ def scan_prediction(
 ) -> CachedPrediction:
     """Return the prediction for an image and its contradictions to the label, uint8 (H, W), if given.
 
-    Raises Cancelled, EngineError.
+    Raises PredictionCancelled, EngineError.
     """
     if predictor.settings.task == "classification":
         result = predictor.predict(image, cancelled=cancelled)

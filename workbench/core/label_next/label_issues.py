@@ -36,10 +36,10 @@ _JSON_KEYS = {"labeled_id": "labelled_id", "predicted_verdict": "said", "trained
 class LabelIssue:
     """Place where a label may be wrong.
 
-    kind: missing: a certain predicted region that is not labeled; extra: a labeled region that is background according
-    to the model; class: a region of another class; verdict: another verdict of the image. class_id: of the model, of an
-    extra region as labeled. labeled_id: of the label, 0 if there is none. certainty: 0..1, the model's. rect, area: of
-    the region, pixels; bits: mask of the pixels in rect, packed, see `selection`. verdict: of the label;
+    kind: "missing", a certain predicted region that is not labeled; "extra", a labeled region that is background
+    according to the model; "class", a region of another class; "verdict", another verdict of the image. class_id: of
+    the model, of an extra region as labeled. labeled_id: of the label, 0 if none. certainty: of the model, 0..1.
+    rect, area: of the region, pixels; bits: mask of the pixels in rect, packed, see `selection`. verdict: of the label;
     predicted_verdict: of the model.
     """
 

@@ -60,7 +60,7 @@ _WITH_MODEL = _Weights(represented=0.02, distance=0.02, similarity_limit=0.99, r
 
 @dataclass(frozen=True)
 class RankReason:
-    """Reason for a queue entry. kind: the message `queue.KIND`; fields: its values."""
+    """Reason for a queue entry. kind: id of its message without `queue.`; fields: its values."""
 
     kind: str
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -71,10 +71,10 @@ class RankReason:
 
 @dataclass(frozen=True)
 class Candidate:
-    """Image that may be labeled next. feature: see `descriptor`. group: part shown, "" if unknown.
+    """Image that may be labeled next. feature: see `describe`. group: part shown, "" if unknown.
 
     regions, probabilities: output of the model, None if not predicted. issues: contradictions to the label. salience:
-    see `saliency`, None if unknown.
+    see `saliency_features`, None if unknown.
     """
 
     key: str

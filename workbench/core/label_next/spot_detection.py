@@ -129,9 +129,11 @@ def _standardized(values: np.ndarray, spread: float) -> np.ndarray:
 
 def _gray_responses(gray: np.ndarray, sigma: float) -> list[np.ndarray]:
     blurred = _blurred(gray, sigma)
-    across, down = (cv2.Sobel(blurred, cv2.CV_32F, *order, scale=sigma / 8, borderType=_BORDER) for order in _FIRST)
+    across, down = (
+        cv2.Sobel(blurred, cv2.CV_32F, *order, scale=sigma / 8, borderType=cv2.BORDER_REFLECT_101) for order in _FIRST
+    )
     xx, yy, xy = (
-        cv2.Sobel(blurred, cv2.CV_32F, *order, scale=sigma * sigma * scale, borderType=_BORDER)
+        cv2.Sobel(blurred, cv2.CV_32F, *order, scale=sigma * sigma * scale, borderType=cv2.BORDER_REFLECT_101)
         for order, scale in _SECOND
     )
     middle, half = (xx + yy) / 2, np.sqrt(((xx - yy) / 2) ** 2 + xy * xy)
@@ -140,7 +142,6 @@ def _gray_responses(gray: np.ndarray, sigma: float) -> list[np.ndarray]:
 
 _FIRST = (1, 0), (0, 1)
 _SECOND = ((2, 0), 1 / 4), ((0, 2), 1 / 4), ((1, 1), 1 / 4)  # sums of the smoothing weights of Sobel's kernels
-_BORDER = cv2.BORDER_REFLECT_101
 
 
 def _difference(channel: np.ndarray, sigma: float) -> np.ndarray:
@@ -148,11 +149,11 @@ def _difference(channel: np.ndarray, sigma: float) -> np.ndarray:
 
 
 def _blurred(channel: np.ndarray, sigma: float) -> np.ndarray:
-    return cv2.GaussianBlur(channel, (0, 0), sigma, borderType=_BORDER)
+    return cv2.GaussianBlur(channel, (0, 0), sigma, borderType=cv2.BORDER_REFLECT_101)
 
 
 def _in_cells(response: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    mean = cv2.blur(response, (_MEAN, _MEAN), borderType=_BORDER)
+    mean = cv2.blur(response, (_MEAN, _MEAN), borderType=cv2.BORDER_REFLECT_101)
     height, width = mean.shape
     y = ((np.arange(rows) + 0.5) * height / rows).astype(int)
     x = ((np.arange(columns) + 0.5) * width / columns).astype(int)

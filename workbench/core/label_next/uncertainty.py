@@ -17,7 +17,7 @@ from workbench.inference.model_settings import ModelSettings
 HALF = 128  # certainty at the class threshold, where the model begins to mark a defect
 FAINT = 64  # certainty; lower values are background
 CERTAIN = 0.8  # strength from which on a region counts as certain
-UNCERTAIN = 0.2  # doubt from which on a region counts as uncertain
+UNCERTAIN = 0.2  # uncertainty from which on a region counts as uncertain
 MAX_REGIONS = 100  # regions kept per image
 
 
@@ -26,8 +26,8 @@ class RegionCertainty:
     """Connected region predicted by a model, faint or clear.
 
     class_id: the most likely class; rival: the next likely one, 0 if none. strength: 0..1, with 0.5 at the model's
-    threshold. doubt: 0..0.5, the model's estimate that it is wrong here, from the distance to the threshold or to the
-    rival class. area: pixels.
+    threshold. uncertainty: 0..0.5, the model's estimate that it is wrong here, from the distance to the threshold or to
+    the rival class. area: pixels.
     """
 
     class_id: int
@@ -56,7 +56,7 @@ def certainty_tables(settings: ModelSettings) -> np.ndarray:
 def certainties(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
     """Return the greatest certainty per pixel and the index of its class in the settings, both uint8 (H, W).
 
-    class_scores: uint8 (n_classes, H, W), as of `Result`.
+    class_scores: uint8 (n_classes, H, W), as of `Prediction`.
     """
     tables = certainty_tables(settings)
     best = cv2.LUT(class_scores[0], tables[0])

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
 from pydantic import BaseModel, ConfigDict
 
 from workbench.core import problems
@@ -54,7 +53,7 @@ class SuggestionDecision(BaseModel):
 
 
 class ConfirmedLabel(BaseModel):
-    """Place where a model contradicts the label and the user has confirmed the label; see core.label_errors."""
+    """Place where a model contradicts the label and the user has confirmed the label, see `LabelIssue`."""
 
     model_config = ConfigDict(extra="allow")
     kind: Literal["missing", "extra", "class", "verdict"]
@@ -206,6 +205,10 @@ def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
     FileNotFoundError, MaskWrongSize; MaskBroken for anything that is not an 8-bit single-plane PNG, and for a mask that
     is larger than the limits allow.
     """
+    from PIL import UnidentifiedImageError
+
+    from workbench.core.images.pillow import Image
+
     try:
         with open_regular(path) as opened, Image.open(opened, formats=("PNG",)) as file:
             width, height = file.size
@@ -241,6 +244,8 @@ def palette_bytes(classes: list[ClassInfo]) -> bytes:
 
 def encode_mask(mask: np.ndarray, classes: list[ClassInfo]) -> bytes:
     """Encode class ids, uint8 (H, W), as an 8-bit palette PNG with the colors of the classes as palette."""
+    from workbench.core.images.pillow import Image
+
     image = Image.fromarray(np.ascontiguousarray(mask))
     image.putpalette(palette_bytes(classes))
     buffer = io.BytesIO()

@@ -105,12 +105,13 @@ def export_labels(
     if options.shapes is not None and options.shapes not in chosen.shapes:
         known = ", ".join(f"{format}/{shape}" for shape in chosen.shapes) or format
         raise problems.UnknownFormat(name=f"{format}/{options.shapes}", known=known)
-    export = LabelExport(project, out, options)
+    labeled = [key for key in (project.images() if keys is None else keys) if _may_have_label(project, key)]
+    has_splits = options.split and any(_split(project, key, splits) for key in labeled)
+    export = LabelExport(project, out, options, has_splits)
     report = LabelExportReport(out.absolute(), format)
     writer = chosen.writer(export)
     names: set[str] = set()
     failure: problems.CannotWrite | None = None
-    labeled = [key for key in (project.images() if keys is None else keys) if _may_have_label(project, key)]
     for number, key in enumerate(labeled):
         if cancelled():
             report.cancelled = True
@@ -143,6 +144,11 @@ def _may_have_label(project: Project, key: str) -> bool:
     return os.path.exists(project.mask_path(key)) or os.path.exists(project.note_path(key))
 
 
+def _split(project: Project, key: str, splits: Mapping[str, str] | None) -> str:
+    """Return the split that an image is assigned to, "" for none."""
+    return splits.get(key, "") if splits is not None else annotation.load_note(project, key).pin or ""
+
+
 def _load(
     project: Project, key: str, names: set[str], splits: Mapping[str, str] | None, keep_split: bool
 ) -> ExportedImage | None:
@@ -156,5 +162,5 @@ def _load(
     if name.casefold() in names:
         name = key.lstrip("@")  # two images differ in their suffix only
     names.add(name.casefold())
-    split = (splits.get(key, "") if splits is not None else note.pin or "") if keep_split else ""
+    split = _split(project, key, splits) if keep_split else ""
     return ExportedImage(key, name, width, height, mask, note.verdict, split)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import regex
 
 from workbench.core import problems
 from workbench.core.images.image_files import thumbnail
@@ -87,6 +86,8 @@ class NamePattern:
         self._lock = threading.Lock()
         self._remaining = _TOTAL_TIMEOUT
         self._refused = ""
+        import regex
+
         try:
             self._compiled = regex.compile(pattern)
         except (regex.error, RecursionError, OverflowError, ValueError) as error:

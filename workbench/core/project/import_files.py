@@ -11,7 +11,6 @@ import numpy as np
 
 from workbench.core.problems import CannotWrite, MaskBroken, NoteBroken, ProjectBroken
 from workbench.core.project import annotation
-from workbench.core.project.import_images import same_content
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, inside, link_file, write_bytes
 from workbench.inference.io.atomic_write import make_folder
@@ -112,6 +111,8 @@ def _for_each(project: Project, move: Callable[[Project, ImportedImage], bool], 
 
 def _place(project: Project, image: ImportedImage) -> bool:
     """Put the files of one image in their places. Return False if another program has put an image there."""
+    from workbench.core.project.import_images import same_content
+
     for kind in image.files:
         target, prepared = target_path(project, kind, image.key), prepared_path(project, kind, image.key)
         check_links(project.root, target)
@@ -131,6 +132,8 @@ def _place(project: Project, image: ImportedImage) -> bool:
 
 def _place_label(prepared: Path, target: Path, original: Path) -> None:
     """Replace a mask or note by the prepared file, which stays in the journal for undo and redo."""
+    from workbench.core.project.import_images import same_content
+
     if target.exists():
         if same_content(target, prepared):
             return
@@ -177,6 +180,8 @@ def _restore(project: Project, image: ImportedImage) -> bool:
 
 def _changed(project: Project, kind: str, key: str) -> bool:
     """Return True if the content of a mask or note differs from the imported one."""
+    from workbench.core.project.import_images import same_content
+
     target, prepared = target_path(project, kind, key), prepared_path(project, kind, key)
     if not target.exists() or not prepared.exists():
         return True

@@ -10,10 +10,10 @@ import numpy as np
 from workbench.core.images.image_files import thumbnail
 from workbench.core.project import annotation
 from workbench.core.project.image_row import count_regions
-from workbench.core.project.import_classes import matching_class
+from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.label_files import LabelFiles
-from workbench.core.project.label_reading import ImportReport, ImportRequest, LabelReading, Progress, ReadLabel
-from workbench.core.project.project import MAX_CLASS_ID, Project
+from workbench.core.project.label_reading import LabelReading, Progress, ReadLabel
+from workbench.core.project.project import MAX_CLASS_ID, Project, matching_class
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.io.opencv import cv2
 from workbench.inference.overlay_drawing import to_display
@@ -131,7 +131,7 @@ def plan_import(
         return None
     reading.fill_ignored()
     plan = ImportPlan(request, report, report.found, report.labeled, report.images, new=report.copied)
-    plan.matched = plan.images - plan.new
+    plan.matched = report.matched
     plan.conflicts = report.replaced
     plan.previews = collector.previews
     known = {info.id for info in project.classes}

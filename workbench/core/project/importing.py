@@ -15,8 +15,9 @@ import numpy as np
 from workbench.core.messages import Message
 from workbench.core.project import annotation, import_files, import_journal
 from workbench.core.project.import_journal import ImportJournal, ImportRecord
+from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.label_files import LabelFiles, open_labels
-from workbench.core.project.label_reading import ImportReport, ImportRequest, LabelReading, Progress, ReadLabel
+from workbench.core.project.label_reading import LabelReading, Progress, ReadLabel
 from workbench.core.project.project import BACKGROUND, NOT_LABELED, Project
 from workbench.core.project.storage import remove_leftovers
 

@@ -17,7 +17,8 @@ from pathlib import Path, PureWindowsPath
 from workbench.core import problems
 from workbench.core.messages import Message
 from workbench.core.project.formats import FORMATS, Format, recognized
-from workbench.core.project.formats.base import FileTree, UnreadableLabel, decode_text, reason, suffix_of
+from workbench.core.project.formats.base import FileTree, UnreadableLabel, reason, suffix_of
+from workbench.core.project.formats.text_files import decode_text
 from workbench.core.project.formats.yolo import dataset_tree
 from workbench.core.project.project import Project
 from workbench.core.project.storage import holding_part

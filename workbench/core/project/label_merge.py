@@ -18,14 +18,13 @@ import numpy as np
 
 from workbench.core.messages import Message
 from workbench.core.names import numbered_names
-from workbench.core.problems import ImageBroken, MaskWrongSize, Problem
+from workbench.core.problems import ImageBroken, MaskBroken, MaskUnknownClass, MaskWrongSize, NoteBroken, NoteTooNew
 from workbench.core.project import annotation, import_journal
 from workbench.core.project.annotation import Note, continues, united_history
 from workbench.core.project.grouping import FileTable
-from workbench.core.project.import_classes import matching_class
 from workbench.core.project.import_images import same_content
 from workbench.core.project.import_journal import ImportJournal
-from workbench.core.project.project import ClassInfo, Project
+from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.project.sources import walk
 from workbench.core.project.storage import inside
 
@@ -159,13 +158,8 @@ class _Merge:
                 break
             try:
                 self._merge_image(key, key in listed)
-            except (ImageBroken, MaskWrongSize) as problem:
+            except (ImageBroken, MaskBroken, MaskWrongSize, MaskUnknownClass, NoteBroken, NoteTooNew) as problem:
                 self.report.skipped.append((key, Message.of(problem)))
-            except Problem as problem:
-                if type(problem).__name__ in ("MaskBroken", "MaskUnknownClass", "NoteBroken", "NoteTooNew"):
-                    self.report.skipped.append((key, Message.of(problem)))
-                else:
-                    raise
             progress(number, len(keys))
         return self.report
 

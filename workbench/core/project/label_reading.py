@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from workbench.core import problems
-from workbench.core.geometry.selection.box_cut import BOX_SHAPES, box_region
+from workbench.core.geometry.selection.box_cut import box_region
 from workbench.core.images.image_files import image_size, read_displayed
 from workbench.core.messages import Message
 from workbench.core.project import annotation
@@ -24,79 +23,16 @@ from workbench.core.project.formats.base import (
     UnreadableLabel,
     reason,
 )
-from workbench.core.project.import_classes import ImportClasses
 from workbench.core.project.import_images import ImageCopies, ImportImage, ImportImages, check_length, mask_patterns
 from workbench.core.project.import_journal import ImportRecord
+from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.label_files import LabelFiles
-from workbench.core.project.project import Project
+from workbench.core.project.project import BACKGROUND, DONT_CARE, ClassInfo, Project, matching_class
 from workbench.core.project.sources import Source, source_of
 from workbench.inference.io.image_io import decode_image
 
 Progress = Callable[[int, int], None]
-Conflicts = Literal["keep", "replace", "merge"]
-CONFLICTS: tuple[Conflicts, ...] = ("keep", "replace", "merge")
 _ALREADY_LABELED = Message("import.already_labeled")
-
-
-@dataclass(frozen=True)
-class ImportRequest:
-    """Choices of the user for an import.
-
-    class_name, threshold, boxes: see `formats.base.ImportOptions`. copy: images that are not in the project are copied;
-    otherwise the folder becomes a source of the project. conflicts: for an image that is labeled already, "keep" its
-    label, "replace" it, or "merge": regions are added where the existing label is background. classes, verdicts: name
-    in the labels -> name in the project, None to ignore it; other names are taken over. split: take over the data
-    split. background: images without a label become images without defects, which are done. Raises BadSettings.
-    """
-
-    format: str = "auto"
-    class_name: str | None = None
-    threshold: int | None = None
-    copy: bool = True
-    conflicts: Conflicts = "keep"
-    boxes: str = "box"
-    classes: Mapping[str, str | None] = field(default_factory=dict)
-    verdicts: Mapping[str, str | None] = field(default_factory=dict)
-    split: bool = True
-    background: bool = False
-
-    def __post_init__(self) -> None:
-        for key, known in (("conflicts", CONFLICTS), ("boxes", BOX_SHAPES)):
-            if getattr(self, key) not in known:
-                why = Message("settings.choice", names=", ".join(known))
-                raise problems.BadSettings(key=key, value=getattr(self, key), why=why)
-
-
-@dataclass
-class ImportReport:
-    """Result of an import. images: images found, with or without a label; copied: number new in the project.
-
-    background: images without a label in files that label pixels; by request they were imported as without defects.
-    """
-
-    format: str
-    images: int = 0
-    labeled: int = 0
-    copied: int = 0
-    skipped: list[tuple[str, str]] = field(default_factory=list)  # (file, why)
-    added_classes: list[str] = field(default_factory=list)
-    added_verdicts: list[str] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)  # patterns that exclude masks from the images
-    notes: list[str] = field(default_factory=list)
-    image_notes: list[tuple[str, str]] = field(default_factory=list)  # (label file, remark on its image)
-    boxes: int = 0  # boxes that became regions
-    unchanged: int = 0  # images whose existing label was kept
-    found: dict[str, int] = field(default_factory=dict)  # recognized formats and the number of their labels
-    splits: Counter[str] = field(default_factory=Counter)  # images of each side of the data split
-    replaced: int = 0  # images whose existing label was replaced or merged
-    missing: int = 0  # labels whose image was not found
-    background: int = 0
-    cancelled: bool = False  # nothing was imported
-
-    @property
-    def all_notes(self) -> list[str]:
-        """Remarks on the import and on single images."""
-        return [*self.notes, *(f"{Path(path).name}: {text}" for path, text in self.image_notes)]
 
 
 @dataclass
@@ -112,6 +48,48 @@ class ReadLabel:
 
 
 Consumer = Callable[[ReadLabel], None]
+
+
+class ImportClasses:
+    """Mapping of class names to class ids. Missing classes are added to `project`, which is not saved.
+
+    names: name in the labels -> name in the project, None to ignore the class. A name that is not in it means the
+    class of the project whose name differs at most in case, width and outer spaces, or a new class. keep_ids: a new
+    class takes the id used in its label.
+    """
+
+    def __init__(self, project: Project, names: Mapping[str, str | None], *, keep_ids: bool) -> None:
+        self._project, self._names, self._keep_ids = project, names, keep_ids
+        self._ids: dict[str, int] = {}  # by name in the labels; BACKGROUND for ignored ones
+        self.added: list[ClassInfo] = []
+
+    def table(self, label: ImportedLabel) -> np.ndarray:
+        """Return the project's id for each of the label's ids, uint8 (256,). Raises BadClass for an impossible name."""
+        table = np.arange(256, dtype=np.uint8)
+        table[1:DONT_CARE] = BACKGROUND
+        for id, name in sorted(label.names.items()):
+            if name not in self._ids:
+                self._ids[name] = self._id_of(name, id)
+            table[id] = self._ids[name]
+        return table
+
+    def targets(self) -> dict[str, ClassInfo | None]:
+        """Return the class of each name met so far, None for ignored ones."""
+        classes = {info.id: info for info in self._project.classes}
+        return {name: classes.get(id) for name, id in self._ids.items()}
+
+    def _id_of(self, name: str, id: int) -> int:
+        mapped = self._names.get(name, name)
+        if mapped is None:
+            return BACKGROUND
+        known = matching_class(mapped, self._project.classes, exact=name in self._names)
+        if known is None:
+            file = self._project.file
+            used = {info.id for info in file.classes} | set(file.retired_ids)
+            requested = id if self._keep_ids and id not in used else None
+            known = self._project.add_class(mapped, id=requested, save=False)
+            self.added.append(known)
+        return known.id
 
 
 class LabelReading:
@@ -144,6 +122,7 @@ class LabelReading:
         self._copies = ImageCopies()
         self._digests: dict[str, str] = {}  # of the labels read so far, by key
         self._seen: set[str] = set()
+        self._matched: set[str] = set()
 
     def run(
         self, consume: Consumer, progress: Progress | None = None, stopped: Callable[[], bool] = lambda: False
@@ -151,10 +130,9 @@ class LabelReading:
         """Read all labels, in order. A label that cannot be read or written is skipped, with the reason."""
         report, batch = self.report, self.batch
         total = len(batch.entries) + len(batch.unlabeled)
-        tasks = [(entry.label, lambda entry=entry: self._read(entry, consume)) for entry in batch.entries]
-        tasks += [
-            (path, lambda path=path, key=key: self._add_image(path, key, consume)) for path, key in batch.unlabeled
-        ]
+        files = Counter(entry.label for entry in batch.entries)
+        tasks = [(e.place(files[e.label] > 1), lambda entry=e: self._read(entry, consume)) for e in batch.entries]
+        tasks += [(str(p), lambda path=p, key=key: self._add_image(path, key, consume)) for p, key in batch.unlabeled]
         for number, (path, task) in enumerate(tasks, 1):
             if stopped():
                 report.cancelled = True
@@ -164,11 +142,11 @@ class LabelReading:
             except (problems.CannotWrite, problems.ProjectReadOnly):
                 raise
             except (*FAULTS, problems.Problem) as error:
-                report.skipped.append((str(path), reason(error)))
+                report.skipped.append((path, reason(error)))
                 report.unchanged += str(error) == _ALREADY_LABELED
             if progress is not None:
                 progress(number, total)
-        report.images = len(self._seen)
+        report.images, report.matched = len(self._seen), len(self._matched)
         if self.request.background and report.background:
             report.notes.append(Message("import.background", n=report.background))
         report.notes += [Message(id, n=count) for id, count in sorted(self._lost.items())]
@@ -209,7 +187,7 @@ class LabelReading:
             raise
         if entry.background and (image.key in self._seen or self._is_copy(image, entry.label)):
             return
-        self._seen.add(image.key)
+        self._add(image)
         check_length(image.key)
         note = annotation.load_note(self.project, image.key)
         size = _size(image)
@@ -253,7 +231,12 @@ class LabelReading:
             consume(ReadLabel(image))
             self.report.copied += image.new
             self.report.background += self.format.of_pixels
-            self._seen.add(image.key)
+            self._add(image)
+
+    def _add(self, image: ImportImage) -> None:
+        self._seen.add(image.key)
+        if not image.new:
+            self._matched.add(image.key)
 
     def _is_copy(self, image: ImportImage, path: Path) -> bool:
         """Return True for a copy of a labeled image, which is not imported."""

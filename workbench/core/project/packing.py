@@ -15,7 +15,6 @@ from pathlib import Path, PurePosixPath
 from workbench.core.messages import Message
 from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, NotPacked
-from workbench.core.project.formats.base import UnreadableLabel
 from workbench.core.project.label_files import extract
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, walk
@@ -116,6 +115,8 @@ def unpack(
 
     Entries that lead out of the folder are left out. Raises NotPacked, CannotWrite; nothing remains then.
     """
+
+    from workbench.core.project.formats.base import UnreadableLabel
 
     def report(done: int, total: int) -> None:
         if stopped():

@@ -24,6 +24,7 @@ from workbench.core.project.project_file import (
     ClassInfo,
     Grouping,
     ProjectFile,
+    matching_class,
     read_project_file,
 )
 from workbench.core.project.project_folder import ProjectFolder, ProjectLock
@@ -43,6 +44,7 @@ __all__ = [
     "Grouping",
     "Project",
     "ProjectFile",
+    "matching_class",
     "read_project_file",
 ]
 
@@ -244,12 +246,6 @@ class Project:
     @property
     def classes(self) -> list[ClassInfo]:
         return self.file.classes
-
-    def class_named(self, name: str) -> ClassInfo:
-        for info in self.file.classes:
-            if info.name == name:
-                return info
-        raise problems.UnknownClass(name=name, known=", ".join(c.name for c in self.file.classes) or "none")
 
     def add_class(self, name: str, *, id: int | None = None, color: str | None = None, save: bool = True) -> ClassInfo:
         """Add a class with the next free id. Ids that were used before are not reused."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 from typing import Literal
 
@@ -89,7 +90,7 @@ class ProjectFile(BaseModel):
             short = f"{name[:MAX_CLASS_NAME]}..."
             raise problems.BadClass(name=short, why=Message("class.name_too_long", n=MAX_CLASS_NAME))
         if any(c.name == name for c in self.classes):
-            raise problems.BadClass(name=name, why=Message("class.duplicate_name"))
+            raise problems.ClassNameTaken(name=name)
         used = {c.id for c in self.classes} | set(self.retired_ids)
         if id is None:
             id = next((n for n in range(max(used, default=0) + 1, MAX_CLASS_ID + 1)), None) or next(
@@ -100,6 +101,20 @@ class ProjectFile(BaseModel):
         keys = {c.key for c in self.classes}
         key = next((str(n) for n in range(1, 10) if str(n) not in keys), None)
         return ClassInfo(id=id, name=name, color=color or PALETTE[(id - 1) % len(PALETTE)], key=key)
+
+
+def matching_class(name: str, classes: list[ClassInfo], *, exact: bool = False) -> ClassInfo | None:
+    """Return the class with a name, else, unless `exact`, one that differs in case, width or outer spaces only."""
+    for info in classes:
+        if info.name == name.strip():
+            return info
+    if exact:
+        return None
+    return next((info for info in classes if _plain(info.name) == _plain(name)), None)
+
+
+def _plain(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
 def read_project_file(root: Path) -> ProjectFile:

@@ -47,6 +47,13 @@ def find_source(project: Project, name: str) -> Source:
     raise NotInProject(name=name)
 
 
+def forget_source(project: Project, name: str) -> None:
+    """Remove a source whose images have no labels. Raises NotInProject and errors of writing."""
+    project.refresh()
+    project.file.sources.remove(find_source(project, name))
+    project.save()
+
+
 def locate_source(project: Project, name: str, folder: Path | str, *, check: bool = True) -> Source:
     """Set the folder of a source, after it was moved or renamed. Keys and labels stay as they are.
 

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from workbench.core.runs import process_exit
 from workbench.core.runs.events import Checkpoint, Event, Failed, Finished, decode
 from workbench.inference.io.atomic_write import make_folder
@@ -298,6 +296,8 @@ def run_captured(
 
 def end_process(pid: int, *, kill: bool) -> None:
     """Terminate or kill a process and all its descendants."""
+    import psutil
+
     with contextlib.suppress(psutil.Error):
         parent = psutil.Process(pid)
         for process in [*parent.children(recursive=True), parent]:

@@ -70,7 +70,7 @@ def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Co
     """Collect the images labeled for `model` and split them. Broken images are listed with the reason and skipped.
 
     trained_keys: keys of images that the initial network was trained on. They and their groups are not held out.
-    Raises EmptyProjectPage, NoLabels, TooFewLabels, OnlyBackground (UNet), NoVerdicts (ResNet).
+    Raises NoImages, NoLabels, TooFewLabels, OnlyBackground (UNet), NoVerdicts (ResNet).
     """
     keys = project.images()
     if not keys:

@@ -1,18 +1,25 @@
-"""Sizes of networks and batches on a GPU: planned before a run, and adapted to the GPU by measuring a few steps.
+"""Plan of a training on a GPU: whether it will use one, sizes of network and batch, and their adaptation to the GPU.
 
-A GPU computes small networks no faster than medium ones, so the batch is raised until a step keeps it busy. Networks
-see as far around a pixel as those planned for a CPU: a stem of 2 and five levels.
+Sizes are planned before a run and adapted by measuring a few steps. A GPU computes small networks no faster than medium
+ones, so the batch is raised until a step keeps it busy. Networks have the receptive field of those planned for a CPU: a
+stem of 2 and five levels.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
+import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from workbench.core.messages import Message
-from workbench.core.runs.launch import processes
+from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.gpu_facts import read_gpu_facts
+from workbench.core.runs.launch import processes, worker_command, worker_environment
 from workbench.core.runs.training_settings import TrainingSettings
 
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
@@ -35,6 +42,33 @@ _MAX_BATCH = 512
 _BUSY_SECONDS, _MAX_SECONDS = 0.030, 0.060  # of a step
 _MEMORY = 0.7  # share of the GPU's memory
 _GAIN = 1.1  # factor of images per second that a doubled batch must bring
+_PROBE_SECONDS = 90.0  # a first start compiles nothing, but reads a gigabyte of libraries
+
+
+def uses_gpu(device: str) -> bool:
+    """Return True if a training with this setting of the device will use a GPU.
+
+    For "auto" the training program, which alone imports Paddle, is started to select its device, if there is a GPU at
+    all; once per process.
+    """
+    device = device.strip().lower() or "auto"
+    return device.startswith("gpu") if device != "auto" else _selects_gpu(os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+@cache
+def _selects_gpu(visible: str | None) -> bool:
+    """Return True if the training program selects a GPU. visible: CUDA_VISIBLE_DEVICES of this process."""
+    try:
+        importlib.metadata.version("paddlepaddle-gpu")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    if not read_gpu_facts().usable:
+        return False
+    try:
+        output = run_captured(worker_command("probe"), seconds=_PROBE_SECONDS, environment=worker_environment())
+        return str(json.loads(output.stdout.splitlines()[-1])["device"]).startswith("gpu")
+    except (OSError, ValueError, LookupError, TypeError):
+        return False  # a program that fails to select a device will not train on a GPU either
 
 
 def planned_batch(model: str, side: int, device: str) -> int:

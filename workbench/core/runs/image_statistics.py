@@ -9,11 +9,13 @@ import numpy as np
 
 from workbench.core import problems
 from workbench.core.images.image_files import read
-from workbench.core.project.annotation import load_mask
-from workbench.core.project.project import Project
+from workbench.core.messages import Message
+from workbench.core.project.annotation import ids_in, load_mask
+from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.runs.dataset import Item
 from workbench.inference.io.opencv import cv2
 
+_MIN_THICKNESS = 4.0  # network pixels below which a verdict of the whole image misses most defects
 _SAMPLE = 48  # maximum number of images read
 
 
@@ -24,8 +26,8 @@ class ImageStatistics:
     full_scale: greatest value of the images' number format. low, high: limits of nearly all pixels, as shares of it.
     mean, std: of the values scaled to `low` = 0 and `high` = 1. common: agreement of the line directions of all images
     together, or of those with one verdict if that is greater, 0..1. square: share of lines at right angles within each
-    image, 0..1. See `grain`. exposure: how well mean or spread of the values alone tell two verdicts apart, from 0.5
-    (not at all) to 1 (area under the ROC curve of the pair that they tell apart best).
+    image, 0..1. See `grain`. exposure: how well mean or spread of the values alone separate two verdicts, from 0.5 (not
+    at all) to 1 (area under the ROC curve of the pair that they separate best).
     """
 
     count: int
@@ -97,7 +99,7 @@ def _separation(tones: list[list[tuple[float, float]]]) -> float:
 
 
 def _agreement(grains: list[complex]) -> float:
-    """Return the length of the mean line direction; 0 if it may be chance, since few images are a weak evidence.
+    """Return the length of the mean line direction; 0 if it may be chance, since few images may agree by chance.
 
     Lines along one axis for one verdict and across it for another cancel in the mean of all images, but the direction
     then distinguishes the verdicts.
@@ -140,18 +142,41 @@ def thinness(project: Project, training: list[Item]) -> float:
 
     The thickness of a region is twice the greatest distance of its pixels from its border.
     """
-    painted = [item for item in training if item.classes]
+    found = defect_thickness(project, [item for item in training if item.classes])
+    return 8.0 if found is None else found
+
+
+def defect_thickness(project: Project, items: list[Item]) -> float | None:
+    """Return the 20th percentile of the thickness of the regions in a sample of `items`, as `thinness`.
+
+    None if there are no regions.
+    """
     found: list[float] = []
-    for item in painted[:: max(1, len(painted) // _SAMPLE)][:_SAMPLE]:
+    for item in items[:: max(1, len(items) // _SAMPLE)][:_SAMPLE]:
         try:
             mask = load_mask(project, item.key)
         except problems.Problem:
             continue
-        for id in item.classes if mask is not None else ():
+        for id in ids_in(mask) if mask is not None else ():
+            if not 0 < id <= MAX_CLASS_ID:
+                continue
             inside = (mask == id).astype(np.uint8)
             depth = cv2.distanceTransform(cv2.copyMakeBorder(inside, 1, 1, 1, 1, cv2.BORDER_CONSTANT), cv2.DIST_L2, 3)
             count, labels = cv2.connectedComponents(inside, connectivity=8)
             deepest = np.zeros(count, np.float32)
             np.maximum.at(deepest, labels.ravel(), depth[1:-1, 1:-1].ravel())
             found += (2 * deepest[1:]).tolist()
-    return float(np.percentile(found, 20)) if found else 8.0
+    return float(np.percentile(found, 20)) if found else None
+
+
+def advise_masks(project: Project, training: list[Item], scale: float) -> list[str]:
+    """Return a sentence if defects are too small for a network that sees the image at `scale`; otherwise nothing."""
+    if scale >= 1:
+        return []
+    thickness = defect_thickness(project, training)
+    if thickness is not None:
+        thin = thickness * scale
+        return [Message("plan.thin_defects", n=f"{thin:.1f}")] if thin < _MIN_THICKNESS else []
+    if scale > 0.5:
+        return []
+    return [Message("plan.reduced", n=f"{1 / scale:.1f}", m=round(_MIN_THICKNESS / scale))]

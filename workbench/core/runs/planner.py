@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from workbench.core import problems
-from workbench.core.messages import Message
+from workbench.core.messages import Message, join
 from workbench.core.project.project import Project
 from workbench.core.runs import gpu_plan
 from workbench.core.runs.dataset import Dataset, Item
-from workbench.core.runs.gpu_plan import MANY_STEPS, START_SECONDS, STEPPING
-from workbench.core.runs.gpu_probe import uses_gpu
-from workbench.core.runs.image_statistics import ImageStatistics, measure_sample, thinness
+from workbench.core.runs.gpu_plan import MANY_STEPS, START_SECONDS, STEPPING, uses_gpu
+from workbench.core.runs.image_statistics import ImageStatistics, advise_masks, measure_sample, thinness
 from workbench.core.runs.launch import processes
 from workbench.core.runs.network_stats import multiplications, receptive_field
 from workbench.core.runs.training_settings import TrainingSettings
@@ -23,7 +22,9 @@ from workbench.inference.cpu_environment import cores
 
 _MOST_SHARED = 640  # network pixels shared by neighboring tiles, regardless of the receptive field
 _GRAIN = 0.15  # agreement of line directions above which quarter turns give unrealistic images
-_SEPARABLE = 0.8  # area under the ROC curve above which verdicts can be told by the exposure of the images alone
+_SEPARABLE = (
+    0.8  # area under the ROC curve above which verdicts can be distinguished by the exposure of the images alone
+)
 _SQUARE = 0.1  # share of lines at right angles above which small rotations give unrealistic images
 _FEW_STEPS = 80  # steps up to which AdamW trains a slim ResNet better than Muon
 
@@ -55,7 +56,7 @@ _SIZE_REASONS = {
 def plan(
     project: Project, dataset: Dataset, request: TrainingSettings, earlier: TrainingSettings | None = None
 ) -> TrainingSettings:
-    """Return the complete training settings: those not given in `asked` are computed from the images and the machine.
+    """Return the complete training settings: those not given in `request` are computed from the images and the machine.
 
     Reads at most 48 of the training images. earlier: settings of the initial run.
     """
@@ -67,7 +68,7 @@ def plan(
         _plan_unet(training, thinness(project, training), draft)
         _plan_overlap(draft)
     else:
-        _plan_resnet(training, draft)
+        _plan_resnet(project, training, draft)
     _plan_course(draft)
     draft.choose("threads", min(4, cores()), Message("plan.threads"))
     return draft.settings
@@ -241,15 +242,19 @@ def _plan_course(draft: _Draft) -> None:
     draft.choose("precision", request.precision, why)
 
 
-def _plan_resnet(training: list[Item], draft: _Draft) -> None:
+def _plan_resnet(project: Project, training: list[Item], draft: _Draft) -> None:
     request = draft.request
     edge = int(np.median([max(item.width, item.height) for item in training]))
     smallest = 128 if request.weights else 64  # smaller inputs need another first layer, which published weights lack
     if uses_gpu(request.device):
-        draft.choose("input_size", min(320, max(smallest, edge // 32 * 32)), Message("plan.median_length", n=edge))
+        side = min(320, max(smallest, edge // 32 * 32))
+        advice = advise_masks(project, training, side / edge)
+        draft.choose("input_size", side, join("list.sentences", [Message("plan.median_length", n=edge), *advice]))
         _plan_gpu_size(draft["input_size"], draft)
         return
-    draft.choose("input_size", min(128, max(smallest, edge // 32 * 32)), Message("plan.small_input"))
+    side = min(128, max(smallest, edge // 32 * 32))
+    advice = advise_masks(project, training, side / edge)
+    draft.choose("input_size", side, join("list.sentences", [Message("plan.small_input"), *advice]))
     _plan_cores(16, draft)
     draft.choose("rate", 3e-3, Message("plan.small_rate"))
     _plan_size(draft)

@@ -30,7 +30,7 @@ _SAME = ("channels", "stem", "local_contrast")  # changing one of these makes th
 
 
 def prune_settings(requested: TrainingSettings, earlier: TrainingSettings | None) -> TrainingSettings:
-    """Return `asked` with the widths of `earlier` reduced by the share `prune` and the settings that must not change.
+    """Return `requested` with the widths of `earlier`, reduced by the share `prune`, and what must not change.
 
     Raises BadSettings if nothing can be pruned.
     """
@@ -80,7 +80,7 @@ def shrink(widths: Sequence[int], share: float) -> list[int]:
 
 
 def is_smaller(settings: TrainingSettings, earlier: TrainingSettings) -> bool:
-    """Return True if the UNet of `recipe` is that of `earlier` with fewer channels."""
+    """Return True if the UNet of `settings` is that of `earlier` with fewer channels."""
     if settings.model != "unet" or earlier.model != "unet" or settings.widths == earlier.widths:
         return False
     if any(getattr(settings, key) != getattr(earlier, key) for key in _SAME):

@@ -133,7 +133,7 @@ def thinned(values: np.ndarray, indexes: np.ndarray, most: int = MOST) -> np.nda
 
 
 class RunSeries:
-    """Time series of a run and of the machine. Pass events in order to `hear`, machine samples to `see`."""
+    """Time series of a run and of the machine. Pass events in order to `add_event`, machine samples to `add_sample`."""
 
     def __init__(self) -> None:
         self.started: Started | None = None
@@ -142,8 +142,8 @@ class RunSeries:
         self.machine = Columns(("cpu", "ram", "ram_total", "disk"))
         self.best: tuple[float, float] | None = None  # time, score
         self.skips: list[float] = []  # times at which skipped steps were detected
-        self.cards: list[str] = []  # names of the GPUs
-        self.no_cards = ""  # reason why there is none
+        self.gpu_names: list[str] = []  # by index
+        self.no_gpu_reason = ""  # reason why there is none
         self.last = 0.0  # seconds
         self._skipped = 0
         self._sums = Columns(("sum", "count"), np.float64)  # running sums of the losses
@@ -194,10 +194,10 @@ class RunSeries:
                 gpu.clock,
             )
             values.update({f"{name} {gpu.index}": value for name, value in zip(GPU_VALUES, gpu_values)})
-            while len(self.cards) <= gpu.index:
-                self.cards.append("")
-            self.cards[gpu.index] = gpu.name
-        self.no_cards = sample.reason
+            while len(self.gpu_names) <= gpu.index:
+                self.gpu_names.append("")
+            self.gpu_names[gpu.index] = gpu.name
+        self.no_gpu_reason = sample.reason
         self.machine.add(time, values)
         self.last = max(self.last, time)
 

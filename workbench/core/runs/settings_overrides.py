@@ -24,7 +24,7 @@ Choices = dict[str, Any]  # training settings
 
 
 def adjustable_settings() -> list[str]:
-    """Return the settings that can be fixed, in the order of `Recipe`."""
+    """Return the settings that can be fixed, in the order of `TrainingSettings`."""
     return [name for name in TrainingSettings.model_fields if name not in _ELSEWHERE]
 
 

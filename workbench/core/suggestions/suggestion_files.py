@@ -191,12 +191,11 @@ class SuggestionStore:
 
 @dataclass(frozen=True)
 class ImageSuggested:
-    """Result for one image. kept: an existing result of the same model was reused. why: reason for skipping it."""
+    """Result for one image. milliseconds: 0 for a result that existed already. why: reason for skipping the image."""
 
     key: str
     suggestions: tuple[Suggestion, ...] = ()
     milliseconds: float = 0.0
-    reused: bool = False
     why: str = ""
 
 
@@ -228,9 +227,9 @@ def suggest_all(
 ) -> bool:
     """Predict images and replace their stored suggestions. Labels are not changed.
 
-    folder: of the model. on_picture(number, looked) is called per image; unreadable images are reported and skipped.
-    go_on: keep existing results of the same model. stop() is checked between images, cancelled() within one. Return
-    True if all images were processed. Raises ProposesNothing, ProjectReadOnly, CannotWrite.
+    folder: of the model. on_image: called with the number and result of each image; unreadable images are reported and
+    skipped. go_on: keep existing results of the same model. stop: polled between images. cancelled: polled within one.
+    Return True if all images were processed. Raises ProposesNothing, ProjectReadOnly, CannotWrite.
     """
     if predictor.settings.task != "segmentation":
         raise ProposesNothing(name=model_name(folder))
@@ -242,7 +241,7 @@ def suggest_all(
         try:
             existing = _load_existing(project, key) if go_on else None
             if existing is not None and existing[0].fingerprint == model.fingerprint:
-                result = ImageSuggested(key, existing[1], reused=True)
+                result = ImageSuggested(key, existing[1])
             else:
                 result = _predict_image(project, predictor, key, model, cancelled)
         except PredictionCancelled:

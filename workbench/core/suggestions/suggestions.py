@@ -118,7 +118,7 @@ def suggest_regions(
 
 
 def without(mask: np.ndarray, suggestions: Iterable[Suggestion]) -> np.ndarray:
-    """Return a copy of `mask`, uint8 (H, W), without the regions of suggestions that `propose` made from it."""
+    """Return a copy of `mask`, uint8 (H, W), without the regions of suggestions that `suggest_regions` made from it."""
     remaining = mask.copy()
     for suggestion in suggestions:
         remaining[suggestion.selection.rect.slices][suggestion.selection.inside] = 0

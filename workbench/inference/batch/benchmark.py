@@ -18,10 +18,10 @@ import numpy as np
 
 from ..engine_options import EngineOptions  # noqa: TID252
 from ..engines import EngineError, load_engine  # noqa: TID252
-from ..io.buffers import keep_freed_memory  # noqa: TID252
 from ..io.image_io import ReadError, read_image  # noqa: TID252
 from ..model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings  # noqa: TID252
 from ..predictor import Predictor  # noqa: TID252
+from ..process_memory import keep_freed_memory  # noqa: TID252
 
 MAX_CALLS = 40
 _MIN_GAIN = 0.93  # relative time; smaller gains count as noise
@@ -65,7 +65,7 @@ def main(argv: Sequence[str], folder: Path | str) -> int:
 def measure(folder: Path, engine: str, image: Path, sizes: Sequence[tuple[int, int]], seconds: float) -> dict[str, Any]:
     """Return the times of an engine for images of several sizes.
 
-    picture: image that is repeated or cropped to each size.
+    image: file that is repeated or cropped to each size.
     sizes: (height, width); the first is the usual one.
     seconds: time budget.
 

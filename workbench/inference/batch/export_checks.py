@@ -31,7 +31,7 @@ from ..model_settings import (  # noqa: TID252
     settings_hash,
 )
 from ..predictor import Prediction, Predictor, apply_thresholds  # noqa: TID252
-from ..regions import find_regions, image_verdict, measure_classes, table_of  # noqa: TID252
+from ..regions import find_regions, image_verdict, measure_classes, verdict_table  # noqa: TID252
 
 CHECKS_FILE = "checks.json"
 SUMS_FILE = "SHA256SUMS"
@@ -121,7 +121,7 @@ def write_reference_results(
 ) -> None:
     """Store images, byte for byte, and their results from `predictor` in the sub-folder golden.
 
-    pictures: (display name, file). apart: engine whose results are stored in a folder of their own. Raises ReadError,
+    images: (display name, file). apart: engine whose results are stored in a folder of their own. Raises ReadError,
         EngineError, OSError.
     """
     images_folder = Path(folder) / GOLDEN_FOLDER
@@ -246,7 +246,7 @@ def _mask_differences(
         problems.append("the regions differ.")
     if "verdict_reason" in expected:  # older exports give no verdict for a segmentation
         measured = measure_classes(expected_mask, scores, settings)
-        verdict = image_verdict(table_of(measured, settings), settings)
+        verdict = image_verdict(verdict_table(expected_mask, scores, measured, settings), settings)
         name, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
         if (name, reason) != (expected["verdict"], expected["verdict_reason"]):
             problems.append(f"the verdict is {name}, not {expected['verdict']}, or has another reason.")

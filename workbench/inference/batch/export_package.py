@@ -64,6 +64,9 @@ def main():
         refuse(why)
     try:
         from inference.batch import runner
+        from inference.io.opencv import import_opencv
+
+        import_opencv()
     except ImportError as error:
         needed = HERE / "requirements.txt"
         refuse(f'{error}. Install what is needed: "{sys.executable}" -m pip install -r "{needed}"')

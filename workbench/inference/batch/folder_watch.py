@@ -43,7 +43,7 @@ def watch(
 ) -> None:
     """Predict the images in folders or matching patterns, present and future ones, until stopped.
 
-    on_picture: called as on_picture(path, result, why) after each image; result is None if it was skipped.
+    on_image: called as on_image(path, result, why) after each image; result is None if it was skipped.
     interval, unchanged_seconds, max_wait: in seconds, see the constants.
 
     Images with results are skipped unless the file was rewritten. Raises OSError if a result cannot be written.

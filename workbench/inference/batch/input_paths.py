@@ -125,7 +125,7 @@ def output_names(sources: Sequence[InputSource]) -> list[str]:
 
 
 class OutputNames:
-    """Registry of result names in use; `give` returns a free one for a new image."""
+    """Registry of result names in use; `reserve` returns a free one for a new image."""
 
     def __init__(self) -> None:
         self._files: set[str] = set()

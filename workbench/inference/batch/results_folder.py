@@ -6,10 +6,9 @@ Writes masks, overlays, regions.csv, verdicts.csv if the model gives verdicts, r
 from __future__ import annotations
 
 import errno
-import itertools
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from ..engines import EngineError  # noqa: TID252
-from ..io.atomic_write import replacing, sweep  # noqa: TID252
+from ..io.atomic_write import sweep  # noqa: TID252
 from ..io.image_io import ReadError, read_image, write_png  # noqa: TID252
 from ..io.png_stream import stream_png  # noqa: TID252
 from ..overlay_drawing import overlay, overlay_bands  # noqa: TID252
 from ..predictor import Prediction, PredictionCancelled, Predictor  # noqa: TID252
-from ..text_safety import csv_rows, csv_table  # noqa: TID252
 from .input_paths import InputSource, OutputNames, SkippedInput, output_names
-from .results_log import ResultsLog, ResultTable, file_state, result_tables
+from .result_tables import append_rows, write_report, write_tables
+from .results_log import ResultsLog, file_state, is_result
 
 _MAX_WHOLE_PIXELS = 32_000_000  # pixels; larger overlays are drawn in bands
 _BAND = 4_000_000  # pixels per band
@@ -37,7 +36,7 @@ EntryCallback = Callable[[str, tuple[int, int], str, dict[str, Any]], None]
 class ResultsFolder:
     """Results folder of one model, used by one program at a time.
 
-    Each finished image is recorded in the ledger immediately; `close` writes the tables from it. With `live`, the rows
+    Each finished image is recorded in the log immediately; `close` writes the tables from it. With `live`, the rows
     of an image are also appended to the tables as soon as it is finished.
     """
 
@@ -55,8 +54,8 @@ class ResultsFolder:
     ) -> None:
         """Open the folder.
 
-        fingerprint: of the model, from `ledger.model_fingerprint`.
-        resume: keep the results of an earlier run; otherwise its ledger is cleared.
+        fingerprint: of the model, from `results_log.model_fingerprint`.
+        resume: keep the results of an earlier run; otherwise its log is cleared.
         overlays: write overlays of segmentations.
         skipped: files and names that were skipped before, for the report.
         on_entry: called before an image is recorded as processed; if it raises, the image counts as not started.
@@ -74,14 +73,14 @@ class ResultsFolder:
         self._overlays, self._live = overlays, live
         self._on_entry = on_entry
         head = {**self.header, "fingerprint": fingerprint}
-        self._log = ResultsLog(out, head, resume=resume, is_result=self._is_result)
+        self._log = ResultsLog(out, head, resume=resume, is_result=partial(is_result, settings=predictor.settings))
         self._names = OutputNames()
         try:
             sweep(out)
             for name in ("masks", "overlays"):
                 sweep(out / name, below=True)
             if live:
-                self._write_tables()
+                write_tables(self.out, predictor.settings, self._log)
         except BaseException:
             self._log.close()
             raise
@@ -105,8 +104,8 @@ class ResultsFolder:
     def close(self) -> None:
         """Write the tables and results.json, and release the ledger."""
         try:
-            self._write_tables()
-            self._write_json()
+            write_tables(self.out, self.predictor.settings, self._log)
+            write_report(self.out, self.header, self._log, self._skipped)
         finally:
             self._log.close()
 
@@ -136,11 +135,11 @@ class ResultsFolder:
     ) -> tuple[Prediction | None, str]:
         """Predict an image and write its results. Return (result, ""), or (None, reason) if it was skipped.
 
-        wish: preferred name of the results.
+        request: preferred name of the results.
         on_tile: called as on_tile(done, total) after every tile.
         give_up: record an unreadable image as skipped; otherwise it counts as not started.
 
-        Raises Cancelled, and OSError if a result cannot be written.
+        Raises PredictionCancelled, and OSError if a result cannot be written.
         """
         state = (0, 0)
         try:
@@ -168,7 +167,7 @@ class ResultsFolder:
             self._on_entry(path, state, name, entry)
         self._log.add(path, state, name, entry)
         if self._live:
-            self._append_rows(entry)
+            append_rows(self.out, self.predictor.settings, entry)
         return result, ""
 
     def _skip(self, source: InputSource, why: str, state: tuple[int, int]) -> tuple[None, str]:
@@ -225,30 +224,6 @@ class ResultsFolder:
             raise PermissionError(errno.EACCES, "a link leads out of the folder of results", str(path.parent))
         return path
 
-    def _is_result(self, content: dict[str, Any]) -> bool:
-        """Return True if a ledger line holds a complete result of this model, with the right types."""
-        settings = self.predictor.settings
-        files = {name: content.get(name) for name in ("mask", "overlay")}
-        has_time = type(content.get("milliseconds")) in (int, float)
-        regions = content.get("regions")
-        if not has_time or not isinstance(regions, list) or not all(map(_is_region, regions)):
-            return False
-        if settings.task == "segmentation":
-            overlay = files["overlay"] in (None, f"overlays/{content['name']}.png")
-            verdict = isinstance(content.get("verdict"), str if settings.verdict_rule is not None else str | None)
-            valid_reason = isinstance(content.get("verdict_reason"), dict | None)
-            valid = overlay and verdict and valid_reason and "verdict" in content
-            return valid and files["mask"] == f"masks/{content['name']}.png"
-        probabilities = content.get("probabilities")
-        names = set(settings.verdicts)
-        return (
-            files == {"mask": None, "overlay": None}
-            and isinstance(content.get("verdict"), str)
-            and isinstance(probabilities, dict)
-            and set(probabilities) == names
-            and all(type(value) in (int, float) for value in probabilities.values())
-        )
-
     def _write_overlay(self, path: Path, image: np.ndarray, mask: np.ndarray) -> None:
         height, width = mask.shape
         if mask.size <= _MAX_WHOLE_PIXELS:
@@ -256,35 +231,6 @@ class ResultsFolder:
         else:
             bands = overlay_bands(image, mask, self.predictor.settings, rows=max(1, _BAND // width))
             stream_png(path, width, height, bands)
-
-    @property
-    def _tables(self) -> list[ResultTable]:
-        return result_tables(self.predictor.settings)
-
-    def _write_tables(self) -> None:
-        for table in self._tables:
-            with replacing(self.out / table.file) as file:
-                # The byte order mark makes spreadsheet programs detect UTF-8.
-                file.write(csv_table([table.columns]))
-                for entry in self._log.entries():
-                    if "why" not in entry:
-                        file.write(csv_rows(table.rows(entry)))
-
-    def _append_rows(self, entry: dict[str, Any]) -> None:
-        for table in self._tables:
-            with (self.out / table.file).open("ab") as file:
-                file.write(csv_rows(table.rows(entry)))
-
-    def _write_json(self) -> None:
-        """Write results.json: the content of `report` with relative paths, entry by entry, because it may be long."""
-        with replacing(self.out / "results.json") as file:
-            head = json.dumps({"format": 1, **self.header}, indent=1, ensure_ascii=False)
-            file.write(_utf8(head.rstrip("}\n") + ',\n "pictures": ['))
-            file.writelines(_json_items(entry for entry in self._log.entries() if "why" not in entry))
-            file.write(b'],\n "skipped": [')
-            skipped = (entry for entry in self._log.entries() if "why" in entry)
-            file.writelines(_json_items(itertools.chain(self._skipped, skipped)))
-            file.write(b"]\n}\n")
 
 
 def predict_all(
@@ -298,7 +244,7 @@ def predict_all(
 ) -> bool:
     """Predict every image that has no results in the folder yet. Return False if stopped or canceled.
 
-    on_picture: called as on_picture(number, total, path, result, why) after each image; result is None if it was
+    on_image: called as on_image(number, total, path, result, why) after each image; result is None if it was
         skipped, and why gives the reason.
     stop: polled before each image.
     cancelled: polled also before each call of the network.
@@ -318,30 +264,3 @@ def predict_all(
         if on_image:
             on_image(number, len(sources), str(source.path), result, why)
     return True
-
-
-_TEXTS, _NUMBERS = ("class_name",), ("class_id", "x", "y", "width", "height", "area", "score", "peak")
-_SIZES = ("area_um2", "width_um", "height_um")  # None if the image scale is unknown
-
-
-def _is_region(content: Any) -> bool:
-    """Return True if `content` is a region in JSON form, with all values of the right types."""
-    if not isinstance(content, dict):
-        return False
-    centroid = content.get("centroid")
-    return (
-        all(isinstance(content.get(name), str) for name in _TEXTS)
-        and all(type(content.get(name)) in (int, float) for name in _NUMBERS)
-        and all(name in content and type(content[name]) in (int, float, type(None)) for name in _SIZES)
-        and isinstance(centroid, list)
-        and [type(value) in (int, float) for value in centroid] == [True, True]
-    )
-
-
-def _json_items(entries: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    for number, entry in enumerate(entries):
-        yield _utf8(f"{',' if number else ''}\n  {json.dumps(entry, ensure_ascii=False)}")
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")

@@ -1,7 +1,7 @@
-"""Ledger of a results folder: one line per image, from which its CSV tables are written.
+"""Log of a results folder: one line per image, from which its tables and its report are written.
 
 A line is appended after all files of its image are written, so that an image is either done or not started, and an
-interrupted run can be continued. The tables have one row per region, and one per image with a verdict.
+interrupted run can be continued.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -22,15 +22,12 @@ from ..model_settings import (  # noqa: TID252
     ModelSettings,
     load_settings,
 )
-from ..verdict_rule import reason_text  # noqa: TID252
 from .export_checks import network_files
 
 RESULTS_LOG_FILE = "results.jsonl"
 _FORMAT = 1
-_REGION_COLUMNS = (
-    *("picture", "class_id", "class", "x", "y", "width", "height"),
-    *("area", "area_um2", "width_um", "height_um", "centroid_x", "centroid_y", "score", "peak"),
-)
+_TEXTS, _NUMBERS = ("class_name",), ("class_id", "x", "y", "width", "height", "area", "score", "peak")
+_SIZES = ("area_um2", "width_um", "height_um")  # None if the image scale is unknown
 
 
 class ResultsLogError(Exception):
@@ -63,10 +60,10 @@ def model_fingerprint(folder: Path | str) -> str:
 
 
 class ResultsLog:
-    """Ledger of one folder, locked for one program at a time.
+    """Log of one folder, locked for one program at a time.
 
     done: absolute path of an image to its record.
-    ignored: number of complete but damaged lines in a resumed ledger; their images count as not started.
+    ignored: number of complete but damaged lines in a resumed log; their images count as not started.
     """
 
     def __init__(
@@ -77,9 +74,9 @@ class ResultsLog:
         resume: bool,
         is_result: Callable[[dict[str, Any]], bool] = lambda found: True,
     ) -> None:
-        """Open and lock the ledger.
+        """Open and lock the log.
 
-        head: facts about the model; "model" and "fingerprint" must match those of a resumed ledger.
+        head: facts about the model; "model" and "fingerprint" must match those of a resumed log.
         resume: keep the existing entries.
         is_result: validates the content of a line about an image that was not skipped.
 
@@ -110,7 +107,7 @@ class ResultsLog:
         self._file.close()
 
     def add(self, path: str, state: tuple[int, int], name: str, entry: dict[str, Any]) -> None:
-        """Append a processed or skipped image and sync to disk. at: absolute path of the image."""
+        """Append a processed or skipped image and sync to disk. path: absolute path of the image."""
         self._append({**entry, "at": path, "file": list(state), "name": name})
         self.done[path] = ProcessedImage(state, name)
 
@@ -202,6 +199,44 @@ def is_result_name(name: str) -> bool:
     return bool(lengths) and max(lengths) + len(".png") < 256 and sum(lengths) < 2000
 
 
+def is_result(content: dict[str, Any], settings: ModelSettings) -> bool:
+    """Return True if a ledger line holds a complete result of this model, with the right types."""
+    files = {name: content.get(name) for name in ("mask", "overlay")}
+    has_time = type(content.get("milliseconds")) in (int, float)
+    regions = content.get("regions")
+    if not has_time or not isinstance(regions, list) or not all(map(_is_region, regions)):
+        return False
+    if settings.task == "segmentation":
+        overlay = files["overlay"] in (None, f"overlays/{content['name']}.png")
+        verdict = isinstance(content.get("verdict"), str if settings.verdict_rule is not None else str | None)
+        valid_reason = isinstance(content.get("verdict_reason"), dict | None)
+        valid = overlay and verdict and valid_reason and "verdict" in content
+        return valid and files["mask"] == f"masks/{content['name']}.png"
+    probabilities = content.get("probabilities")
+    names = set(settings.verdicts)
+    return (
+        files == {"mask": None, "overlay": None}
+        and isinstance(content.get("verdict"), str)
+        and isinstance(probabilities, dict)
+        and set(probabilities) == names
+        and all(type(value) in (int, float) for value in probabilities.values())
+    )
+
+
+def _is_region(content: Any) -> bool:
+    """Return True if `content` is a region in JSON form, with all values of the right types."""
+    if not isinstance(content, dict):
+        return False
+    centroid = content.get("centroid")
+    return (
+        all(isinstance(content.get(name), str) for name in _TEXTS)
+        and all(type(content.get(name)) in (int, float) for name in _NUMBERS)
+        and all(name in content and type(content[name]) in (int, float, type(None)) for name in _SIZES)
+        and isinstance(centroid, list)
+        and [type(value) in (int, float) for value in centroid] == [True, True]
+    )
+
+
 def _object(line: bytes) -> dict[str, Any] | None:
     if not line.endswith(b"\n"):
         return None
@@ -212,7 +247,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-_LOCK_OFFSET = 1 << 40  # beyond any ledger's end: Windows locks prevent reading of the locked bytes
+_LOCK_OFFSET = 1 << 40  # beyond the end of any log: Windows locks prevent reading of the locked bytes
 
 
 def _lock(descriptor: int) -> bool:
@@ -233,44 +268,3 @@ def _lock(descriptor: int) -> bool:
         # File systems without locks (some network drives) are accepted.
         return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
     return True
-
-
-@dataclass(frozen=True)
-class ResultTable:
-    """Table of a results folder. rows: function of an image's entry in the results log."""
-
-    file: str
-    columns: Sequence[str]
-    rows: Callable[[dict[str, Any]], Iterator[Sequence[Any]]]
-
-
-def result_tables(settings: ModelSettings) -> list[ResultTable]:
-    """Return the tables for a model: regions of a segmentation, verdicts of a classification or by a rule."""
-    if settings.task == "classification":
-        names = settings.verdicts
-        return [ResultTable("verdicts.csv", ("picture", "verdict", *names), lambda entry: _probabilities(entry, names))]
-    tables = [ResultTable("regions.csv", _REGION_COLUMNS, _regions)]
-    if settings.verdict_rule is not None:
-        columns = ("picture", "verdict", "anomaly_score", "regions", "reason")
-        tables.append(ResultTable("verdicts.csv", columns, _verdict))
-    return tables
-
-
-def _probabilities(entry: dict[str, Any], names: Sequence[str]) -> Iterator[Sequence[Any]]:
-    yield [entry["path"], entry["verdict"], *(entry["probabilities"][name] for name in names)]
-
-
-def _regions(entry: dict[str, Any]) -> Iterator[Sequence[Any]]:
-    for region in entry["regions"]:
-        yield [entry["path"], *_region_cells(region)]
-
-
-def _verdict(entry: dict[str, Any]) -> Iterator[Sequence[Any]]:
-    reason = reason_text(entry["verdict_reason"])
-    yield [entry["path"], entry["verdict"], entry["anomaly_score"], len(entry["regions"]), reason]
-
-
-def _region_cells(region: dict[str, Any]) -> list[Any]:
-    keys = ("class_id", "class_name", "x", "y", "width", "height", "area", "area_um2", "width_um", "height_um")
-    cells = ["" if region[key] is None else region[key] for key in keys]
-    return [*cells, *region["centroid"], region["score"], region["peak"]]

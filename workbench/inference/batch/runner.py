@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..engines import NAMES, EngineError  # noqa: TID252
-from ..io.buffers import keep_freed_memory  # noqa: TID252
 from ..model_settings import SettingsError  # noqa: TID252
 from ..predictor import Prediction, Predictor  # noqa: TID252
+from ..process_memory import keep_freed_memory  # noqa: TID252
 from ..text_safety import terminal_text  # noqa: TID252
 from ..verdict_rule import result_text  # noqa: TID252
 from .export_checks import self_test, verify_checks

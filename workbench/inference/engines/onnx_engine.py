@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
 
-from ..engine_options import EngineOptions  # noqa: TID252  the package is copied under another name
+from ..cpu_environment import cores  # noqa: TID252  the package is copied under another name
+from ..engine_options import EngineOptions  # noqa: TID252
 from ..model_settings import ModelSettings  # noqa: TID252
 
 
@@ -53,7 +55,9 @@ def session_options(tuning: EngineOptions) -> onnxruntime.SessionOptions:
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    options.intra_op_num_threads = tuning.threads
+    # With 0 the library uses all cores of the machine, also those that this process must not use.
+    available = cores()
+    options.intra_op_num_threads = tuning.threads or (available if available < (os.cpu_count() or 1) else 0)
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = tuning.arena
     levels = onnxruntime.GraphOptimizationLevel

@@ -25,14 +25,14 @@ _SHORT = 3
 class ImageHeader:
     """Properties given in a file's header.
 
-    kind: as returned by `header.kind_of`.
+    kind: as returned by `declared_size.file_type`.
     orientation: EXIF 1..8.
     cut: description of missing data, or "".
-    grey_alpha: grayscale with alpha, which OpenCV decodes as color.
+    gray_alpha: grayscale with alpha, which OpenCV decodes as color.
     inverted: TIFF in which 0 is white.
     planes_apart: TIFF that stores the channels separately.
     width, height: as stored, 0 if the header is damaged.
-    channels, depth, values: as in `header.Claim`; depth in bytes.
+    channels, depth, values: as in `DeclaredSize`; depth in bytes.
     """
 
     kind: str = ""
@@ -54,7 +54,7 @@ class ImageHeader:
 
 
 def describe(view: Any) -> ImageHeader:
-    """Return the properties of an image file. view: memoryview, or an `opening.FileView` of a file not read whole."""
+    """Return the properties of an image file. view: memoryview, or a `FileView` of a file not read whole."""
     kind = file_type(view)
     try:
         properties = _READERS[kind](view) if kind in _READERS else ImageHeader(kind)

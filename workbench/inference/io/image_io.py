@@ -26,8 +26,6 @@ IMAGE_SUFFIXES = frozenset(
     }
 )
 
-_FLAGS = cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION
-
 _MAX_PNG_SIDE = 1_000_000  # pixels per side; limit of libpng
 _MAX_EXTRA_BYTES = 64 << 20  # bytes of a file allowed beyond those of the largest decoded image
 
@@ -117,7 +115,7 @@ def _check_header(container: ImageHeader, name: Path | str, *, whole: bool = Tru
 
 
 def read_page(path: Path | str, number: int) -> np.ndarray:
-    """Return page `number` of a TIFF (0 is the first), in the form of `read_picture`. Raises ReadError."""
+    """Return page `number` of a TIFF (0 is the first), in the form of `read_image`. Raises ReadError."""
     data = _load(path)
     try:
         if describe(data.data).kind != "tiff":
@@ -127,7 +125,7 @@ def read_page(path: Path | str, number: int) -> np.ndarray:
         except _TooLarge:
             raise
         except ReadError:
-            success, pages = cv2.imdecodemulti(data, _FLAGS, range=(number, number + 1))
+            success, pages = cv2.imdecodemulti(data, _flags(), range=(number, number + 1))
             if not success or not pages:
                 raise
     except MemoryError:
@@ -141,7 +139,7 @@ def read_page(path: Path | str, number: int) -> np.ndarray:
 def read_reduced(path: Path | str, *, gray: bool) -> np.ndarray | None:
     """Return a JPEG at an eighth of its size, as a preview; None if that is not possible.
 
-    grey: the file holds grayscale values. EXIF orientation is applied.
+    gray: the file holds grayscale values. EXIF orientation is applied.
     """
     try:
         data = _load(path)
@@ -161,7 +159,7 @@ def read_reduced(path: Path | str, *, gray: bool) -> np.ndarray | None:
 
 
 def decode_image(data: Any, name: str = "") -> np.ndarray:
-    """Decode a bytes-like object in the form of `read_picture`. name: used in a ReadError."""
+    """Decode a bytes-like object in the form of `read_image`. name: used in a ReadError."""
     return _decode(np.frombuffer(data, np.uint8), name)
 
 
@@ -235,7 +233,7 @@ def _is_truncated(data: np.ndarray, image: np.ndarray) -> bool:
 
 def _decode_with_opencv(data: np.ndarray) -> np.ndarray | None:
     try:
-        image = cv2.imdecode(data, _FLAGS)
+        image = cv2.imdecode(data, _flags())
     except cv2.error as error:
         if error.code == cv2.Error.StsNoMem:
             raise MemoryError from None
@@ -294,3 +292,8 @@ def _to_supported(image: np.ndarray, name: Path | str) -> np.ndarray:
         native = image.dtype.newbyteorder("=")
         return image.astype(native if native in (np.uint8, np.uint16) else np.float32)
     raise ReadError(name, f"values of type {image.dtype} cannot be read")
+
+
+def _flags() -> int:
+    """Return the flags with which OpenCV decodes: all channels and bits as stored, without rotation."""
+    return cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION

@@ -1,7 +1,7 @@
 """Region-wise access to very large TIFF files: only the requested tiles or strips are decoded.
 
-`TiffPicture` offers `shape`, `dtype` and slicing like an array, for the viewer and for prediction. Code that needs the
-whole image, such as training, uses `reading.read_picture`.
+`TiffImage` offers `shape`, `dtype` and slicing like an array, for the viewer and for prediction. Code that needs the
+whole image, such as training, uses `image_io.read_image`.
 """
 
 from __future__ import annotations

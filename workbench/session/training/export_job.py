@@ -18,7 +18,8 @@ from workbench.core.runs.events import Event, Failed, Finished, Progress
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.run import Run
-from workbench.session.tasks import Job, Task
+from workbench.session.jobs import Job
+from workbench.session.tasks import Task
 
 Command = Callable[[Run, Path, Sequence[str]], Sequence[str]]
 _EARLY = 0.1  # fraction done below which no remaining time is estimated

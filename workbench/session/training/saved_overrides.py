@@ -35,7 +35,7 @@ class SavedOverrides(QObject):
         self._load()
 
     def of(self, model: str) -> Choices:
-        """Return the training settings, as taken by `Training.start`."""
+        """Return the training settings, as taken by `TrainingControl.start`."""
         return self._overrides.of(model)
 
     def save(self, model: str, choices: Choices) -> None:

@@ -20,13 +20,13 @@ from workbench.core.runs.run_health import HealthFinding, RunState, diagnose
 from workbench.core.runs.run_history import PastRun, RunLine, machine_path, read_past, run_line
 from workbench.core.runs.run_series import Columns, RunSeries
 from workbench.core.runs.system_stats import SystemSample, encode_sample
-from workbench.session.process_memory import release_free_memory
+from workbench.inference.process_memory import release_free_memory
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.telemetry import TelemetryThread
 from workbench.session.training.training_control import TrainingControl
 
-MOST = 3  # compared runs besides the shown one; more curves cannot be told apart
+MOST = 3  # compared runs besides the shown one; more curves cannot be distinguished
 RELEASE = 2000  # ms after the end, when its data has been read
 THINNING = 2000  # stored samples are 1/2000 of the elapsed time apart: two weeks give 15,000 lines, not a million
 
@@ -219,7 +219,7 @@ class RunMonitor(QObject):
         self.track, self.state, self._clock, self._newest_event, self._stored = RunSeries(), RunState(), None, 0.0, 0.0
         self.result = None
         if self.machine is not None:
-            self.track.no_cards = self.machine.reason
+            self.track.no_gpu_reason = self.machine.reason
         self.changed.emit()
 
     def _started(self, _: Run) -> None:
@@ -251,7 +251,7 @@ class RunMonitor(QObject):
         """Add a machine sample on the time axis of the active run; none is added while the run is paused."""
         self.machine = sample
         if self.track.started is None:
-            self.track.no_cards = sample.reason
+            self.track.no_gpu_reason = sample.reason
         if self._training.paused:
             self._clock = None  # until the first event after the pause
         if self._clock is None or self.track.started is None:

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import psutil
 from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
 
+from workbench.core.messages import Message
 from workbench.core.runs.gpu_facts import mig_instances
 from workbench.core.runs.system_stats import GpuSample, SystemSample
+from workbench.session.error_log import log_error
 
 
 class GpuReader(Protocol):
@@ -21,7 +22,7 @@ class GpuReader(Protocol):
 
 
 class NoGpu(Exception):
-    """Reason for missing GPU measurements: an English sentence without a full stop."""
+    """Reason for missing GPU measurements, a message."""
 
 
 class NvmlReader:
@@ -31,23 +32,23 @@ class NvmlReader:
         try:
             import pynvml
         except ImportError as error:
-            raise NoGpu("The package nvidia-ml-py is not installed") from error
+            raise NoGpu(Message("device.no_nvml")) from error
         self._nvml = pynvml
         try:
             pynvml.nvmlInit()
         except pynvml.NVMLError as error:
             missing = (pynvml.NVML_ERROR_LIBRARY_NOT_FOUND, pynvml.NVML_ERROR_DRIVER_NOT_LOADED)
             if getattr(error, "value", None) in missing:
-                raise NoGpu("No NVIDIA driver found") from error
-            raise NoGpu(f"The NVIDIA driver cannot be asked: {error}") from error
+                raise NoGpu(Message("device.no_driver")) from error
+            raise NoGpu(_driver_fault(error)) from error
         try:
             self._gpus = [self._open(i) for i in range(pynvml.nvmlDeviceGetCount())]
         except pynvml.NVMLError as error:
             self.close()
-            raise NoGpu(f"The NVIDIA driver cannot be asked: {error}") from error
+            raise NoGpu(_driver_fault(error)) from error
         if not self._gpus:
             self.close()
-            raise NoGpu("The NVIDIA driver is here, but no card")
+            raise NoGpu(Message("device.driver_without_gpu"))
 
     def read(self) -> tuple[GpuSample, ...]:
         return tuple(self._sample(i, *gpu) for i, gpu in enumerate(self._gpus))
@@ -117,6 +118,10 @@ class NvmlReader:
             return None
 
 
+def _driver_fault(error: Exception) -> Message:
+    return Message("device.driver_fault", why=str(error))
+
+
 def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
@@ -150,10 +155,12 @@ class TelemetryThread(QThread):
         self.wait()
 
     def run(self) -> None:
+        import psutil
+
         reader, reason = self._reader()
-        psutil.cpu_percent()  # the first value has no reference interval
-        read, then = _bytes_read(), time.monotonic()
         try:
+            psutil.cpu_percent()  # the first value has no reference interval
+            read, then = _bytes_read(), time.monotonic()
             while not self._stop.wait(self._interval):
                 gpus, reason = _read_gpus(reader, reason)
                 now_read, now = _bytes_read(), time.monotonic()
@@ -171,6 +178,8 @@ class TelemetryThread(QThread):
                         reason=reason,
                     )
                 )
+        except OSError as error:  # the system does not report its load, as in a container without /proc
+            log_error(error)
         finally:
             if reader is not None:
                 reader.close()
@@ -179,9 +188,9 @@ class TelemetryThread(QThread):
         try:
             return self._open_gpus(), ""
         except NoGpu as error:
-            return None, str(error)
+            return None, error.args[0]
         except Exception as error:  # a broken driver must not affect the other values
-            return None, f"The NVIDIA driver cannot be asked: {error}"
+            return None, _driver_fault(error)
 
 
 def _read_gpus(reader: GpuReader | None, reason: str) -> tuple[tuple[GpuSample, ...], str]:
@@ -190,10 +199,12 @@ def _read_gpus(reader: GpuReader | None, reason: str) -> tuple[tuple[GpuSample, 
     try:
         return reader.read(), ""
     except Exception as error:  # a GPU that dropped off the bus may come back
-        return (), f"The NVIDIA driver cannot be asked: {error}"
+        return (), _driver_fault(error)
 
 
 def _bytes_read() -> int | None:
+    import psutil
+
     try:
         counters = psutil.disk_io_counters()
     except (OSError, RuntimeError, ValueError):

@@ -10,8 +10,8 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import psutil
 from PySide6.QtCore import QObject, QThread, Signal
 
 from workbench.core.problems import Problem
@@ -22,6 +22,9 @@ from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import EventTail, read_past
 from workbench.core.runs.run_lock import training_process
+
+if TYPE_CHECKING:
+    import psutil
 
 POLL = 0.2  # seconds
 
@@ -70,6 +73,8 @@ def find_live_process(run: Run) -> psutil.Process | None:
 
 def process_of(run: Run, pid: int) -> psutil.Process | None:
     """Return process `pid` if it still is the trainer of this run; None for another process that reuses the number."""
+    import psutil
+
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
@@ -100,7 +105,7 @@ class TrainerThread(QThread):
     """
 
     reported = Signal(object)  # Event
-    recalled = Signal(object)  # Past: everything reported before the thread began to follow, steps included
+    recalled = Signal(object)  # PastRun: everything reported before the thread began to follow, steps included
     ended = Signal(object)  # Finished | Failed
 
     def __init__(

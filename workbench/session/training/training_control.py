@@ -6,51 +6,22 @@ import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.runs import process_exit
-from workbench.core.runs.events import BestKept, Evaluated, Event, Failed, Finished, Preview, Started, Step
+from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Preview, Started
 from workbench.core.runs.run import Run, create_run, list_runs
 from workbench.core.runs.run_history import PastRun
 from workbench.core.runs.training_settings import request
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.session.training.preview_reader import PreviewReader
+from workbench.session.training.trainer_events import EventReceiver, RunProgress
 from workbench.session.training.trainer_thread import TrainerThread, find_live_process
 
 Command = Callable[[Run, bool], Sequence[str]]  # (run, resume) -> the child's whole command
 NEWEST = 20  # number of newest runs checked for a live trainer
-
-
-class _EventReceiver(QObject):
-    """Receiver of one trainer's signals. After `close`, pending signals are dropped."""
-
-    def __init__(self, thread: TrainerThread, training: TrainingControl) -> None:
-        super().__init__(training)
-        self._training: TrainingControl | None = training
-        thread.reported.connect(self._reported)
-        thread.recalled.connect(self._recalled)
-        thread.ended.connect(self._ended)
-
-    def close(self) -> None:
-        self._training = None
-        self.deleteLater()
-
-    @Slot(object)
-    def _reported(self, event: Event) -> None:
-        if self._training is not None:
-            self._training._on_event(event)
-
-    @Slot(object)
-    def _recalled(self, past: PastRun) -> None:
-        if self._training is not None:
-            self._training._remember(past)
-
-    @Slot(object)
-    def _ended(self, ending: Finished | Failed) -> None:
-        if self._training is not None:
-            self._training._finished(ending)
 
 
 class TrainingControl(QObject):
@@ -58,7 +29,7 @@ class TrainingControl(QObject):
 
     started = Signal(object)  # Run
     reported = Signal(object)  # Event
-    recalled = Signal(object)  # Past: the full history of a followed run, after its notable events were reported
+    recalled = Signal(object)  # PastRun: the full history of a followed run, after its notable events were reported
     ended = Signal(object)  # Finished | Failed
     preview_arrived = Signal(str)
     state_changed = Signal()
@@ -69,17 +40,14 @@ class TrainingControl(QObject):
         self.preparing = False
         self.stopping = False
         self.paused = False  # a pause was ordered
-        self.progress = 0.0  # 0..1
-        self.kept_open_event: BestKept | None = None  # set in continuous training once the time is up
+        self.progress = RunProgress()
         self._session = session
         self._command = command
         self._thread: TrainerThread | None = None
-        self._receiver: _EventReceiver | None = None
+        self._receiver: EventReceiver | None = None
         self._tasks = TaskRunner(parent=self)
         self._previews = PreviewReader(session, self)
         self._previews.arrived.connect(self.preview_arrived)
-        self._planned: float | None = None
-        self._time = 0.0
         session.project_opened.connect(self._attach_to_live_run)
         session.project_closed.connect(self.close)
         session.image_opened.connect(self.watch)
@@ -103,30 +71,7 @@ class TrainingControl(QObject):
     @property
     def eta_seconds(self) -> float | None:
         """Estimated seconds until the run is done; None if unknown."""
-        if not self.running:
-            return None
-        if self._planned is not None:
-            return max(0.0, self._planned - self._time)
-        if self.progress < 0.01:
-            return None
-        return self._time * (1 - self.progress) / self.progress
-
-    @property
-    def seconds(self) -> float:
-        """Duration of the run without pauses, as of its newest event."""
-        return self._time
-
-    @property
-    def planned_seconds(self) -> float | None:
-        """Planned duration of the whole run; None if it is limited by epochs."""
-        return self._planned
-
-    @property
-    def share(self) -> float:
-        """Progress of the whole run, including the work after the last step, 0..1."""
-        if self.kept_open_event is not None:
-            return 1.0
-        return min(1.0, self._time / self._planned) if self._planned else self.progress
+        return self.progress.remaining_seconds if self.running else None
 
     @property
     def previews(self) -> PreviewReader:
@@ -154,7 +99,7 @@ class TrainingControl(QObject):
         limits = {"minutes": minutes, "epochs": epochs, "device": device, "quality": quality}
         choices = {name: value for name, value in limits.items() if value is not None} | settings
         self._release_thread()
-        self.preparing, self.stopping, self.progress = True, False, 0.0
+        self.preparing, self.stopping, self.progress.steps = True, False, 0.0
         self.state_changed.emit()
         self._session.flush()
 
@@ -209,7 +154,7 @@ class TrainingControl(QObject):
             self._thread.watch(key)
 
     def order(self, order: str, image: str | None = None) -> None:
-        """Send the trainer one of `core.events.ORDERS`; ignored without a trainer."""
+        """Send the trainer one of `core.runs.events.ORDERS`; ignored without a trainer."""
         if self._thread is not None:
             self._thread.order(order, image)
 
@@ -237,7 +182,7 @@ class TrainingControl(QObject):
         self._previews.close()
         self.run = None
         self.preparing = self.stopping = self.paused = False
-        self.progress = 0.0
+        self.progress.steps = 0.0
         self.state_changed.emit()
 
     # --- trainer ----------------------------------------------------------------------------------
@@ -260,9 +205,9 @@ class TrainingControl(QObject):
 
     def _begin(self, run: Run, thread: TrainerThread) -> None:
         self._release_thread()
-        self.run, self._thread, self._receiver = run, thread, _EventReceiver(thread, self)
-        self.stopping, self.paused, self.progress, self._planned, self._time = False, False, 0.0, None, 0.0
-        self.kept_open_event = None
+        receiver = EventReceiver(thread, self._on_event, self._remember, self._finished, self)
+        self.run, self._thread, self._receiver = run, thread, receiver
+        self.stopping, self.paused, self.progress = False, False, RunProgress()
         self._previews.open(run)
         if self._thread is not thread:  # closed meanwhile
             return
@@ -283,24 +228,17 @@ class TrainingControl(QObject):
             thread.deleteLater()
 
     def _on_event(self, event: Event) -> None:
-        self._time = event.time
+        self.progress.add(event)
         if isinstance(event, Started):
-            self._planned = event.seconds_planned
             self.state_changed.emit()
-        elif isinstance(event, Step):
-            self.progress = min(1.0, max(0.0, event.progress))
         elif isinstance(event, Preview):
             self._previews.add(event)
         elif isinstance(event, Evaluated):
             self._previews.add_validation(event)
-        elif isinstance(event, BestKept):
-            self.kept_open_event = event
         self.reported.emit(event)
 
     def _remember(self, past: PastRun) -> None:
-        self._time = past.track.last
-        if past.state.step is not None:
-            self.progress = min(1.0, max(0.0, past.state.step.progress))
+        self.progress.recall(past)
         self.recalled.emit(past)
 
     def _finished(self, ending: Finished | Failed) -> None:
@@ -310,7 +248,7 @@ class TrainingControl(QObject):
     def _end(self, ending: Finished | Failed) -> None:
         self.preparing = self.stopping = self.paused = False
         if isinstance(ending, Finished) and ending.why == "done":
-            self.progress = 1.0
+            self.progress.steps = 1.0
         self._previews.rest()
         self.ended.emit(ending)
         self.state_changed.emit()

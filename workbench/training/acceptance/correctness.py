@@ -12,8 +12,9 @@ import paddle
 from workbench.training import device as devices
 from workbench.training import precision
 from workbench.training.acceptance.items import FAIL, PASS, Conditions, Outcome
-from workbench.training.learner import Learner, load_weights, weights
+from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss, verdict_loss
+from workbench.training.network_state import load_weights, weights
 from workbench.training.optimizers import make_optimizer
 from workbench.training.resnet import Block, ResNet
 from workbench.training.unet import DoubleConvolution, LocalContrast, Stem, UNet, UpBlock
@@ -105,7 +106,7 @@ def make_small_learner(kind: str, number_type: str, place: str, *, grad_clip: fl
         nets[1],
         partial(segmentation_loss, dice_weight=1.0, cross_entropy_weight=1.0),
         precision.Precision(precision.choose(number_type, chosen)),
-        make_optimizer(nets[0], kind, weight_decay=0.01, masters=number_type != "fp32", fused=chosen.is_gpu),
+        make_optimizer(nets[0], kind, weight_decay=0.01, masters=number_type != "fp32"),
         grad_clip=grad_clip,
         average=0.9,
         on_gpu=chosen.is_gpu,

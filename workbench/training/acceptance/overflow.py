@@ -6,7 +6,8 @@ import numpy as np
 
 from workbench.training.acceptance.correctness import make_small_learner, small_batch
 from workbench.training.acceptance.items import FAIL, PASS, Conditions, Outcome
-from workbench.training.learner import Learner, weights
+from workbench.training.learner import Learner
+from workbench.training.network_state import weights
 
 _GROWTH_STEPS = 520  # more than the number of steps after which the scale doubles
 _HUGE_SCALE = 2.0**60  # every scaled gradient is then beyond the range of fp16

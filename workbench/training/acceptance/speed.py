@@ -118,12 +118,12 @@ def measure(conditions: Conditions) -> Outcome:
     learner = _make_learner(network, kind, chosen)
     images, truth = _batch(network)
     warm, steps = (1, 2) if conditions.reduced else (_WARM, _STEPS // 2 if conditions.quick else _STEPS)
-    losses = [learner.step(images, truth, 1e-4).loss for _ in range(warm)]
-    _synchronize(chosen)
+    losses = _run_steps(learner, images, truth, warm)
+    learner.wait()
     with _Utilization(chosen) as load:
         began = time.perf_counter()
-        losses += [learner.step(images, truth, 1e-4).loss for _ in range(steps)]
-        _synchronize(chosen)
+        losses += _run_steps(learner, images, truth, steps)
+        learner.wait()
         seconds = time.perf_counter() - began
     used = int(paddle.device.cuda.max_memory_allocated()) if chosen.is_gpu else 0
     operator_ms, device_ms = profile(
@@ -146,6 +146,12 @@ def measure(conditions: Conditions) -> Outcome:
     return Outcome(PASS, row_text(kind, values), values)
 
 
+def _run_steps(learner: Learner, images: np.ndarray, truth: np.ndarray, count: int) -> list[float]:
+    """Run steps as a training does. Return their losses."""
+    results = [learner.advance(images, truth, 1e-4) for _ in range(count)]
+    return [result.loss for result in (*results, learner.complete()) if result is not None]
+
+
 def row_text(kind: str, row: dict[str, Any]) -> str:
     """Return a row of the speed table as one phrase."""
     text = f"{kind} {row['images_per_second']:.0f} images/s ({row['step_ms']:.1f} ms"
@@ -165,7 +171,7 @@ def profile(
     profiler = Profiler(targets=targets, on_trace_ready=lambda done: done.export(str(trace), format="json"))
     profiler.start()
     for _ in range(steps):
-        learner.step(images, truth, 1e-4)
+        learner.advance(images, truth, 1e-4)
         profiler.step()
     profiler.stop()
     host, device = (sum(sum_operations(trace, steps, category).values()) for category in ("Operator", "Kernel"))
@@ -190,7 +196,7 @@ def check_loader(conditions: Conditions) -> Outcome:
     waited, began = context.loader.wait_seconds, time.perf_counter()
     for step in range(1, batches + 1):
         images, truth = context.loader.take(step)
-        context.learner.step(images, truth, 1e-4)
+        context.learner.advance(images, truth, 1e-4)
     share = (context.loader.wait_seconds - waited) / max(1e-9, time.perf_counter() - began)
     context.loader.close()
     listed = ", ".join(f"{speed:.0f} with {n}" for n, speed in speeds.items())
@@ -268,9 +274,7 @@ def _make_learner(network: Network, kind: str, chosen: devices.Device) -> Learne
         loss = partial(verdict_loss, label_smoothing=0.05)
     choice = precision.choose(kind, chosen)
     kind_of_optimizer = "muon" if network.model == "unet" else "adamw"
-    optimizer = make_optimizer(
-        nets[0], kind_of_optimizer, weight_decay=0.01, masters=choice.name != "fp32", fused=chosen.is_gpu
-    )
+    optimizer = make_optimizer(nets[0], kind_of_optimizer, weight_decay=0.01, masters=choice.name != "fp32")
     return Learner(
         nets[0],
         nets[1],
@@ -290,8 +294,3 @@ def _batch(network: Network) -> tuple[np.ndarray, np.ndarray]:
     if network.model == "unet":
         return images, np.digitize(images[:, 0], [1.0, 2.0]).astype(np.uint8)
     return images, generator.integers(0, 6, network.batch)
-
-
-def _synchronize(chosen: devices.Device) -> None:
-    if chosen.is_gpu:
-        paddle.device.synchronize()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import secrets
 import shutil
 from collections.abc import Callable
@@ -15,33 +14,27 @@ from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.operating_point import origin, summary
 from workbench.core.messages import Message, stored_text, with_messages
-from workbench.core.problems import (
-    CannotWrite,
-    ExportExists,
-    ParityFailed,
-    RunBroken,
-    WorkerFailed,
-)
+from workbench.core.problems import CannotWrite, ExportExists, ParityFailed, WorkerFailed
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, holding_part, write_json
 from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.events import Finished, Trouble
 from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, ExportOptions, engines_of
 from workbench.core.runs.run import Run
-from workbench.inference.batch.export_checks import self_test, write_checks, write_reference_results
+from workbench.inference.batch.export_checks import self_test, write_checks
 from workbench.inference.batch.export_package import write_package
 from workbench.inference.engines import Engine, EngineError, load_engine
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.atomic_write import make_folder, replace_path
-from workbench.inference.io.image_io import write_png
-from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
+from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.training import device, networks
+from workbench.training import device
 from workbench.training.export import export_images, holdout_effects, latency, parity
 from workbench.training.export.export_formats import FormatWriter, remove
 from workbench.training.export.export_images import calibration_batches
 from workbench.training.export.export_metadata import add_metadata, environment
-from workbench.training.export.layouts import LayoutSource
+from workbench.training.export.export_stages import ExportCancelled, ProgressStages, left_out_text, planned_stages
+from workbench.training.export.layouts import LayoutSource, write_layout
 from workbench.training.export.line_export import (
     LINE_FOLDER,
     LINE_MODEL,
@@ -50,11 +43,15 @@ from workbench.training.export.line_export import (
     write_line_model,
 )
 from workbench.training.export.line_graph import LineModelRefused, pixel_type
-from workbench.training.export.network_source import AdoptedNetwork, TrainedNetwork, check_source
+from workbench.training.export.network_source import (
+    AdoptedNetwork,
+    TrainedNetwork,
+    check_source,
+    present_settings,
+)
 from workbench.training.export.parity import Parity, check_cost, compare
-from workbench.training.model_card.card_writer import SECONDS as CARD_SECONDS
 from workbench.training.model_card.card_writer import write_card
-from workbench.training.reporter import ExportCancelled, ProgressStages, Reporter
+from workbench.training.reporter import Reporter
 
 
 def export(run: Run, out: Path, options: ExportOptions, report: Reporter, *, cancelled: Callable[[], bool]) -> Finished:
@@ -97,24 +94,26 @@ class _Builder:
         self.layouts: list[str] = []  # those that were written
         self.line: dict[str, Any] | None = None
         self.project = Project.open(run.project_root, write=False)
-        self.training_settings, self.dataset = run.settings(), refresh_dataset(self.project, run)
+        self.dataset = refresh_dataset(self.project, run)
         self.point = origin(run, self.dataset, options.point)
         self.parity: dict[str, Parity] = {}
 
     def build(self) -> dict[str, Any]:
         chosen = export_images.choose(self.project, self.dataset)
-        self.stages = ProgressStages(self.plan(chosen), self.report, self.cancelled)
+        plan = planned_stages(self.options, self.formats, chosen, len(self.dataset.of("val", "test")))
+        self.stages = ProgressStages(plan, self.report, self.cancelled)
         self.stages.begin(Message("progress.preparing"))
         images = export_images.readable(chosen)
         chosen = [sample for sample in chosen if sample.key in dict(images)]
         place = device.choose("auto")
         network = AdoptedNetwork(self.run) if self.run.adopted else TrainedNetwork(self.run, self.dataset)
         reference = network.engine
-        batches = partial(calibration_batches, self.project, self.dataset, self.settings())
+        trained = present_settings(self.run, self.project, self.dataset, self.formats)
+        batches = partial(calibration_batches, self.project, self.dataset, trained)
         maker = FormatWriter(self.run, network, self.folder, tick=self.stages.check, calibration=batches)
         for name, why in maker.make(self.formats, self.stages.begin).items():
             self.parity[name] = Parity(why=why, reduced=KINDS[name].reduced)
-        settings = self.move_thresholds(self.settings(), reference)
+        settings = self.move_thresholds(trained, reference)
         for file in self.folder.glob("*.onnx"):
             add_metadata(file, settings)
         self.compare(settings, reference, images)
@@ -122,7 +121,7 @@ class _Builder:
         if LINE_FORMAT in self.options.formats:
             self.make_line(settings, network, chosen, images)
         save_settings(settings, self.folder / MODEL_FILE)
-        golden = self.golden_images(export_images.choose_golden(chosen))
+        golden = export_images.golden_files(export_images.choose_golden(chosen), self.folder)
         write_package(self.folder, ())
         settings, measured = self.measure(settings, reference, chosen, golden)
         save_settings(settings, self.folder / MODEL_FILE)
@@ -140,39 +139,6 @@ class _Builder:
             "point": summary(settings, self.point),
             "line": self.line,
         }
-
-    def plan(self, chosen: list[export_images.ParitySample]) -> list[tuple[str, float]]:
-        """Return the planned stages with their estimated seconds."""
-        pixels = sum(min(sample.pixels, export_images.MOST_PIXELS) for sample in chosen) / 1e6
-        reduced = any(KINDS[name].reduced for name in self.formats)
-        stages = [(Message("progress.preparing"), 2.0), (Message("progress.converting"), 3.0)]
-        if "int8" in self.formats:
-            stages.append((Message("progress.measuring_ranges"), 8.0))
-        if self.options.point in ("more", "fewer"):
-            stages.append((Message("progress.choosing_thresholds"), 10.0))
-        stages.append((Message("progress.comparing"), 1.0 + pixels * (1 + len(self.formats)) / 2))
-        if reduced:
-            stages.append((Message("progress.reduced_precision"), 20.0))
-        if LINE_FORMAT in self.options.formats:
-            stages.append((Message("progress.line_model"), 2.0 + pixels))
-        if self.options.seconds:
-            stages.append((Message("progress.measuring_speed"), self.options.seconds * len(self.formats)))
-        seconds = min(CARD_SECONDS, 1.0 + pixels / max(1, len(chosen)) * len(self.dataset.of("val", "test")) / 4)
-        return [*stages, (Message("progress.checking"), 3.0), (Message("progress.model_card"), seconds)]
-
-    def settings(self) -> ModelSettings:
-        """Return the settings of best/model.json if validation has written it, else those of the training settings."""
-        path = self.run.best / MODEL_FILE
-        name, files = self.project.file.name, {name: KINDS[name].file for name in self.formats}
-        if not path.exists():
-            scale = self.project.file.um_per_pixel
-            return networks.settings(
-                self.training_settings, self.dataset, name=name, run=self.run.name, um_per_pixel=scale, files=files
-            )
-        try:
-            return dataclasses.replace(load_settings(path), files=files, order=(), engines={})
-        except SettingsError as error:
-            raise RunBroken(path=str(path), why=str(error)) from error
 
     def move_thresholds(self, settings: ModelSettings, reference: Engine) -> ModelSettings:
         point = self.options.point
@@ -239,40 +205,29 @@ class _Builder:
         if result.passed:
             path = (Path(LINE_FOLDER) / LINE_MODEL).as_posix()
             self.line = {"path": path, "shape": list(shape), "pixel_type": pixel_type(settings).name}
-        elif set(self.options.formats) == {LINE_FORMAT}:
-            raise ParityFailed(why=result.why, report=parity.report(self.parity, "", environment()))
         else:
-            self.report_left_out(LINE_FORMAT)
+            self.leave_out(LINE_FORMAT)
 
     def write_layouts(self, settings: ModelSettings, net: Any, images: list[Any]) -> None:
         """Write the files for other programs, or report why some are left out. Raise ParityFailed as `make_line`."""
         for name in [name for name in LAYOUTS if name in self.options.formats]:
             self.stages.check()
-            layout = LAYOUTS[name]
-            if layout.engine and layout.engine not in settings.files:
-                result = dataclasses.replace(self.parity[layout.engine], rows=[])
-            else:
-                module, _, function = layout.code.partition(":")
-                write = getattr(importlib.import_module(f"workbench.training.export.{module}"), function)
-                result = write(self.folder, settings, LayoutSource(net, images, self.parity, self.stages.check))
+            source = LayoutSource(net, images, self.parity, self.stages.check)
+            result = write_layout(name, self.folder, settings, source)
             self.parity[name] = result
             if result.passed:
                 self.layouts.append(name)
-            elif set(self.options.formats) == {name}:
-                raise ParityFailed(why=result.why, report=parity.report(self.parity, "", environment()))
             else:
-                self.report_left_out(name)
+                self.leave_out(name)
+
+    def leave_out(self, name: str) -> None:
+        """Report why a format besides the engines is left out. Raise ParityFailed if no other one was requested."""
+        if set(self.options.formats) == {name}:
+            raise ParityFailed(why=self.parity[name].why, report=parity.report(self.parity, "", environment()))
+        self.report_left_out(name)
 
     def report_left_out(self, name: str) -> None:
-        found = self.parity[name]
-        why = found.why.rstrip(".")
-        if name == LINE_FORMAT and not found.images:
-            text = Message("export.line_impossible", why=why)
-        elif name in LAYOUTS and not found.images:
-            text = Message("export.layout_impossible", name=name, why=why)
-        else:
-            text = Message("export.not_reproduced" if found.images else "export.cannot_make", name=name, why=why)
-        self.report(Trouble(what=text, done=Message("export.left_out")))
+        self.report(Trouble(what=left_out_text(name, self.parity[name]), done=Message("export.left_out")))
 
     def keep_passed(self, settings: ModelSettings) -> ModelSettings:
         """Return settings that name only the formats that passed; remove the files of the others."""
@@ -305,49 +260,16 @@ class _Builder:
             self.stages.share((self.stages.clock() - began) / (self.options.seconds * len(settings.files)))
 
         usual = latency.usual_size([sample.size for sample in chosen])
-        sizes = latency.sizes_for(usual, settings.task)
-        image = golden[-1][1]
-        measured = latency.measure_engines(
-            self.folder, list(settings.files), image, sizes, seconds=self.options.seconds, tick=tick
-        )
-        order, note = latency.order(measured, self.options.target_ms)
-        tuned = {name: tuning for name, tuning in latency.tunings(measured).items() if name in settings.files}
-        first, target = latency.p50(measured[order[0]]), self.options.target_ms
-        content = {
-            "format": 1,
-            "machine": environment(),
-            "usual": list(usual),
-            "engines": measured,
-            "dygraph": {} if self.run.adopted else latency.time_dygraph(settings, reference, image, usual),
-            "order": order,
-            "target_ms": target,
-            "target_met": None if target is None else first is not None and first <= target,
-            "note": note,
-        }
-        return dataclasses.replace(settings, order=tuple(order), engines=tuned), with_messages(content)
-
-    def golden_images(self, chosen: list[export_images.ParitySample]) -> list[tuple[str, Path]]:
-        """Return name and file of each golden image; of an image too large to ship, a part."""
-        images, crops = [], self.folder / ".crops"
-        for sample in chosen:
-            path = sample.path
-            if sample.pixels > export_images.MOST_PIXELS:
-                path = crops / f"{len(images)}.png"
-                image = sample.read()
-                if image.dtype.kind == "f":
-                    continue  # PNG cannot store floats, and the whole image is too large to ship
-                write_png(path, image)
-            images.append((sample.key, path))
-        return images
+        image, options = golden[-1][1], self.options
+        timed = latency.measure_package(self.folder, settings, image, usual, options, tick)
+        if not self.run.adopted:
+            timed.content["dygraph"] = latency.time_dygraph(settings, reference, image, usual)
+        return dataclasses.replace(settings, order=timed.order, engines=timed.tunings), timed.content
 
     def write_golden(self, settings: ModelSettings, images: list[tuple[str, Path]]) -> None:
         """Write golden images with the first 32-bit engine; every engine must reproduce them, or its own if reduced."""
-        names = sorted(settings.files, key=lambda name: bool(KINDS[name].reduced))
-        for number, name in enumerate(names):
-            if number == 0 or KINDS[name].reduced:
-                predictor = Predictor.open(self.folder, engine=name)
-                write_reference_results(self.folder, predictor, images, apart=name if number else "")
-        shutil.rmtree(self.folder / ".crops", ignore_errors=True)
+        export_images.store_golden(self.folder, settings, images)
+        shutil.rmtree(self.folder / export_images.GOLDEN_PARTS, ignore_errors=True)
         for name in settings.files:
             self.stages.check()
             wrong = self_test(self.folder, Predictor.open(self.folder, engine=name))

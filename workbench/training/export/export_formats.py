@@ -153,7 +153,7 @@ def save_legacy(run: Run, stem: Path) -> None:
 
 def _net_of(run: Run) -> Any:
     from workbench.training import checkpoint, networks
-    from workbench.training.learner import load_weights
+    from workbench.training.network_state import load_weights
 
     net = networks.build(run.settings(), run.dataset())
     path = run.best / checkpoint.WEIGHTS

@@ -15,12 +15,17 @@ from workbench.core.images.image_files import read
 from workbench.core.problems import Problem
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
+from workbench.inference.batch.export_checks import write_reference_results
+from workbench.inference.engines.registry import KINDS
+from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.normalize import normalize, resize_for_network
+from workbench.inference.predictor import Predictor
 from workbench.inference.tiles import cut, plan_grid
 
 MOST = 24  # compared images; some may turn out to be broken, and 20 should remain
 MOST_PIXELS = 4_000_000  # of a compared image or its part; gives many tiles in each direction
+GOLDEN_PARTS = ".crops"  # temporary folder of parts of golden images in an export
 _MOST_HEADERS = 400
 _ORIENTATION = 0x0112
 _TILES_PER_IMAGE = 4  # tiles per image
@@ -92,6 +97,30 @@ def choose_golden(samples: list[ParitySample]) -> list[ParitySample]:
     by_size = sorted(fit, key=lambda w: w.pixels)
     special = [w for w in fit if w.why not in ("", "smallest", "largest")][:4]
     return list(dict.fromkeys([by_size[0], by_size[-1], *special, *by_size]))[: max(3, 2 + len(special))]
+
+
+def golden_files(samples: list[ParitySample], folder: Path) -> list[tuple[str, Path]]:
+    """Return name and file of each golden image; of an image too large to ship, a part in `folder`."""
+    images = []
+    for sample in samples:
+        path = sample.path
+        if sample.pixels > MOST_PIXELS:
+            path = folder / GOLDEN_PARTS / f"{len(images)}.png"
+            image = sample.read()
+            if image.dtype.kind == "f":
+                continue  # PNG cannot store floats, and the whole image is too large to ship
+            write_png(path, image)
+        images.append((sample.key, path))
+    return images
+
+
+def store_golden(folder: Path, settings: ModelSettings, images: list[tuple[str, Path]]) -> None:
+    """Store golden images with the results of the first 32-bit engine, and with those of each reduced engine."""
+    names = sorted(settings.files, key=lambda name: bool(KINDS[name].reduced))
+    for number, name in enumerate(names):
+        if number == 0 or KINDS[name].reduced:
+            predictor = Predictor.open(folder, engine=name)
+            write_reference_results(folder, predictor, images, apart=name if number else "")
 
 
 def readable(samples: list[ParitySample]) -> list[tuple[str, Callable[[], np.ndarray]]]:

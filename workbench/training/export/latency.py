@@ -17,12 +17,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workbench.core.messages import Message, with_messages
 from workbench.core.runs.child_process import run_captured
-from workbench.core.runs.export_options import BENCHMARK_SECONDS
+from workbench.core.runs.export_options import BENCHMARK_SECONDS, ExportOptions
 from workbench.core.runs.launch import benchmark_command
 from workbench.inference.batch.benchmark import fit, time_engine
 from workbench.inference.engine_options import EngineOptions
@@ -30,6 +31,7 @@ from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.image_io import read_image
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine
+from workbench.training.export.export_metadata import environment
 
 LATENCY_FILE = "latency.json"
 _SIDES = (512, 2048)  # common sizes for comparison
@@ -134,3 +136,40 @@ def order(results: dict[str, dict[str, Any]], target_ms: float | None) -> tuple[
 
 def _reaches(milliseconds: float | None, target_ms: float) -> bool:
     return milliseconds is not None and milliseconds <= target_ms
+
+
+@dataclass
+class PackageLatency:
+    """Engines of an export in the measured order, their tuning, and the content of latency.json."""
+
+    order: tuple[str, ...]
+    tunings: dict[str, EngineOptions]
+    content: dict[str, Any]
+
+
+def measure_package(
+    folder: Path,
+    settings: ModelSettings,
+    image: Path,
+    usual: tuple[int, int],
+    options: ExportOptions,
+    tick: Callable[[], None],
+) -> PackageLatency:
+    """Measure the engines of `settings` on an image. usual: (height, width) of the project's usual image."""
+    sizes, target_ms = sizes_for(usual, settings.task), options.target_ms
+    measured = measure_engines(folder, list(settings.files), image, sizes, seconds=options.seconds, tick=tick)
+    names, note = order(measured, target_ms)
+    first = p50(measured[names[0]])
+    content = {
+        "format": 1,
+        "machine": environment(),
+        "usual": list(usual),
+        "engines": measured,
+        "dygraph": {},
+        "order": names,
+        "target_ms": target_ms,
+        "target_met": None if target_ms is None else first is not None and first <= target_ms,
+        "note": note,
+    }
+    tuned = {name: tuning for name, tuning in tunings(measured).items() if name in settings.files}
+    return PackageLatency(tuple(names), tuned, with_messages(content))

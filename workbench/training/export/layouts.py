@@ -6,11 +6,14 @@ means that no files were written.
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from workbench.core.runs.export_options import LAYOUTS
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.normalize import MAX_VALUE, MIN_VALUE
 from workbench.training.export.export_metadata import metadata
@@ -34,6 +37,16 @@ class LayoutSource:
     def copied(self, engine: str) -> Parity:
         """Return the comparison of a layout that contains the network file of an engine."""
         return replace(self.parity[engine], rows=[])
+
+
+def write_layout(name: str, folder: Path, settings: ModelSettings, source: LayoutSource) -> Parity:
+    """Write a layout of `LAYOUTS` with its writer, unless the engine that it contains was left out."""
+    layout = LAYOUTS[name]
+    if layout.engine and layout.engine not in settings.files:
+        return source.copied(layout.engine)
+    module, _, function = layout.code.partition(":")
+    write = getattr(importlib.import_module(f"workbench.training.export.{module}"), function)
+    return write(folder, settings, source)
 
 
 def facts(settings: ModelSettings) -> dict[str, str]:

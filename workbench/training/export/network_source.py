@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
@@ -9,19 +11,20 @@ import onnx
 from workbench.core.adoption.network_file import opset
 from workbench.core.evaluation.operating_point import settings_of
 from workbench.core.messages import Message
-from workbench.core.problems import RunAdopted, RunUnusable
+from workbench.core.problems import RunAdopted, RunBroken, RunUnusable
+from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.run import Run
 from workbench.inference.engines import Engine, load_engine
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.atomic_write import write_atomic
-from workbench.inference.model_settings import ModelSettings
+from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
 from workbench.training import checkpoint, networks, onnx_graph
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.export.export_formats import save_program
 from workbench.training.export.line_graph import LineModelRefused
-from workbench.training.learner import load_weights
+from workbench.training.network_state import load_weights
 
 _PADDLE = ("paddle", "paddlelite")  # modules of the engines that need a network of Paddle
 
@@ -76,6 +79,21 @@ class AdoptedNetwork:
                 raise LineModelRefused(why) from error
         model.ir_version = onnx_graph.IR_VERSION
         return model
+
+
+def present_settings(run: Run, project: Project, dataset: Dataset, formats: Sequence[str]) -> ModelSettings:
+    """Return the settings of best/model.json if validation has written it, else those of the training settings.
+
+    formats: engines whose files the settings are to name. Raises RunBroken.
+    """
+    path, files = run.best / MODEL_FILE, {name: KINDS[name].file for name in formats}
+    if not path.exists():
+        name, scale = project.file.name, project.file.um_per_pixel
+        return networks.settings(run.settings(), dataset, name=name, run=run.name, um_per_pixel=scale, files=files)
+    try:
+        return dataclasses.replace(load_settings(path), files=files, order=(), engines={})
+    except SettingsError as error:
+        raise RunBroken(path=str(path), why=str(error)) from error
 
 
 def check_source(run: Run, options: ExportOptions) -> None:

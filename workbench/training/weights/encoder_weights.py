@@ -25,7 +25,7 @@ from workbench.core.project.storage import write_bytes
 from workbench.core.runs.events import Progress
 from workbench.core.runs.network_stats import BLOCKS
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.training.learner import Arrays, load_weights, weights
+from workbench.training.network_state import Arrays, load_weights, weights
 from workbench.training.reporter import Reporter
 from workbench.training.resnet import ResNet, ResNetBody
 from workbench.training.unet import UNet

@@ -19,7 +19,7 @@ _MIN, _MAX = 1e-4, 1e7
 
 def ask_scale(parent: QWidget, ruler: Ruler, presets: DisplayPresets) -> None:
     """Ask for the project's scale and set it. If the ruler holds a line, its true length in µm is asked for."""
-    title = QCoreApplication.translate("scale", "Image scale")
+    title = QCoreApplication.translate("scale", "Pixel scale")
     scale = presets.um_per_pixel or 1.0
     pixels = ruler.length
     if pixels:

@@ -28,6 +28,7 @@ from workbench.ui.canvas.tools.tool_options import ToolOptions, next_diameter
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.shortcuts import key_text
 from workbench.ui.widgets.editor_keys import TEXTS
+from workbench.ui.widgets.focus_frame import FocusFrame
 
 
 class Canvas(QWidget):
@@ -51,6 +52,7 @@ class Canvas(QWidget):
         self.setMinimumSize(160, 120)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        FocusFrame(self)
         self.setAccessibleName(self.tr("Image"))
         self.setAccessibleDescription(
             self.tr("Current image with labels. Press {key} for keyboard shortcuts.").format(key=key_text("keys"))

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QHBoxLayout,
     QLabel,
-    QSizePolicy,
     QSlider,
     QToolButton,
     QWidget,
@@ -27,6 +26,7 @@ from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
 from workbench.ui.canvas.tools.tool_options import LINES, MAX_DIAMETER, RANGES
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.text import formatting
+from workbench.ui.widgets.fitted_note import FittedNote
 
 _HEIGHT = 36  # px, at least
 _ARROWS = 28  # px, arrows and frame of a number field
@@ -51,7 +51,7 @@ class OptionBar(QWidget):
         self._row.setSpacing(7)
         self._make()
         self._fit()
-        self.note = _Note()
+        self.note = FittedNote()
         self._row.addWidget(self.note, 1)
         canvas.tool_changed.connect(self.refresh)
         canvas.brush_changed.connect(self._show_diameter)
@@ -123,6 +123,7 @@ class OptionBar(QWidget):
         slider.setMaximumWidth(76)
         spin = QDoubleSpinBox(minimum=limits[0], maximum=limits[1], decimals=0 if name in ("size", "widest") else 1)
         spin.setSuffix(suffix)
+        spin.lineEdit().setTextMargins(5, 0, 0, 0)
         spin.setMinimumWidth(98 if name == "widest" else 78)
         spin.setKeyboardTracking(False)
         for widget in (slider, spin):
@@ -270,26 +271,3 @@ class RegionButtons(QWidget):
         if isinstance(tool, RegionTool):
             getattr(tool, action)()
         self._canvas.setFocus()
-
-
-class _Note(QLabel):
-    """Line at the right end that yields its space to all other fields."""
-
-    def __init__(self) -> None:
-        super().__init__(objectName="muted")
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._text = ""
-
-    def show_text(self, text: str) -> None:
-        self._text = text
-        self.setToolTip(text)
-        self._fit()
-
-    def resizeEvent(self, event) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        self.setText(self.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, self.width()))

@@ -83,7 +83,7 @@ class CheckDialog(ReportDialog):
         splitter = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         splitter.addWidget(self.kinds)
         splitter.addWidget(right)
-        splitter.setSizes([320, 560])
+        splitter.setSizes([270, 610])
         self.repair_buttons: list[QPushButton] = []
         return splitter
 

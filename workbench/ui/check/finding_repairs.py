@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from workbench.core.check.findings import Finding, Kind
 from workbench.session.label_repair import LabelRepair
 from workbench.session.session import Session
 from workbench.ui.labels.class_merge_card import ClassMergeDialog
 from workbench.ui.project.source_commands import SourceCommands
+from workbench.ui.text.formatting import capitalized
 from workbench.ui.text.message_translation import translate_message
+
+if TYPE_CHECKING:
+    from workbench.core.check.findings import Finding, Kind
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -48,11 +52,11 @@ class FindingModel(QAbstractTableModel):
             if index.column() == 0:
                 return finding.key
             detail = translate_message(finding.detail)
-            return detail[:1].upper() + detail[1:]
+            return capitalized(detail)
         return None
 
 
-Findings = Sequence[Finding]
+Findings = Sequence["Finding"]
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from workbench.core.check.project_statistics import (
     region_csv,
     summary,
 )
+from workbench.core.text_patterns import fill
 from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
 from workbench.ui.check.report_dialog import ReportDialog
@@ -209,7 +210,7 @@ class StatisticsDialog(ReportDialog):
         self.histogram.show_sizes(sizes, label, color)
 
     def progress_text(self, done: str, total: str) -> str:
-        return self.tr("Reading labels: {done} of {total} images").format(done=done, total=total)
+        return fill(self.tr("Reading labels: {done} of {total} {total:image|images}"), done=done, total=total)
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMainWindow
 
 from workbench.ui.actions.actions import Actions
-from workbench.ui.actions.command_palette import CommandPalette
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.shortcut_changes import ShortcutChanges, ShortcutsDialog
-from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
-from workbench.ui.help.guide_window import GuideWindow, show_guide
 from workbench.ui.widgets.editor_keys import EditorKeys
 from workbench.ui.widgets.key_tips import update_key_tips
 from workbench.ui.widgets.theme import ThemeManager
+
+if TYPE_CHECKING:
+    from workbench.ui.actions.command_palette import CommandPalette
+    from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
 
 
 class WindowDialogs(QObject):
@@ -31,14 +33,21 @@ class WindowDialogs(QObject):
     ) -> None:
         super().__init__(window)
         self._window, self._actions, self._context, self._editor_keys = window, actions, context, editor_keys
-        self.palette = CommandPalette(actions, context.session, style, window)
+        self._style = style
         self.shortcut_changes = ShortcutChanges(actions, context.preferences, self)
         self.shortcut_changes.changed.connect(self._shortcuts_changed)
-        actions.palette_requested.connect(self.palette.open)
+        actions.palette_requested.connect(lambda: self.palette.open())
         actions.shortcuts_requested.connect(self.show_shortcuts)
         actions.settings_requested.connect(self.show_settings)
         for requested in (actions.guide_requested, actions.introduction_requested):
-            requested.connect(partial(show_guide, window, style))
+            requested.connect(self.show_guide)
+
+    @cached_property
+    def palette(self) -> CommandPalette:
+        """Command palette, created when it is first opened."""
+        from workbench.ui.actions.command_palette import CommandPalette
+
+        return CommandPalette(self._actions, self._context.session, self._style, self._window)
 
     def show_shortcuts(self) -> None:
         """Show the list of shortcuts."""
@@ -51,6 +60,8 @@ class WindowDialogs(QObject):
 
     def show_settings(self, page: str = "") -> PreferencesDialog:
         """Show the settings, at a page of `PAGES` if given."""
+        from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
+
         dialog = self._window.findChild(PreferencesDialog)
         if dialog is None:
             dialog = PreferencesDialog(self._context, self._actions, self.shortcut_changes, self._window)
@@ -61,13 +72,23 @@ class WindowDialogs(QObject):
         dialog.activateWindow()
         return dialog
 
+    def show_guide(self, page: str = "") -> None:
+        """Show the guide, at a page if given."""
+        from workbench.ui.help.guide_window import show_guide
+
+        show_guide(self._window, self._style, page)
+
     @property
     def settings_page(self) -> str:
         """Page of the settings if they are shown, else ""."""
+        from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
+
         dialog = self._window.findChild(PreferencesDialog)
         return dialog.page if dialog is not None and dialog.isVisible() else ""
 
     def _shortcuts_changed(self) -> None:
+        from workbench.ui.help.guide_window import GuideWindow
+
         self._editor_keys.set_reserved(self._actions.reserved())
         update_key_tips(self._window)
         guide, shortcuts = self._window.findChild(GuideWindow), self._window.findChild(ShortcutsDialog)

@@ -31,6 +31,7 @@ from workbench.core.documents.document import DocumentImage
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
+from workbench.core.text_patterns import fill
 from workbench.session.evaluation_jobs import ComparedEvaluations
 from workbench.ui.evaluation.defect_browser import outline_legend
 from workbench.ui.services import Services
@@ -259,8 +260,10 @@ class ComparisonDialog(QDialog):
             self.status.setText(self.tr("Canceled."))
             return
         comparison = compared.comparison
-        measured = self.tr("Measured on {n} images of {parts} parts that neither run was trained on.").format(
-            n=formatting.number(comparison.images), parts=formatting.number(comparison.parts)
+        measured = fill(
+            self.tr("Measured on {n} {n:image|images} of {parts} {parts:part|parts} that neither run was trained on."),
+            n=formatting.number(comparison.images),
+            parts=formatting.number(comparison.parts),
         )
         runs = [difference for difference in compared.runs.differences if difference.kind in ("train", "recipe")]
         about = comparison_text(type(compared.runs)(True, True, tuple(runs)))

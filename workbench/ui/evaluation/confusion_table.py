@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from workbench.core.evaluation.confidence import digits_supported, wilson
 from workbench.core.evaluation.verdict_evaluation import MOST, VerdictEvaluation
+from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -150,9 +151,9 @@ class ConfusionTable(QTableWidget):
 
     def _tip(self, truth: str, predicted: str, count: int) -> str:
         if truth == predicted:
-            return self.tr("{n} images labeled {label} and predicted correctly").format(n=count, label=truth)
-        text = self.tr("{n} images labeled {label} but predicted as {predicted}")
-        return text.format(n=count, label=truth, predicted=predicted)
+            return fill(self.tr("{n} {n:image|images} labeled {label} and predicted correctly"), n=count, label=truth)
+        text = self.tr("{n} {n:image|images} labeled {label} but predicted as {predicted}")
+        return fill(text, n=count, label=truth, predicted=predicted)
 
     # --- geometry --------------------------------------------------------------------------------
 
@@ -276,12 +277,15 @@ class RejectOption(QWidget):
         else:
             share = formatting.percent(band.unsure / band.images)
             text = self.tr(
-                "{unsure} of {n} images ({share}) need manual inspection; {caught} of them would have been wrong."
+                "{unsure} of {n} {n:image|images} ({share}) {unsure:needs|need} manual inspection; "
+                "{caught} of them would have been wrong."
             )
-            effect = text.format(unsure=band.unsure, n=band.images, share=share, caught=band.rejected_errors)
+            effect = fill(text, unsure=band.unsure, n=band.images, share=share, caught=band.rejected_errors)
             low, high = wilson(band.errors, band.decided) or (0.0, 1.0)
-            text = self.tr("Of the other {given} images, {left} are wrong (95% CI: {interval}).")
-            effect += " " + text.format(given=band.decided, left=band.errors, interval=interval(low, high, 1))
+            text = self.tr(
+                "Of the other {given} {given:image|images}, {left} {left:is|are} wrong (95% CI: {interval})."
+            )
+            effect += " " + fill(text, given=band.decided, left=band.errors, interval=interval(low, high, 1))
         if round(self._stored * _STEPS) == self.slider.value() and self._stored:
             effect += " " + self.tr("This value is saved with the run.")
         return effect

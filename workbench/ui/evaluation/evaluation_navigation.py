@@ -100,7 +100,7 @@ class EvaluationNavigation(QObject):
         page.region_chosen.connect(self.show_region)
         session.image_opened.connect(self._image_opened)
         evaluation.stored.connect(self._stored)
-        page.verdicts.stored.connect(self._stored)
+        page.stored.connect(self._stored)
 
     def set_center(self, center: CentralStack) -> None:
         self._center = center

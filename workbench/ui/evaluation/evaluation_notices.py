@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from workbench.core.evaluation.evaluation_summary import Alert
 from workbench.core.evaluation.split_evaluation import DataLeak
+from workbench.core.text_patterns import fill
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import Theme, ThemeManager
@@ -100,8 +101,10 @@ class EvaluationNotices(QWidget):
             len(evaluation.pass_result.predictions),
             {entry.group for entry in evaluation.pass_result.predictions},
         )
-        counts = self.tr("{n} images of {parts} parts.").format(
-            n=formatting.number(images), parts=formatting.number(len(parts))
+        counts = fill(
+            self.tr("{n} {n:image|images} of {parts} {parts:part|parts}."),
+            n=formatting.number(images),
+            parts=formatting.number(len(parts)),
         )
         if evaluation.chosen is not None and evaluation.split in evaluation.chosen.chosen_on:
             text = self.tr("The operating point was chosen on these images, so the metrics are slightly optimistic.")
@@ -130,17 +133,18 @@ class EvaluationNotices(QWidget):
         evaluation, notices = self._evaluation, []
         if evaluation.leaks:
             text = self.tr(
-                "Data leakage: {n} images show parts that were used in training, so the metrics are too high."
+                "Data leakage: {n} {n:image shows a part that was|images show parts that were} used "
+                "in training, so the metrics are too high."
             )
-            notices.append(("warning", text.format(n=formatting.number(len(evaluation.leaks)))))
+            notices.append(("warning", fill(text, n=formatting.number(len(evaluation.leaks)))))
         if evaluation.pass_result.changed:
             text = self.tr("Labels changed since the training: {n}. The current labels are used.")
-            notices.append(("info", text.format(n=formatting.number(evaluation.pass_result.changed))))
+            notices.append(("info", fill(text, n=formatting.number(evaluation.pass_result.changed))))
         if evaluation.pass_result.skipped:
             text = self.tr("Skipped images: {n} ({names})")
             names = formatting.listed(list(evaluation.pass_result.skipped)[:3])
             notices.append(
-                ("warning", text.format(n=formatting.number(len(evaluation.pass_result.skipped)), names=names))
+                ("warning", fill(text, n=formatting.number(len(evaluation.pass_result.skipped)), names=names))
             )
         return notices
 
@@ -177,7 +181,7 @@ class EvaluationPlaceholder(QWidget):
         self.bar.setFixedWidth(360)
         self.bar.setAccessibleName(self.tr("Progress"))
         self.time_left = QLabel(objectName="muted", alignment=Qt.AlignmentFlag.AlignCenter)
-        self.leaks = QListWidget()
+        self.leaks = QListWidget(objectName="rows")
         self.leaks.setAccessibleName(self.tr("Data leakage"))
         self.leaks.setMaximumHeight(220)
         self.leaks.setFixedWidth(760)
@@ -223,11 +227,13 @@ class EvaluationPlaceholder(QWidget):
         elif leak:
             self._list_leaks(self._evaluation.leaks)
             title = self.tr("Data leakage between training and validation images")
-            text = self.tr(
-                "{n} of {total} images show the same part or the same image as training data, so the metrics "
-                "would be too high. Assign these images to one group, or define a part rule for the project, "
-                "then train again."
-            ).format(
+            text = fill(
+                self.tr(
+                    "{n} of {total} {total:image|images} {n:shows|show} the same part or the same "
+                    "image as training data, so the metrics "
+                    "would be too high. Assign these images to one group, or define a part rule for the project, "
+                    "then train again."
+                ),
                 n=formatting.number(len(self._evaluation.leaks)),
                 total=formatting.number(len(self._evaluation.pass_result.predictions)),
             )

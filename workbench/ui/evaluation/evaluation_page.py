@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -22,23 +25,32 @@ from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
 from workbench.ui.evaluation.evaluation_reports import EvaluationReports
 from workbench.ui.evaluation.expectation_bar import ExpectationBar
-from workbench.ui.evaluation.segmentation_evaluation import SegmentationEvaluation
-from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
 from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_sequences
 from workbench.ui.text import formatting
 from workbench.ui.widgets.key_tips import set_key_tip
+from workbench.ui.widgets.tab_order import focus_chain, move_behind
 from workbench.ui.widgets.theme import ThemeManager
+
+if TYPE_CHECKING:
+    from workbench.ui.evaluation.segmentation_evaluation import SegmentationEvaluation
+    from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
 
 # Commands that would change the image behind the page.
 _HIDDEN_ACTIONS = ("undo", "redo", "copy_previous", "accept_all", *(f"verdict_{n}" for n in range(1, 10)))
 
 
 class EvaluationPage(QWidget):
-    """Evaluation page. `left`: the user returns to the image. `region_chosen`: an image and the region to show."""
+    """Evaluation page; the parts for segmentation and for verdicts are created when they are first needed.
+
+    `left`: the user returns to the image. `region_chosen`: an image and the region to show.
+    """
 
     left = Signal()
     region_chosen = Signal(str, object)  # key, Rect
+    training_requested = Signal()
+    stored = Signal(object)  # Run with the changed reject probability
+    failed = Signal(object)  # Problem
 
     def __init__(self, services: Services, style: ThemeManager) -> None:
         super().__init__()
@@ -47,11 +59,7 @@ class EvaluationPage(QWidget):
         session, evaluation, run_list = services.session, services.evaluation, services.run_list
         self._session, self._evaluation, self._run_list, self._style = session, evaluation, run_list, style
         self.reports = EvaluationReports(self, services, style, self.shown_evaluation)
-        self.segmentation = SegmentationEvaluation(evaluation, style)
-        self.verdicts = VerdictEvaluationPage(session, style)
         self.pages = QStackedWidget()
-        self.pages.addWidget(self.segmentation)
-        self.pages.addWidget(self.verdicts)
         self.expectation = ExpectationBar(style)
         self.run: Run | None = None
         column = QVBoxLayout(self)
@@ -60,21 +68,51 @@ class EvaluationPage(QWidget):
         column.addWidget(self._header())
         column.addWidget(self.expectation)
         column.addWidget(self.pages, 1)
-        self.segmentation.region_chosen.connect(self.region_chosen)
-        self.verdicts.image_requested.connect(lambda key: self.region_chosen.emit(key, NOTHING))
-        self.segmentation.placeholder.left.connect(self.left)
         evaluation.changed.connect(self._refresh)
         evaluation.verdicts.changed.connect(self._refresh)
         run_list.listed.connect(self._show_runs)
         session.project_closed.connect(self._project_closed)
         style.changed.connect(self._restyle)
-        self.verdicts.shown_changed.connect(self._refresh)
         evaluation.evaluated.connect(self._refresh)
         evaluation.sweep_finished.connect(self._refresh)
         services.evaluation_report.state_changed.connect(self._refresh)
         self.reports.image_requested.connect(lambda key: self.region_chosen.emit(key, NOTHING))
         self._restyle()
         self._refresh()
+
+    @cached_property
+    def segmentation(self) -> SegmentationEvaluation:
+        """Part of a UNet run, shown without a run as well."""
+        from workbench.ui.evaluation.segmentation_evaluation import SegmentationEvaluation
+
+        page = SegmentationEvaluation(self._evaluation, self._style)
+        page.region_chosen.connect(self.region_chosen)
+        page.placeholder.left.connect(self.left)
+        page.placeholder.training_requested.connect(self.training_requested)
+        self._add(page)
+        return page
+
+    @cached_property
+    def verdicts(self) -> VerdictEvaluationPage:
+        """Part of a ResNet run."""
+        from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
+
+        page = VerdictEvaluationPage(self._session, self._style)
+        page.image_requested.connect(lambda key: self.region_chosen.emit(key, NOTHING))
+        page.shown_changed.connect(self._refresh)
+        page.stored.connect(self.stored)
+        page.failed.connect(self.failed)
+        self._add(page)
+        return page
+
+    def _add(self, page: QWidget) -> None:
+        others = [widget for widget in focus_chain(self) if not self.pages.isAncestorOf(widget)]
+        self.pages.addWidget(page)
+        move_behind(others[-1], page)
+
+    @property
+    def _shows_verdicts(self) -> bool:
+        return "verdicts" in vars(self) and self.pages.currentWidget() is self.verdicts
 
     def _header(self) -> QWidget:
         header = QWidget(objectName="header")
@@ -131,14 +169,15 @@ class EvaluationPage(QWidget):
         if run is None:
             self._show_runs()
             return
-        unevaluated = self.pages.currentWidget() is self.segmentation and self._evaluation.stage in ("none", "broken")
+        unevaluated = not self._shows_verdicts and self._evaluation.stage in ("none", "broken")
         if self.run is None or run.root != self.run.root or unevaluated:
             self.run = run
             self._show_runs()
             self._evaluate(run)
         elif self._evaluation.stale:
             self._evaluation.refresh()
-        self.segmentation.browser.gallery.setFocus()
+        if not self._shows_verdicts:
+            self.segmentation.browser.gallery.setFocus()
 
     def _evaluate(self, run: Run) -> None:
         if _model(run) == "resnet":
@@ -171,7 +210,7 @@ class EvaluationPage(QWidget):
 
     def shown_evaluation(self) -> SplitEvaluation | None:
         """Return the evaluation that is shown; None while there is none or it is incomplete."""
-        if self.pages.currentWidget() is self.verdicts:
+        if self._shows_verdicts:
             return self.verdicts.evaluation
         return self._evaluation.evaluation
 
@@ -191,7 +230,7 @@ class EvaluationPage(QWidget):
 
     def _shown_expectation(self) -> Expectation | None:
         """Return what is stored with the run; None while no metrics are shown, so that withheld ones stay withheld."""
-        if self.pages.currentWidget() is self.verdicts:
+        if self._shows_verdicts:
             shown = self.verdicts.evaluation is not None
         else:
             shown = self._evaluation.stage == "ready"
@@ -219,9 +258,15 @@ class EvaluationPage(QWidget):
             return True
         return super().event(event)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        if self.pages.count() == 0:
+            self.pages.setCurrentWidget(self.segmentation)
+        super().showEvent(event)
+
     def end(self) -> None:
-        self.segmentation.end()
-        self.verdicts.end()
+        for part in ("segmentation", "verdicts"):
+            if part in vars(self):
+                getattr(self, part).end()
 
 
 def _changes_image(event: QKeyEvent) -> bool:

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip
 from workbench.core.evaluation.image_ranking import RocCurve
 from workbench.core.evaluation.operating_point_sweep import PrecisionRecallCurve
 from workbench.core.evaluation.verdict_evaluation import CalibrationBin
+from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
 from workbench.ui.widgets.themed_plot import ThemedPlot
@@ -117,8 +118,12 @@ class PrecisionRecallPlot(ThemedPlot):
     def tip(self, step: int) -> str:
         """Return the values at a point of the curve."""
         curve = self._curve
-        text = self.tr("Threshold {threshold}: recall {recall}, precision {precision}, {false} false alarms per image")
-        return text.format(
+        text = self.tr(
+            "Threshold {threshold}: recall {recall}, precision {precision}, {false} false "
+            "{false:alarm|alarms} per image"
+        )
+        return fill(
+            text,
             threshold=formatting.number(curve.thresholds[step], 2),
             recall=formatting.percent(curve.recall[step]),
             precision=formatting.percent(curve.precision[step]),
@@ -269,8 +274,9 @@ class ReliabilityPlot(ThemedPlot):
 
     def tip(self, entry: CalibrationBin) -> str:
         """Return the values of a bin."""
-        text = self.tr("Mean probability {probability}: {right} of {n} images correct ({share})")
-        return text.format(
+        text = self.tr("Mean probability {probability}: {right} of {n} {n:image|images} correct ({share})")
+        return fill(
+            text,
             probability=formatting.percent(entry.mean_probability),
             right=entry.correct,
             n=entry.images,

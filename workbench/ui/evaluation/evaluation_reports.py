@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from workbench.core.documents.document import Document
-from workbench.core.documents.html_page import PRINT_PAGE, to_html
 from workbench.core.evaluation.split_evaluation import SplitEvaluation
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
@@ -21,9 +20,14 @@ from workbench.session.training.export_job import language_of_window
 from workbench.ui.services import Services
 from workbench.ui.widgets.theme import ThemeManager
 
+if TYPE_CHECKING:
+    from workbench.core.documents.document import Document
+
 
 def write_document(document: Document, path: Path, language: str) -> None:
     """Write a document as HTML or PDF, by the suffix. Raises CannotWrite."""
+    from workbench.core.documents.html_page import PRINT_PAGE, to_html
+
     if path.suffix.lower() == ".pdf":
         from workbench.ui.text.pdf_file import write_pdf  # imported here to keep the start of the window fast
 

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.evaluation.expectation import Expectation, signed
+from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.theme import ThemeManager
@@ -71,10 +72,11 @@ class LightingTable(QTableWidget):
         if expectation.worst is not None:
             self._mark(2)
         tip = self.tr(
-            "Measured at the end of the training on {n} validation/test images whose brightness, contrast or sharpness "
+            "Measured at the end of the training on {n} validation/test {n:image|images} whose "
+            "brightness, contrast or sharpness "
             "was changed"
         )
-        self.setToolTip(tip.format(n=formatting.number(expectation.images)))
+        self.setToolTip(fill(tip, n=formatting.number(expectation.images)))
         self.setFixedHeight(self.horizontalHeader().sizeHint().height() + 2 * _ROW + 4)
 
     def _mark(self, column: int) -> None:

@@ -1,101 +1,51 @@
-"""Image verdict panel: choice of the rule by which an image is rejected, its limits by class, its result, and the ROC
-curve.
-"""
+"""Image verdict panel: choice of the rule by which an image is rejected, its result, and the ROC curve."""
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QGridLayout, QLabel, QSpinBox, QVBoxLayout, QWidget
 
 from workbench.core.evaluation.verdict_rules import BUDGET, RuleChoice
-from workbench.inference.verdict_rule import BAD, RegionLimit
+from workbench.core.text_patterns import fill
+from workbench.inference.verdict_rule import BAD
 from workbench.session.image_verdicts import ImageVerdictResult
+from workbench.ui.evaluation.region_limits import RegionLimits
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.theme import ThemeManager
 
-_MAX_AREA = 1e9
+_MAX_BORDER = 1000  # pixels
 _DEFAULTS = {"budget": BUDGET, "cost": 10.0, "mass": 100.0}
 
 
-class RegionLimits(QWidget):
-    """One row per class: area in mm² if the pixel scale is known, otherwise in pixels, and probability."""
-
-    changed = Signal()
+class IgnoredBorder(QSpinBox):
+    """Width, in pixels, of the border of an image that does not count for its verdict, with its label."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.rows: dict[int, tuple[QDoubleSpinBox, QDoubleSpinBox]] = {}
-        self._um_per_pixel: float | None = None
-        self._shown: tuple[object, ...] = ()
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(8)
-        self._grid.setColumnStretch(0, 1)
-
-    def show_classes(self, names: dict[int, str], um_per_pixel: float | None) -> None:
-        """List the classes, with all limits off. Nothing changes if they are listed already."""
-        if (tuple(names.items()), um_per_pixel) == self._shown:
-            return
-        self._shown = (tuple(names.items()), um_per_pixel)
-        self._um_per_pixel = um_per_pixel
-        while self._grid.count():
-            item = self._grid.takeAt(0)
-            if item is not None and (widget := item.widget()) is not None:
-                widget.deleteLater()
-        unit = self.tr("Area from, mm²") if um_per_pixel else self.tr("Area from, px²")
-        for column, text in enumerate((unit, self.tr("Probability from")), start=1):
-            self._grid.addWidget(QLabel(text, objectName="muted", wordWrap=True), 0, column)
-        self.rows = {}
-        decimals = max(0, math.ceil(-math.log10(self._pixel_area)))
-        for row, (id, name) in enumerate(names.items(), start=1):
-            area = QDoubleSpinBox(maximum=_MAX_AREA, decimals=decimals)
-            probability = QDoubleSpinBox(maximum=1.0, singleStep=0.05, decimals=2)
-            self._grid.addWidget(QLabel(name, wordWrap=True), row, 0)
-            for column, (box, text) in enumerate(((area, unit), (probability, self.tr("Probability from"))), start=1):
-                box.setSpecialValueText(self.tr("Off"))
-                box.setKeyboardTracking(False)
-                box.setAccessibleName(f"{name}: {text}")
-                box.valueChanged.connect(lambda _: self.changed.emit())
-                self._grid.addWidget(box, row, column)
-            area.setToolTip(self.tr("An image with a region of at least this area is rejected"))
-            probability.setToolTip(self.tr("An image with a region that reaches this probability is rejected"))
-            self.rows[id] = area, probability
-
-    @property
-    def limits(self) -> tuple[RegionLimit, ...]:
-        """Limits of the classes that have one."""
-        limits = []
-        for id, (area, probability) in self.rows.items():
-            if area.value() or probability.value():
-                pixels = max(1, round(area.value() / self._pixel_area)) if area.value() else None
-                limits.append(RegionLimit(id, pixels, round(probability.value(), 2) or None))
-        return tuple(limits)
-
-    def show_limits(self, limits: tuple[RegionLimit, ...]) -> None:
-        """Show limits without emitting `changed`; those of unknown classes are ignored. Nothing changes if shown."""
-        if limits == self.limits:
-            return
-        by_class = {limit.class_id: limit for limit in limits}
-        for id, (area, probability) in self.rows.items():
-            limit = by_class.get(id)
-            with QSignalBlocker(area), QSignalBlocker(probability):
-                area.setValue((limit.area or 0) * self._pixel_area if limit else 0)
-                probability.setValue((limit.probability or 0) if limit else 0)
-
-    @property
-    def _pixel_area(self) -> float:
-        """Area of a pixel in the shown unit."""
-        return 1.0 if self._um_per_pixel is None else self._um_per_pixel**2 / 1e6
+        super().__init__(maximum=_MAX_BORDER, keyboardTracking=False)
+        self.label = QLabel(self.tr("Ignored at the border, px"), objectName="muted", wordWrap=True)
+        self.setSpecialValueText(self.tr("Off"))
+        self.lineEdit().setTextMargins(5, 0, 0, 0)
+        self.setMinimumWidth(84)
+        self.setAccessibleName(self.label.text())
+        self.setToolTip(
+            self.tr(
+                "Nothing this close to the border of an image counts for its anomaly score and verdict. The training "
+                "chooses a width by the validation images."
+            )
+        )
 
 
 class ImageVerdictPanel(QWidget):
-    """Panel for the verdict rule of a UNet run. `choice_changed` carries a RuleChoice, or None for no verdict."""
+    """Panel for the verdict rule of a UNet run, and the border of an image that does not count for it.
+
+    `choice_changed` carries a RuleChoice, or None for no verdict; `border_changed` a width in pixels.
+    """
 
     choice_changed = Signal(object)
+    border_changed = Signal(int)
 
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
@@ -107,6 +57,7 @@ class ImageVerdictPanel(QWidget):
             "cost": _number_box(0.1, 1000, 1, 1),
             "mass": _number_box(0, 1e9, 10, 1),
         }
+        self.border = IgnoredBorder()
         self._labels: dict[str, QLabel] = {}
         self.caught, self.false, self.ranking = QLabel(), QLabel(), QLabel()
         self.limit, self.note = QLabel(objectName="muted"), QLabel(objectName="muted")
@@ -116,6 +67,7 @@ class ImageVerdictPanel(QWidget):
         self.limits.changed.connect(self._changed)
         for box in self.values.values():
             box.valueChanged.connect(self._changed)
+        self.border.valueChanged.connect(self.border_changed)
         self.show_choice(None)
 
     def _build(self) -> None:
@@ -173,6 +125,8 @@ class ImageVerdictPanel(QWidget):
         self.bad.setToolTip(self.tr("A fixed verdict, or the class with the greatest share in the anomaly score"))
         grid.addWidget(self._bad_label, len(texts), 0)
         grid.addWidget(self.bad, len(texts), 1)
+        grid.addWidget(self.border.label, len(texts) + 1, 0)
+        grid.addWidget(self.border, len(texts) + 1, 1)
         column.addLayout(grid)
         column.addWidget(self.limits)
         for label in (self.caught, self.false, self.limit, self.note, self.ranking):
@@ -223,6 +177,11 @@ class ImageVerdictPanel(QWidget):
         del blockers
         self._show_fields()
 
+    def show_border(self, width: int) -> None:
+        """Show a width in pixels without emitting `border_changed`."""
+        with QSignalBlocker(self.border):
+            self.border.setValue(width)
+
     def _changed(self, *_: object) -> None:
         self._show_fields()
         self.choice_changed.emit(self.choice)
@@ -270,18 +229,20 @@ class ImageVerdictPanel(QWidget):
         texts = []
         if rule.rule.kind == "mass":
             text = self.tr("Threshold of the anomaly score: {n} px²")
-            texts.append(text.format(n=formatting.number(rule.rule.mass, 0 if rule.rule.mass >= 100 else 1)))
+            texts.append(fill(text, n=formatting.number(rule.rule.mass, 0 if rule.rule.mass >= 100 else 1)))
         if rule.good_parts:
             text = self.tr(
-                "Upper limit of false alarms on new parts: {limit}. Lowest limit that {n} parts can show: {least}."
+                "Upper limit of false alarms on new parts: {limit}. Lowest limit that {n} "
+                "{n:part|parts} can show: {least}."
             )
             limit, least = formatting.percent(rule.false_limit, 1), formatting.percent(rule.least_limit, 1)
-            texts.append(text.format(limit=limit, n=formatting.number(rule.good_parts), least=least))
+            texts.append(fill(text, limit=limit, n=formatting.number(rule.good_parts), least=least))
         return "\n".join(texts)
 
 
 def _number_box(minimum: float, maximum: float, step: float, decimals: int) -> QDoubleSpinBox:
     box = QDoubleSpinBox(minimum=minimum, maximum=maximum, singleStep=step, decimals=decimals)
     box.setKeyboardTracking(False)
+    box.lineEdit().setTextMargins(5, 0, 0, 0)
     box.setMinimumWidth(84)
     return box

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QSl
 from workbench.core.evaluation.evaluation_summary import EvaluationSummary
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.operating_point_sweep import AREAS
+from workbench.core.text_patterns import fill
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import evaluation_texts, formatting
 
@@ -170,11 +171,11 @@ class OperatingPointPanel(QWidget):
     def _show_cost(self) -> None:
         ratio = self.ratio
         if ratio >= 1:
-            text = self.tr("One missed defect costs as much as {n} false alarms")
-            self.cost_text.setText(text.format(n=formatting.number(ratio)))
+            text = self.tr("One missed defect costs as much as {n} false {n:alarm|alarms}")
+            self.cost_text.setText(fill(text, n=formatting.number(ratio)))
         else:
-            text = self.tr("One false alarm costs as much as {n} missed defects")
-            self.cost_text.setText(text.format(n=formatting.number(1 / ratio)))
+            text = self.tr("One false alarm costs as much as {n} missed {n:defect|defects}")
+            self.cost_text.setText(fill(text, n=formatting.number(1 / ratio)))
 
 
 def _slider(minimum: int, maximum: int) -> QSlider:

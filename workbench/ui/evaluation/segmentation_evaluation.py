@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 from PySide6.QtCore import Qt, Signal
@@ -9,7 +10,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QScrollArea,
     QSplitter,
     QStackedWidget,
@@ -17,88 +17,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.evaluation.evaluation_summary import ClassSummary, EvaluationSummary, RatePerImage
 from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.evaluation.defect_browser import DefectBrowser
 from workbench.ui.evaluation.evaluation_notices import EvaluationNotices, EvaluationPlaceholder
 from workbench.ui.evaluation.evaluation_tables import ClassTable
+from workbench.ui.evaluation.headline_figures import HeadlineFigures
 from workbench.ui.evaluation.image_verdict_panel import ImageVerdictPanel
 from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
-from workbench.ui.text import evaluation_texts, formatting
-from workbench.ui.text.evaluation_texts import NOTHING
 from workbench.ui.widgets.theme import ThemeManager
-
-
-class HeadlineFigure(QWidget):
-    """One metric: caption, value and confidence."""
-
-    def __init__(self, caption: str) -> None:
-        super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(1)
-        self.caption = QLabel(caption, objectName="muted")
-        self.number = QLabel(NOTHING, objectName="figure")
-        self.detail = QLabel(objectName="muted", wordWrap=True)
-        for label in (self.caption, self.number, self.detail):
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            column.addWidget(label)
-
-    def set_value(self, number: str, detail: str) -> None:
-        self.number.setText(number)
-        self.detail.setText(detail)
-        self.setAccessibleName(f"{self.caption.text()}: {number}, {detail}")
-
-
-class HeadlineFigures(QWidget):
-    """Metrics of all classes, or of one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(9)
-        self.recall = HeadlineFigure(self.tr("Recall"))
-        self.false_alarms = HeadlineFigure(self.tr("False alarms per image"))
-        self.dice = HeadlineFigure(self.tr("Dice of all pixels"))
-        self.recall.setToolTip(
-            self.tr(
-                "A labeled defect counts as detected if predictions cover at least 10% of it. The interval is "
-                "a Wilson interval."
-            )
-        )
-        self.false_alarms.setToolTip(
-            self.tr(
-                "Predicted regions that touch no labeled defect. The interval accounts for images of the same "
-                "part being similar."
-            )
-        )
-        self.dice.setToolTip(
-            self.tr("Dice and IoU over the pixels of all images. Good images without predictions do not count.")
-        )
-        for figure in (self.recall, self.false_alarms, self.dice):
-            column.addWidget(figure)
-
-    def show_figures(self, figures: EvaluationSummary, class_id: int | None) -> None:
-        row = next((row for row in figures.classes if row.class_id == class_id), None)
-        summary: EvaluationSummary | ClassSummary = figures if row is None else row
-        self.recall.set_value(evaluation_texts.share(summary.found), evaluation_texts.counted(summary.found))
-        false = summary.false or RatePerImage(0, 0, None)
-        detail = evaluation_texts.rate_counted(false)
-        if row is None and figures.good and figures.good < figures.images:
-            good = self.tr("good images: {rate}").format(rate=evaluation_texts.rate(figures.false_on_good))
-            detail = formatting.clauses(detail, good)
-        self.false_alarms.set_value(evaluation_texts.rate(false), detail)
-        detail = f"IoU {evaluation_texts.score(summary.iou)}"
-        if row is None and figures.dice_interval:
-            low, high = (evaluation_texts.score(edge) for edge in figures.dice_interval)
-            detail = formatting.clauses(detail, self.tr("95% CI: {range}").format(range=f"{low}–{high}"))
-        self.dice.set_value(evaluation_texts.score(summary.dice), detail)
-
-    def clear(self) -> None:
-        for figure in (self.recall, self.false_alarms, self.dice):
-            figure.set_value(NOTHING, "")
 
 
 class SegmentationEvaluation(QWidget):
@@ -127,6 +54,7 @@ class SegmentationEvaluation(QWidget):
         self.points.store_requested.connect(evaluation.store)
         self.points.restore_requested.connect(evaluation.restore)
         self.verdict.choice_changed.connect(evaluation.verdicts.set_choice)
+        self.verdict.border_changed.connect(self._set_border)
         evaluation.verdicts.changed.connect(self._verdicts_changed)
         self.browser.region_chosen.connect(self.region_chosen)
         self._stage_changed()
@@ -224,6 +152,11 @@ class SegmentationEvaluation(QWidget):
             self._evaluation.set_point(point)
             self._show_point()
 
+    def _set_border(self, width: int) -> None:
+        point = self._evaluation.point
+        if point is not None:
+            self._evaluation.set_point(replace(point, verdict_border=width))
+
     def _scope_changed(self) -> None:
         self._show_point()
         if self._evaluation.result is not None:
@@ -263,6 +196,7 @@ class SegmentationEvaluation(QWidget):
         if evaluation.point is not None and evaluation.settings is not None:
             self.points.show_point(evaluation.point, self._class_indices, evaluation.um_per_pixel)
             self.points.show_use(evaluation)
+            self.verdict.show_border(evaluation.point.verdict_border)
 
     def _evaluated(self, result: EvaluatedImages) -> None:
         figures = result.figures

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation
 from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
 from workbench.core.runs.run import Run
+from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.session.verdict_evaluator import VerdictEvaluator
 from workbench.ui.evaluation.confusion_table import ConfusionTable, RejectOption, interval
@@ -289,10 +290,10 @@ def _notes_text(whole: VerdictEvaluation, *, chosen_on: bool) -> str:
     if whole.other_labels:
         text = QCoreApplication.translate(
             "VerdictEvaluationPage",
-            "{n} images now have a verdict that is not part of this model. Train again to include it.",
+            "{n} {n:image has|images have} a new verdict that the model does not predict. Train again to include it.",
         )
-        notes.append(text.format(n=whole.other_labels))
+        notes.append(fill(text, n=whole.other_labels))
     if whole.unreadable:
-        text = QCoreApplication.translate("VerdictEvaluationPage", "{n} validation/test images cannot be read.")
+        text = QCoreApplication.translate("VerdictEvaluationPage", "Unreadable validation/test images: {n}.")
         notes.append(text.format(n=whole.unreadable))
     return formatting.sentences(*notes)

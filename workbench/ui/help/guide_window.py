@@ -92,7 +92,7 @@ class GuideWindow(QDialog):
         self.pages = guide_pages(matching_language(QLocale().name()))
         self.search = QLineEdit(placeholderText=self.tr("Search the guide"), clearButtonEnabled=True)
         self.search.setAccessibleName(self.tr("Search the guide"))
-        self.contents = QListWidget(spacing=3)
+        self.contents = QListWidget(objectName="rows")
         self.contents.setAccessibleName(self.tr("Contents"))
         self.browser = _PageBrowser(openLinks=False)
         self.browser.setAccessibleName(self.tr("Page of the guide"))

@@ -19,7 +19,7 @@ from workbench.ui.widgets.item_views import (
 )
 from workbench.ui.widgets.theme import Theme, ThemeManager
 
-HEIGHT, WITH_REASON = 54, 70  # px
+HEIGHT, WITH_REASON = 54, 70  # px, at least
 _THUMB = 42  # px
 
 
@@ -31,7 +31,10 @@ class ImageDelegate(QStyledItemDelegate):
         self._session, self._thumbnails, self._style = session, thumbnails, style
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(160, WITH_REASON if index.data(ReasonRole) else HEIGHT)
+        line = option.fontMetrics.height()
+        if index.data(ReasonRole):
+            return QSize(160, max(WITH_REASON, 3 * line + 20))
+        return QSize(160, max(HEIGHT, 2 * line + 20))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index) -> None:
         row: ImageRow = index.data(RowRole)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QObject, QPoint, Qt, QTimer, Signal
-from PySide6.QtWidgets import QAbstractItemView, QLabel, QListView, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.core.project.image_row import ImageRow
+from workbench.core.text_patterns import fill
 from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
 from workbench.ui.images.image_delegate import ImageDelegate
@@ -20,6 +21,7 @@ from workbench.ui.images.image_filters import (
     SearchErrors,
     SearchField,
 )
+from workbench.ui.images.image_list_view import ImageListView
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.images.label_queue_header import LabelQueueHeader
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
@@ -89,16 +91,10 @@ class ImagesPanel(QWidget):
         top.addWidget(self.search_errors)
         column.addWidget(self.queue_header)
         column.addLayout(top)
-        self.view = QListView()
+        self.view = ImageListView()
         self.view.setAccessibleName(self.tr("Images"))
         self.view.setModel(self.model)
         self.view.setItemDelegate(ImageDelegate(self._session, self.thumbnails, style))
-        self.view.setUniformItemSizes(True)
-        self.view.setLayoutMode(QListView.LayoutMode.Batched)
-        self.view.setBatchSize(200)
-        self.view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.view.setMouseTracking(True)
         self.view.selectionModel().currentChanged.connect(self._current_changed)
         self.view.viewport().installEventFilter(self)
         for view in (self.view, self.thumbnail_view.list_view, self.thumbnail_view.table_view):
@@ -114,7 +110,6 @@ class ImagesPanel(QWidget):
         self.empty_queue_page.all.clicked.connect(lambda: self._queue.activate(""))
         for page in (self.view, self.empty_page, self.no_match_page, self.empty_queue_page):
             self.pages.addWidget(page)
-        self.pages.setMinimumWidth(220)  # px, at which names of images can be distinguished
         column.addWidget(self.pages, 1)
         self.count = QLabel(objectName="muted")
         self.count.setContentsMargins(12, 4, 12, 7)
@@ -288,7 +283,7 @@ class ImagesPanel(QWidget):
         shown = self.model.rowCount()
         text = self.tr("{n} images").format(n=number(total)) if total != 1 else self.tr("1 image")
         if shown != total:
-            text = self.tr("{shown} of {total} images").format(shown=number(shown), total=number(total))
+            text = fill(self.tr("{shown} of {total} {total:image|images}"), shown=number(shown), total=number(total))
         text = self.tr("{images} · {done} done").format(images=text, done=number(done))
         self.count.setText(text if total else "")
 

@@ -27,6 +27,8 @@ from workbench.ui.text.formatting import number
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
+_ROW = 26  # px, least height of a row of the table
+
 
 class ThumbnailView(QWidget):
     """Thumbnails in the order of the image list. Enter or a double-click opens an image, Esc shows the current one."""
@@ -65,7 +67,6 @@ class ThumbnailView(QWidget):
         self.table_view.setWordWrap(False)
         self.table_view.verticalHeader().hide()
         self.table_view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.table_view.verticalHeader().setDefaultSectionSize(26)
         header = self.table_view.horizontalHeader()
         header.setSectionsClickable(True)
         header.setHighlightSections(False)
@@ -133,10 +134,15 @@ class ThumbnailView(QWidget):
         super().resizeEvent(event)
         self._place_bulk()
 
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._place_bulk()  # other verdicts or texts
+        return super().event(event)
+
     def _place_bulk(self) -> None:
         """Place the buttons for several images beside the others, or below them if the view is too narrow for that."""
         bar, margins = self._bar, self._bar.contentsMargins()
-        first = bar.itemAtPosition(0, 0).minimumSize().width() + self.close_button.sizeHint().width()
+        first = bar.itemAtPosition(0, 0).sizeHint().width() + self.close_button.sizeHint().width()
         needed = first + self.bulk.sizeHint().width() + 2 * bar.spacing() + margins.left() + margins.right()
         row = 0 if needed <= self.width() else 1
         if bar.getItemPosition(bar.indexOf(self.bulk))[0] != row:
@@ -155,6 +161,10 @@ class ThumbnailView(QWidget):
         self.thumbnail_button.setChecked(not on)
         self.table_button.setChecked(on)
         self._pages.setCurrentWidget(self.table_view if on else self.list_view)
+        header = self.table_view.horizontalHeader()
+        for section in range(header.count()):  # the size of its text is known once the style is applied
+            header.resizeSection(section, max(header.sectionSize(section), header.sectionSizeHint(section)))
+        self.table_view.verticalHeader().setDefaultSectionSize(max(_ROW, self.table_view.fontMetrics().height() + 8))
 
     def select_all(self) -> None:
         if self.model.rowCount():
@@ -237,3 +247,4 @@ class ThumbnailView(QWidget):
         count = sum(selection_range.height() for selection_range in self.list_view.selectionModel().selection())
         self.selection_label.setText(self.tr("{n} selected").format(n=number(count)) if count else "")
         self.bulk.setEnabled(bool(count) and self._session.writable)
+        self._place_bulk()

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 from workbench.core.names import free_path
 from workbench.core.project.exporting import EXPORT_FORMATS, LabelExportReport
 from workbench.core.project.formats.label_export import LabelExportOptions
+from workbench.core.text_patterns import fill
 from workbench.session.project_jobs import LabelExportJob, LabelExportRequest
 from workbench.session.session import Session
 from workbench.ui.label_files.skipped_list import SkippedList
@@ -24,6 +25,7 @@ _LOSSES = {
     "masks": QT_TRANSLATE_NOOP("label_losses", "the mask is not exported"),
     "masks with ignored areas": QT_TRANSLATE_NOOP("label_losses", "ignored areas become background"),
     "masks with unlabeled areas": QT_TRANSLATE_NOOP("label_losses", "unlabeled areas are not distinguished"),
+    "empty masks beside a verdict": QT_TRANSLATE_NOOP("label_losses", "the verdict replaces the empty mask"),
     "classes in one mask": QT_TRANSLATE_NOOP("label_losses", "several classes become one"),
     "images without a mask": QT_TRANSLATE_NOOP("label_losses", "there is no mask to export"),
     "images without a verdict": QT_TRANSLATE_NOOP("label_losses", "there is no verdict to export"),
@@ -72,7 +74,7 @@ class LabelExportDialog(JobDialog):
         return self.folder.path is not None
 
     def progress_text(self, done: str, total: str) -> str:
-        return self.tr("{done} of {total} images").format(done=done, total=total)
+        return fill(self.tr("{done} of {total} {total:image|images}"), done=done, total=total)
 
     # --- commands -------------------------------------------------------------------------------------
 
@@ -116,10 +118,10 @@ class LabelExportDialog(JobDialog):
 
     def _show_report(self, report: LabelExportReport) -> None:
         if report.cancelled:
-            text = self.tr("Export canceled after {n} labels. The files written until then remain in {path}.")
+            text = self.tr("Export canceled after {n} {n:label|labels}. The files written until then remain in {path}.")
         else:
-            text = self.tr("{n} labels exported to {path}.")
-        lines = [text.format(n=number(report.labels), path=report.path)]
+            text = self.tr("{n} {n:label|labels} exported to {path}.")
+        lines = [fill(text, n=number(report.labels), path=report.path)]
         if report.losses:
             lines.append(self.tr("This format cannot hold everything. Press Enter on a row to open the image."))
         self.show_status("\n".join(lines))

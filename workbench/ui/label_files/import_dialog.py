@@ -1,4 +1,4 @@
-"""Dialog for importing labels: files, format, preview, mapping of classes, options, progress and summary."""
+"""Dialog for importing labels: choice of the files, preview, progress and result."""
 
 from __future__ import annotations
 
@@ -16,25 +16,21 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QProgressBar,
     QPushButton,
-    QSplitter,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
 from workbench.core.problems import Problem
-from workbench.core.project.import_classes import matching_class
-from workbench.core.project.import_plan import ImportPlan, PlannedClass, PlannedVerdict
+from workbench.core.project.import_plan import ImportPlan
+from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.label_files import common_folder
-from workbench.core.project.label_reading import ImportReport, ImportRequest
-from workbench.core.project.project import PALETTE
+from workbench.core.project.sources import Source
+from workbench.core.text_patterns import fill
 from workbench.session.session import Session
-from workbench.ui.label_files.import_options import ImportOptionsRow
+from workbench.ui.label_files.import_preview import ImportPreview
 from workbench.ui.label_files.import_result import ImportResult
-from workbench.ui.label_files.mapping_table import MappingTable
-from workbench.ui.label_files.path_choices import MissingImages, choose_label_files
-from workbench.ui.label_files.preview_strip import PreviewStrip
-from workbench.ui.label_files.skipped_list import SkippedList
+from workbench.ui.label_files.path_choices import choose_label_files
 from workbench.ui.text.formatting import duration, number, problem_text
 from workbench.ui.widgets.file_drop import is_label_file
 from workbench.ui.widgets.screen_fit import resize_on_screen
@@ -81,12 +77,7 @@ class ImportDialog(QDialog):
         self.path_field.setAccessibleName(self.tr("Labels to import"))
         self.folder_button = QPushButton(self.tr("Folder…"))
         self.file_button = QPushButton(self.tr("File or zip…"))
-        self.summary = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.mapping = MappingTable()
-        self.previews = PreviewStrip(style)
-        self.options = ImportOptionsRow()
-        self.skipped = SkippedList()
-        self.missing = MissingImages()
+        self.preview = ImportPreview(style)
         self.result = ImportResult()
         self.bar = QProgressBar(textVisible=False)
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
@@ -104,22 +95,8 @@ class ImportDialog(QDialog):
         files.addWidget(self.path_field, 1)
         files.addWidget(self.folder_button)
         files.addWidget(self.file_button)
-        splitter = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        splitter.addWidget(self.mapping)
-        splitter.addWidget(self.previews)
-        splitter.setSizes([560, 340])
-        self._content = QWidget()
-        column = QVBoxLayout(self._content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
-        column.addWidget(self.options.format_row)
-        column.addWidget(self.summary)
-        column.addWidget(splitter, 1)
-        column.addWidget(self.options)
-        column.addWidget(self.missing)
-        column.addWidget(self.skipped)
         self._pages = QStackedWidget()
-        self._pages.addWidget(self._content)
+        self._pages.addWidget(self.preview)
         self._pages.addWidget(self.result)
         buttons = QHBoxLayout()
         buttons.setSpacing(8)
@@ -144,9 +121,9 @@ class ImportDialog(QDialog):
         job = self._job
         self.folder_button.clicked.connect(self._choose_folder)
         self.file_button.clicked.connect(self._choose_file)
-        self.options.format_chosen.connect(self._preview)
-        self.mapping.changed.connect(self._show_previews)
-        self.missing.located.connect(self._locate_images)
+        self.preview.options.format_chosen.connect(self._read_labels)
+        self.preview.missing.located.connect(self._locate_images)
+        self.preview.missing.not_found.connect(self._forget_sources)
         self.import_button.clicked.connect(self._import)
         self.close_button.clicked.connect(self.reject)
         self.undo_button.clicked.connect(self._undo)
@@ -165,10 +142,10 @@ class ImportDialog(QDialog):
         self._paths = tuple(paths)
         self.path_field.setText(_paths_text(paths))
         self.path_field.setToolTip("\n".join(map(str, paths[:_SHOWN_PATHS])))
-        self.options.set_formats({})
-        self.options.class_name.clear()
+        self.preview.options.set_formats({})
+        self.preview.options.class_name.clear()
         self._job.release()  # the files may have changed since they were read
-        self._preview()
+        self._read_labels()
 
     def _choose_folder(self) -> None:
         folder = QFileDialog.getExistingDirectory(self, self.tr("Folder with labels"), _first(self._paths))
@@ -182,61 +159,33 @@ class ImportDialog(QDialog):
 
     def _locate_images(self, folder: Path) -> None:
         """Use the images of a folder, and read the labels again."""
+        before = len(self._session.project.file.sources)
         if self._session.add_source(folder):
-            self._preview()
+            self._added_sources: list[Source] = self._session.project.file.sources[before:]
+            self._read_labels()
 
-    def _preview(self) -> None:
+    def _forget_sources(self) -> None:
+        for source in self._added_sources:
+            self._session.forget_source(source.name)
+
+    def _read_labels(self) -> None:
         if not self._paths:
             return
         self._plan = None
         self._started = time.monotonic()
         self.status.clear()
-        self._job.preview(self._paths, replace(ImportRequest(), **self.options.reading_choices()))
+        self._job.preview(self._paths, replace(ImportRequest(), **self.preview.options.reading_choices()))
         self._show_state()
 
     def _show_plan(self, plan: ImportPlan) -> None:
         self._plan = plan
-        project = self._session.project
-        self.options.set_formats(self._job.found, plan.format)
-        self.options.show_plan(plan)
-        self.summary.setText(self._summary(plan))
-        classes = [info.name for info in project.classes]
-        self.mapping.show_entries(plan.classes, plan.verdicts, classes, project.file.verdicts)
-        self.skipped.show_entries(plan.skipped, plan.report.notes, plan.report.image_notes)
-        self.missing.show_count(plan.missing, self._paths[0])
-        self._show_previews()
+        self.preview.options.set_formats(self._job.found, plan.format)
+        self.preview.show_plan(plan, self._session.project, self._paths[0])
         self.status.clear()
         self._show_state()
         if not plan.labels and plan.missing < len(plan.skipped):
             self.status.setText(self.tr("None of these labels can be imported. The reasons are listed above."))
         self.import_button.setFocus()
-
-    def _summary(self, plan: ImportPlan) -> str:
-        parts = [
-            self.tr("{images} images: {matched} in the project, {new} new").format(
-                images=number(plan.images), matched=number(plan.matched), new=number(plan.new)
-            ),
-            self.tr("{n} images with labels").format(n=number(plan.labels)),
-        ]
-        if plan.boxes:
-            parts.append(self.tr("{n} bounding boxes").format(n=number(plan.boxes)))
-        return "  ·  ".join(parts)
-
-    def _show_previews(self) -> None:
-        if self._plan is None:
-            return
-        classes = self._session.project.classes
-        targets = self.mapping.targets(PlannedClass)
-        order = list(targets)
-
-        def color(name: str) -> str | None:
-            target = targets.get(name)
-            if target is None:
-                return None
-            known = matching_class(target, classes, exact=True)
-            return known.color if known is not None else PALETTE[(len(classes) + order.index(name)) % len(PALETTE)]
-
-        self.previews.show_previews(self._plan.previews, color)
 
     # --- import -------------------------------------------------------------------------------------
 
@@ -245,9 +194,7 @@ class ImportDialog(QDialog):
             return
         request = replace(
             self._plan.choices(),
-            classes=self.mapping.targets(PlannedClass),
-            verdicts=self.mapping.targets(PlannedVerdict),
-            **self.options.choices(),
+            **self.preview.choices(),
         )
         self._started = time.monotonic()
         self._first_labels = not any(row.status == "done" or row.counts for row in self._session.rows.values())
@@ -270,11 +217,8 @@ class ImportDialog(QDialog):
         self.close_button.setFocus()
 
     def _show_failure(self, problem: Problem) -> None:
-        self.options.set_formats(self._job.found)
-        self.summary.clear()
-        if self._plan is None:
-            self.mapping.setRowCount(0)
-            self.previews.show_previews([], lambda name: None)
+        self.preview.options.set_formats(self._job.found)
+        self.preview.clear(keep_labels=self._plan is not None)
         self.status.setText(" ".join(filter(None, problem_text(problem))))
         self._show_state()
 
@@ -293,8 +237,8 @@ class ImportDialog(QDialog):
         importing = job.activity == "importing"
         self._files.setVisible(not imported)
         self._files.setEnabled(not importing)
-        self._content.setEnabled(not job.running and (self._plan is not None or bool(job.found)))
-        self.options.setVisible(self._plan is not None)
+        self.preview.setEnabled(not job.running and (self._plan is not None or bool(job.found)))
+        self.preview.options.setVisible(self._plan is not None)
         self.bar.setVisible(job.running)
         if not job.running:
             self.bar.setRange(0, 0)
@@ -352,5 +296,5 @@ def _first(paths: Sequence[Path]) -> str:
 def _paths_text(paths: Sequence[Path]) -> str:
     if len(paths) == 1:
         return str(paths[0])
-    text = QCoreApplication.translate("ImportDialog", "{n} files and folders in {folder}")
-    return text.format(n=number(len(paths)), folder=common_folder(paths))
+    text = QCoreApplication.translate("ImportDialog", "{n} {n:file or folder|files and folders} in {folder}")
+    return fill(text, n=number(len(paths)), folder=common_folder(paths))

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.import_plan import ImportPlan
+from workbench.core.text_patterns import fill
 from workbench.ui.text.formatting import listed, number
 from workbench.ui.text.label_format_texts import format_title, format_with_count
 from workbench.ui.widgets.elided_label import ElidedLabel
@@ -37,6 +38,7 @@ class ImportOptionsRow(QWidget):
         self.threshold.setSpecialValueText(self.tr("automatic"))
         self.threshold.setToolTip(self.tr("Gray value from which a pixel of a mask is a defect"))
         self.threshold.setKeyboardTracking(False)
+        self.threshold.lineEdit().setTextMargins(5, 0, 0, 0)
         self.class_name = QLineEdit()
         self.class_name.setPlaceholderText(self.tr("from the labels"))
         self.class_name.setToolTip(
@@ -138,14 +140,14 @@ class ImportOptionsRow(QWidget):
             widget.setVisible(bool(plan.boxes))
         for widget in (self._conflicts_label, self.conflicts):
             widget.setVisible(bool(plan.conflicts))
-        text = self.tr("{n} images are labeled already")
-        self._conflicts_label.setText(text.format(n=number(plan.conflicts)))
+        text = self.tr("{n} {n:image is|images are} labeled already")
+        self._conflicts_label.setText(fill(text, n=number(plan.conflicts)))
         splits = listed(f"{self._split_name(side)} {number(count)}" for side, count in plan.report.splits.items())
         self.split.setText(self.tr("Import the data split ({splits})").format(splits=splits))
         self.split.setVisible(bool(plan.report.splits))
         self.copy.setVisible(bool(plan.new) and plan.request.copy)
         text = self.tr("Images without a label ({n}) have no defects: import them as done")
-        self.background.setText(text.format(n=number(plan.background)))
+        self.background.setText(fill(text, n=number(plan.background)))
         self.background.setVisible(bool(plan.background))
 
     def reading_choices(self) -> dict[str, Any]:

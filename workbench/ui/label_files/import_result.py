@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from workbench.core.project.label_reading import ImportReport
+from workbench.core.project.import_request import ImportReport
+from workbench.core.text_patterns import fill
 from workbench.ui.label_files.skipped_list import SkippedList
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text.formatting import listed, number
@@ -31,25 +32,30 @@ class ImportResult(QWidget):
     def show_report(self, report: ImportReport) -> None:
         """Show the result of an import."""
         if report.skipped:
-            text = self.tr("{n} images labeled, {skipped} skipped")
+            text = self.tr("{n} {n:image|images} labeled, {skipped} skipped")
         else:
-            text = self.tr("{n} images labeled")
-        self.heading.setText(text.format(n=number(report.labeled), skipped=number(len(report.skipped))))
+            text = self.tr("{n} {n:image|images} labeled")
+        self.heading.setText(fill(text, n=number(report.labeled), skipped=number(len(report.skipped))))
         lines = (
-            [self.tr("{n} images copied into the project.").format(n=number(report.copied))] if report.copied else []
+            [fill(self.tr("{n} {n:image|images} copied into the project."), n=number(report.copied))]
+            if report.copied
+            else []
         )
         if report.added_classes:
             lines.append(self.tr("New classes: {names}.").format(names=listed(report.added_classes)))
         if report.added_verdicts:
             lines.append(self.tr("New verdicts: {names}.").format(names=listed(report.added_verdicts)))
         if report.replaced:
-            lines.append(self.tr("{n} existing labels changed.").format(n=number(report.replaced)))
+            lines.append(fill(self.tr("{n} existing {n:label|labels} changed."), n=number(report.replaced)))
         if report.unchanged:
-            lines.append(self.tr("{n} existing labels kept.").format(n=number(report.unchanged)))
+            lines.append(fill(self.tr("{n} existing {n:label|labels} kept."), n=number(report.unchanged)))
         if report.boxes:
-            text = self.tr("{n} regions come from bounding boxes. Check these images and mark them as done.")
-            lines.append(text.format(n=number(report.boxes)))
+            text = self.tr(
+                "{n} {n:region comes from a bounding box|regions come from bounding boxes}. Check "
+                "these images and mark them as done."
+            )
+            lines.append(fill(text, n=number(report.boxes)))
         self.details.setText("\n".join(lines))
         text = self.tr("{undo} undoes the import. To train on the labels, click Train.")
-        self.next_step.setText(text.format(undo=key_text("undo")))
+        self.next_step.setText(fill(text, undo=key_text("undo")))
         self.skipped.show_entries(report.skipped, report.notes, report.image_notes)

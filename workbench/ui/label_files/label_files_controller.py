@@ -9,11 +9,10 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from workbench.core.problems import Problem
-from workbench.core.project.formats import recognized
-from workbench.core.project.formats.base import FileTree
 from workbench.core.project.import_files import ImportPass
 from workbench.core.project.import_journal import ImportRecord
 from workbench.core.project.sources import walk
+from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.ui.text.formatting import number, problem_text
@@ -78,18 +77,21 @@ class LabelFilesController(QObject):
     # --- messages -----------------------------------------------------------------------------------
 
     def _show_undone(self, result: ImportPass) -> None:
-        text = self.tr("Import undone: {n} images").format(n=number(result.images))
+        text = fill(self.tr("Import undone: {n} {n:image|images}"), n=number(result.images))
         advice = ""
         if result.kept:
-            advice = self.tr("{n} images were kept, because their labels have changed since.")
-        self._messages.show_message("info", text, advice.format(n=number(len(result.kept))), topic="import")
+            advice = self.tr(
+                "{n} {n:image was kept, because its label has|images were kept, because their labels "
+                "have} changed since."
+            )
+        self._messages.show_message("info", text, fill(advice, n=number(len(result.kept))), topic="import")
 
     def _show_redone(self, result: ImportPass) -> None:
-        text = self.tr("Import repeated: {n} images").format(n=number(result.images))
+        text = fill(self.tr("Import repeated: {n} {n:image|images}"), n=number(result.images))
         self._messages.show_message("info", text, topic="import")
 
     def _show_recovered(self, record: ImportRecord) -> None:
-        text = self.tr("An interrupted import of {n} labels was completed.").format(n=number(record.labeled))
+        text = fill(self.tr("An interrupted import of {n} {n:label|labels} was completed."), n=number(record.labeled))
         self._messages.show_message("info", text, topic="import")
 
     def _show_failure(self, problem: Problem) -> None:
@@ -116,6 +118,9 @@ def detect(tasks: TaskRunner, paths: Sequence[Path], on_found: Callable[[dict[st
     Folder names alone are not labels, nor are images that may be masks. An archive is not opened, and neither is a
     single label file.
     """
+    from workbench.core.project.formats import recognized
+    from workbench.core.project.formats.base import FileTree
+
     path = paths[0]
 
     def search(task: Task) -> dict[str, int]:

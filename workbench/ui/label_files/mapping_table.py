@@ -57,6 +57,9 @@ class MappingTable(QTableWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(3, QHeaderView.ResizeMode.Fixed)
         header.resizeSection(3, 180)
+        header.setSectionResizeMode(4, QHeaderView.ResizeMode.Fixed)
+        states = (self.tr("ignored"), self.tr("existing"), self.tr("new"))
+        header.resizeSection(4, max(map(self.fontMetrics().horizontalAdvance, states)) + 20)
 
     def show_entries(
         self,

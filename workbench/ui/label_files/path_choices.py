@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QPushButton, QWidget
 
-from workbench.ui.text.formatting import number
+from workbench.ui.text.formatting import number, sentences
 from workbench.ui.widgets.file_drop import LABEL_SUFFIXES
 
 
@@ -35,10 +35,12 @@ class MissingImages(QWidget):
     """Number of labels without an image, and a button that lets the user choose the folder of the images."""
 
     located = Signal(object)  # Path of a folder
+    not_found = Signal()  # none of the images is in the folder that was chosen last
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._start = Path.home()
+        self._missing, self._searched = 0, None  # number of the images, folder that was chosen last
         self.text = QLabel(wordWrap=True)
         self.button = QPushButton(self.tr("Locate images…"))
         self.button.setAutoDefault(False)
@@ -55,10 +57,20 @@ class MissingImages(QWidget):
         """Show the number of labels without an image in the files at `path`; hidden if there are none."""
         self._start = Path.home() if path is None else path.parent
         text = self.tr("Labels without an image: {n}. Their images are neither beside the labels nor in the project.")
-        self.text.setText(text.format(n=number(missing)))
+        text = text.format(n=number(missing))
+        searched, self._searched = self._searched, None
+        not_found = searched is not None and 0 < missing == self._missing
+        if not_found:
+            other = self.tr("None of them is in {folder}. Choose another folder.").format(folder=searched)
+            text = sentences(text, other)
+        self._missing = missing
+        self.text.setText(text)
         self.setVisible(missing > 0)
+        if not_found:
+            self.not_found.emit()
 
     def _locate(self) -> None:
         folder = QFileDialog.getExistingDirectory(self, self.tr("Folder with the images"), str(self._start))
         if folder:
+            self._searched = Path(folder)
             self.located.emit(Path(folder))

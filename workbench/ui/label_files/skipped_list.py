@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.ui.text.formatting import number
+from workbench.ui.text.formatting import capitalized, listed, number
 from workbench.ui.text.message_translation import translate_message
 
 _MAX_ROWS = 1000
@@ -31,7 +31,7 @@ class SkippedList(QWidget):
         super().__init__(parent)
         self.link = QPushButton(objectName="link", checkable=True)
         self.link.setAutoDefault(False)
-        self.table = QTableWidget(0, 2)
+        self.table = QTableWidget(0, 2, objectName="rows")
         self.table.setHorizontalHeaderLabels([self.tr("File"), self.tr("Reason")])
         self.table.setAccessibleName(self.tr("Skipped files"))
         self.table.setShowGrid(False)
@@ -68,7 +68,7 @@ class SkippedList(QWidget):
         rows = [*skipped, *losses, *(("", note) for note in notes)][:_MAX_ROWS]
         self.table.setRowCount(len(rows))
         for place, (path, why) in enumerate(rows):
-            name, reason = QTableWidgetItem(PurePath(path).name), QTableWidgetItem(translate_message(why))
+            name, reason = QTableWidgetItem(PurePath(path).name), QTableWidgetItem(capitalized(translate_message(why)))
             name.setToolTip(path)
             reason.setToolTip(reason.text())
             self.table.setItem(place, 0, name)
@@ -77,7 +77,7 @@ class SkippedList(QWidget):
         count = len(notes) + len(losses)
         remarks = self.tr("{n} remarks") if count > 1 else self.tr("{n} remark") if count else ""
         remarks = remarks.format(n=number(count))
-        self._text = ", ".join(filter(None, (skips, remarks)))
+        self._text = listed(filter(None, (skips, remarks)))
         self.setVisible(bool(rows))
         self._fold(self.link.isChecked())
 

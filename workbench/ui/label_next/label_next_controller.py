@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QRect, QRectF, Qt
+from PySide6.QtCore import QEvent, QObject, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -24,11 +24,7 @@ from workbench.ui.widgets.message_bar import MessageBar
 
 _MAX_SCALE = 3.0  # device pixels per image pixel, greatest zoom on a suspected region
 _SHARE = 0.35  # greatest share of the canvas width and height that the region takes then
-
-
 _BOTTOM, _SIDE, _MAX_WIDTH = 14, 12, 760  # logical pixels
-
-
 _GAP = 5  # logical pixels around the region
 _DARK, _LIGHT = QColor(20, 22, 25, 210), QColor("#ffd24d")
 
@@ -76,6 +72,8 @@ class LabelIssueMarker(QObject, Interactor):
 class LabelIssueBar(QFrame):
     """Bar over the widget `canvas`; hidden if there is no suspected label error."""
 
+    covered = Signal(int)  # logical pixels at the bottom of the canvas that the bar takes; 0 if it is hidden or above
+
     def __init__(self, session: Session, issues: LabelIssueReview, canvas: QWidget) -> None:
         super().__init__(canvas)
         self.setObjectName("message")
@@ -114,6 +112,7 @@ class LabelIssueBar(QFrame):
         issue = self._issues.issue
         self.setVisible(issue is not None)
         if issue is None:
+            self.covered.emit(0)
             return
         project, count = self._session.project, len(self._issues.issues)
         names = {info.id: info.name for info in project.classes} if project is not None else {}
@@ -159,6 +158,7 @@ class LabelIssueBar(QFrame):
             box.moveTop(_BOTTOM)
         self.setGeometry(box)
         self.raise_()
+        self.covered.emit(canvas.height() - box.top() if box.top() > _BOTTOM else 0)
 
 
 class LabelNextController(QObject):
@@ -179,6 +179,7 @@ class LabelNextController(QObject):
         self.marker = LabelIssueMarker(canvas)
         canvas.add_item(self.marker)
         self.bar = LabelIssueBar(session, errors, canvas)
+        self.bar.covered.connect(canvas.minimap.keep_above)
         self._requested_from: str | None = None  # key of the image that was open when a queue was requested
         self._confirmed_key: str | None = None  # image whose message has the button to undo a kept label
         queue.changed.connect(self._open_first)

@@ -127,7 +127,11 @@ class SpotBar(QObject, Interactor):
         if not text:
             return None
         width = bar_width(self._canvas.renderer.font_metrics, text)
-        return QRect((round(view.width) - width) // 2, round(view.height) - HEIGHT - MARGIN, width, HEIGHT)
+        area = QRect((round(view.width) - width) // 2, round(view.height) - HEIGHT - MARGIN, width, HEIGHT)
+        minimap = self._canvas.minimap.area
+        if minimap is not None and minimap.intersects(area):
+            area.moveRight(minimap.left() - MARGIN)
+        return area
 
     def covers(self, position: QPointF) -> bool:
         area = self.area

@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
-    QDialogButtonBox,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from workbench.core.project.class_merge import ClassMergePlan, ClassMergeResult
 from workbench.core.project.project import BACKGROUND, ClassInfo
+from workbench.core.text_patterns import fill
 from workbench.session.class_merge_job import ClassMergeJob
 from workbench.session.session import Session
 from workbench.ui.text.formatting import duration, listed, number, size
@@ -57,15 +57,19 @@ class ClassMergeDialog(QDialog):
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setMinimumWidth(400)
             column.addWidget(label)
-        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        self.buttons.button(QDialogButtonBox.StandardButton.Cancel).setText(self.tr("Cancel"))
+        cancel = QPushButton(self.tr("Cancel"))
+        cancel.setAutoDefault(False)
+        cancel.clicked.connect(self.reject)
         self.confirm = QPushButton(self.tr("Merge") if merge else self.tr("Delete"))
         self.confirm.setObjectName("primary" if merge else "danger")
-        self.buttons.addButton(self.confirm, QDialogButtonBox.ButtonRole.AcceptRole)
-        self.buttons.accepted.connect(self._start)
-        self.buttons.rejected.connect(self.reject)
+        self.confirm.setDefault(True)
+        self.confirm.clicked.connect(self._start)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(cancel)
+        row.addWidget(self.confirm)
         column.addSpacing(4)
-        column.addWidget(self.buttons)
+        column.addLayout(row)
         session.project_closed.connect(self.reject)
         self._extent = session.class_merge.extent({info.id})
         self._update()
@@ -73,11 +77,18 @@ class ClassMergeDialog(QDialog):
     def _update(self, _: int = 0) -> None:
         extent, target = self._extent, self.target.currentData()
         if target == BACKGROUND:
-            pattern = self.tr("{regions} regions ({pixels} pixels) in {images} images become background.")
+            pattern = self.tr(
+                "{regions} {regions:region|regions} ({pixels} {pixels:pixel|pixels}) in {images} "
+                "{images:image|images} {regions:becomes|become} background."
+            )
         else:
-            pattern = self.tr("{regions} regions ({pixels} pixels) in {images} images become “{target}”.")
+            pattern = self.tr(
+                "{regions} {regions:region|regions} ({pixels} {pixels:pixel|pixels}) in {images} "
+                "{images:image|images} {regions:becomes|become} “{target}”."
+            )
         unused = self.tr("The class is not used in any image. No masks change.")
-        text = pattern.format(
+        text = fill(
+            pattern,
             pixels=number(extent.pixels),
             regions=number(extent.regions),
             images=number(extent.images),
@@ -156,9 +167,10 @@ class ClassMergeCard(QFrame):
         self.bar.setRange(0, total)
         self.bar.setValue(done)
         remaining = (time.monotonic() - self._started) / max(1, done) * (total - done)
-        text = self.tr("{what}: {done} of {total} masks, {time} left")
+        text = self.tr("{what}: {done} of {total} {total:mask|masks}, {time} left")
         self.text.setText(
-            text.format(
+            fill(
+                text,
                 what=self._operation_text(self._job.plan),
                 done=number(done),
                 total=number(total),
@@ -177,8 +189,8 @@ class ClassMergeCard(QFrame):
             return
         backup = size(max(1, done.nbytes / _MB))
         if plan.into == BACKGROUND:
-            text = self.tr("{names} deleted from {n} masks. The backup takes up to {size}.")
+            text = self.tr("{names} deleted from {n} {n:mask|masks}. The backup takes up to {size}.")
         else:
-            text = self.tr("{names} merged into “{target}” in {n} masks. The backup takes up to {size}.")
-        self.text.setText(text.format(names=names, target=plan.target, n=number(done.masks), size=backup))
+            text = self.tr("{names} merged into “{target}” in {n} {n:mask|masks}. The backup takes up to {size}.")
+        self.text.setText(fill(text, names=names, target=plan.target, n=number(done.masks), size=backup))
         self.setVisible(True)

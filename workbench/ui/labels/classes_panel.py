@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.project.project import DONT_CARE, PALETTE
+from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.ui.labels.class_delegate import (
     HEIGHT,
@@ -206,8 +207,13 @@ class ClassesPanel(QWidget):
 
     def _extent_text(self, id: int) -> str:
         extent = self._session.class_merge.extent({id})
-        return self.tr("{images} images · {regions} regions · {pixels} pixels").format(
-            images=number(extent.images), regions=number(extent.regions), pixels=number(extent.pixels)
+        return fill(
+            self.tr(
+                "{images} {images:image|images} · {regions} {regions:region|regions} · {pixels} {pixels:pixel|pixels}"
+            ),
+            images=number(extent.images),
+            regions=number(extent.regions),
+            pixels=number(extent.pixels),
         )
 
     def eventFilter(self, watched, event) -> bool:

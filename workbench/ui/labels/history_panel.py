@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QLabel, QListView, QScrollArea, QStyle, QStyledIte
 
 from workbench.core.project.history import Patch
 from workbench.session.session import Session
+from workbench.ui.text.formatting import capitalized
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
 from workbench.ui.widgets.item_views import draw_row_background
 from workbench.ui.widgets.theme import ThemeManager
@@ -84,7 +85,7 @@ def step_text(what: str) -> str:
         "label only what is painted": QCoreApplication.translate("history", "Unpainted areas: unlabeled"),
         "unpainted is background": QCoreApplication.translate("history", "Unpainted areas: background"),
     }
-    return names.get(what) or what[:1].upper() + what[1:]
+    return names.get(what) or capitalized(what)
 
 
 def time_text(seconds: float) -> str:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QImage, QImageReader, QPixmap
 from PySide6.QtWidgets import QCheckBox, QHeaderView, QLabel, QSizePolicy, QSplitter, QTableView, QWidget
 
+from workbench.core.text_patterns import fill
 from workbench.inference.batch.results_log import RESULTS_LOG_FILE
 from workbench.session.folder_prediction import FolderPrediction, FolderRequest, FolderSummary, ImagePredicted
 from workbench.session.tasks import TaskRunner
@@ -52,7 +53,7 @@ class ResultsModel(QAbstractTableModel):
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole):
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return (self.tr("Image"), self.tr("Result"), self.tr("Largest, px"), self.tr("Time, ms"))[section]
+            return (self.tr("Image"), self.tr("Result"), self.tr("Largest, px²"), self.tr("Time, ms"))[section]
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(section)
         return None
@@ -75,9 +76,7 @@ class ResultsModel(QAbstractTableModel):
                 return self.tr("Skipped: {why}").format(why=translate_message(row.why))
             if row.verdict is not None:
                 return row.verdict
-            if row.found == 1:
-                return self.tr("1 region")
-            return self.tr("{count} regions").format(count=row.found) if row.found else "–"
+            return fill(self.tr("{n} {n:region|regions}"), n=row.found) if row.found else "–"
         if column == 2:
             return f"{row.largest}" if row.largest is not None else ""
         return "" if row.why else f"{row.milliseconds:.0f}"
@@ -185,7 +184,7 @@ class PredictFolderDialog(JobDialog):
 
     def _make_results(self) -> QSplitter:
         self.results = ResultsModel(self)
-        self.table = QTableView(showGrid=False, cornerButtonEnabled=False)
+        self.table = QTableView(objectName="rows", showGrid=False, cornerButtonEnabled=False)
         self.table.setModel(self.results)
         self.table.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
         self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
@@ -196,11 +195,11 @@ class PredictFolderDialog(JobDialog):
         header = self.table.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        for section, width in ((0, 200), (2, 90), (3, 96)):
+        for section, width in ((0, 200), (2, 106), (3, 96)):
             header.resizeSection(section, width)
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(self._preview)
-        self.preview = ResultPreview(self.tr("Select an image in the table to preview it. Press Enter to open it."))
+        self.preview = ResultPreview(self.tr("Choose images, click Predict and select a result to preview it."))
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.addWidget(self.table)
         splitter.addWidget(self.preview)
@@ -269,25 +268,25 @@ class PredictFolderDialog(JobDialog):
             if not entry.total:
                 self.preview.show_file(entry.shown)  # while a folder is watched, the preview follows the newest image
         if not entry.total:
-            text = self.tr("Watching the folder: {done} images done, {skipped} skipped")
-            self.show_status(text.format(done=entry.number - self._skipped, skipped=self._skipped))
+            text = self.tr("Watching the folder: {done} {done:image|images} done, {skipped} skipped")
+            self.show_status(fill(text, done=entry.number - self._skipped, skipped=self._skipped))
             return
         self.bar.setValue(entry.number)
         done = entry.number - self._first + 1
         left = (time.monotonic() - self._start_time) / done * (entry.total - entry.number)
-        text = self.tr("{done} of {total} images, about {left} left")
-        self.show_status(text.format(done=entry.number, total=entry.total, left=formatting.duration(left)))
+        text = self.tr("{done} of {total} {total:image|images}, about {left} left")
+        self.show_status(fill(text, done=entry.number, total=entry.total, left=formatting.duration(left)))
 
     def _show_end(self, summary: FolderSummary) -> None:
         if summary.whole:
-            text = self.tr("{done} images done, {skipped} skipped. Results are saved in {path}.")
+            text = self.tr("{done} {done:image|images} done, {skipped} skipped. Results are saved in {path}.")
         else:
             text = self.tr(
-                "Stopped. {done} images done, {skipped} skipped. Results are kept; select “Skip "
+                "Stopped. {done} {done:image|images} done, {skipped} skipped. Results are kept; select “Skip "
                 "images that already have results” to continue."
             )
             self.skip_existing.setChecked(True)
-        self.show_status(text.format(done=summary.images, skipped=summary.skipped, path=summary.out))
+        self.show_status(fill(text, done=summary.images, skipped=summary.skipped, path=summary.out))
         self.show_results.show()
         if self.results.rows and not self.table.currentIndex().isValid():
             self.table.selectRow(0)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDialog, QFileDialog, QMainWindow
 
 from workbench.core.problems import SavedLater
-from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.services import Services
 from workbench.ui.text import formatting
 from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.question_dialog import CANCEL, Answer, Question, Waiting
+
+if TYPE_CHECKING:
+    from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 
 _POLL = 100  # ms
 _MAX_NAMED = 5  # images named in the question
@@ -210,7 +213,7 @@ class LeaveGuard(QObject):
         if not training.busy:
             self._next_step()
             return
-        remaining = training.eta_seconds if training.kept_open_event is None else None
+        remaining = training.eta_seconds if training.progress.kept_open_event is None else None
         text = (
             self.tr("Training is running.")
             if remaining is None
@@ -250,6 +253,8 @@ class LeaveGuard(QObject):
             self._next_step()
 
     def _running_predictions(self) -> list[PredictFolderDialog]:
+        from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
+
         return [dialog for dialog in self._window.findChildren(PredictFolderDialog) if dialog.job.running]
 
     def _ask_predictions(self) -> None:

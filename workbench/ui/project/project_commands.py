@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from workbench.core.images.image_files import IMAGE_SUFFIXES
-from workbench.core.names import free_path
 from workbench.core.problems import Problem
-from workbench.core.project.packing import is_packed
 from workbench.core.project.project import read_project_file
-from workbench.session.tasks import Task, TaskRunner
 from workbench.ui.label_files.label_files_controller import LabelFilesController
-from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
-from workbench.ui.project.help_dialogs import AboutDialog, GpuCheckDialog
 from workbench.ui.project.leave_guard import LeaveGuard
-from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog
-from workbench.ui.project.quick_project_dialog import QuickProjectDialog
+from workbench.ui.project.sample_creator import SampleCreator
 from workbench.ui.services import Services
-from workbench.ui.training.adoption_dialog import AdoptionDialog
+from workbench.ui.text.added_files import left_out_text
 from workbench.ui.widgets.file_drop import LeftOut, is_label_file
 from workbench.ui.widgets.message_bar import MessageBar
+
+if TYPE_CHECKING:
+    from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog
+    from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 
 _MAX_RECENT = 8
 
@@ -46,7 +45,8 @@ class ProjectCommands(QObject):
         session = self._session = services.session
         self._leave_guard, self._runs, self._adoption = leave_guard, services.run_list, services.adoption
         self._window, self._settings, self._messages = window, services.preferences, messages
-        self._tasks = TaskRunner(1, self)
+        self._sample = SampleCreator(messages, self)
+        self._sample.created.connect(self.open)
         self.recent_menu = QMenu(self.tr("Open &recent"), window)
         self.recent_menu.aboutToShow.connect(self._fill_recent)
         session.project_opened.connect(self._project_opened)
@@ -66,6 +66,8 @@ class ProjectCommands(QObject):
 
     def make_project(self, folder: Path) -> QuickProjectDialog:
         """Show the dialog that makes a project of a folder of images."""
+        from workbench.ui.project.quick_project_dialog import QuickProjectDialog
+
         dialog = QuickProjectDialog(folder, self._projects_folder(), self._window)
         dialog.chosen.connect(self._create)
         dialog.details_requested.connect(lambda folder: self._show_new_project(images=folder))
@@ -80,6 +82,8 @@ class ProjectCommands(QObject):
             self._show_new_project().labels.setFocus()
 
     def _show_new_project(self, *, images: Path | None = None, labels: Path | None = None) -> NewProjectDialog:
+        from workbench.ui.project.new_project_dialog import NewProjectDialog
+
         dialog = NewProjectDialog(self._projects_folder(), self._window)
         dialog.chosen.connect(self._create)
         if labels is not None:
@@ -110,6 +114,8 @@ class ProjectCommands(QObject):
         For a packed project the dialog for unpacking is shown. If the folder cannot be opened, the open project stays;
         a project that no longer exists leaves the list of recent projects.
         """
+        from workbench.core.project.packing import is_packed
+
         if is_packed(root):
             self.unpack_requested.emit(root)
             return
@@ -133,31 +139,8 @@ class ProjectCommands(QObject):
         self._leave_guard.leave(self._session.close_project)
 
     def make_sample(self) -> None:
-        """Write the sample project into a new folder, then open it.
-
-        The folder lies beside the most recent project, or in the home folder.
-        """
-        folder = self._projects_folder()
-        root = free_path(folder, "sample")
-        self._messages.show_message(
-            "info", self.tr("Creating the sample project in {path}…").format(path=root), topic="sample"
-        )
-
-        def work(_: Task) -> Path:
-            from workbench.core.sample.sample_project import make_sample
-
-            make_sample(root).close()
-            return root
-
-        self._tasks.submit(work, self._sample_created, self._sample_failed)
-
-    def _sample_created(self, root: Path) -> None:
-        self._messages.withdraw("sample")
-        self.open(root)
-
-    def _sample_failed(self, problem: Problem) -> None:
-        self._messages.withdraw("sample")
-        self._messages.problem(problem)
+        """Write the sample project into a new folder beside the most recent project, or in the home folder."""
+        self._sample.create(self._projects_folder())
 
     def show_folder(self) -> None:
         if self._session.project is not None:
@@ -195,6 +178,8 @@ class ProjectCommands(QObject):
         A single folder, or label files of one folder, make a new project if none is open. Return False if nothing is
         accepted.
         """
+        from workbench.core.project.packing import is_packed
+
         if len(paths) == 1 and ((paths[0] / "project.json").is_file() or is_packed(paths[0])):
             QTimer.singleShot(0, self, lambda: self.open(paths[0]))  # a dialog would block the source program
             return True
@@ -208,7 +193,10 @@ class ProjectCommands(QObject):
             return True
         if self._session.project is None:
             self._messages.show_message(
-                "info", self.tr("Open or create a project first, then drop the images again."), topic="drop"
+                "info",
+                self.tr("Open or create a project first, then drop the images again."),
+                self.tr("A single folder makes a new project."),
+                topic="drop",
             )
             return False
         if (labels or any(path.is_dir() for path in paths)) and self._session.writable:
@@ -216,8 +204,15 @@ class ProjectCommands(QObject):
             return True
         return self._session.add_images(paths, left_out)
 
+    def refuse_drop(self, left_out: LeftOut) -> None:
+        """Show why nothing of a drag over the window can be dropped."""
+        advice = self.tr("Drop images, a folder of images, labels of another tool, or a project.")
+        self._messages.show_message("warning", left_out_text(left_out), advice, topic="drop")
+
     def predict_folder(self) -> None:
         """Show the dialog for predicting a folder. There is at most one, since it works as long as it is open."""
+        from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
+
         dialog = self._window.findChild(PredictFolderDialog)
         if dialog is None:
             dialog = PredictFolderDialog(self._runs.models(), self._window)
@@ -227,15 +222,21 @@ class ProjectCommands(QObject):
 
     def add_model(self) -> None:
         """Show the dialog for adding a model that was trained by another program."""
+        from workbench.ui.training.adoption_dialog import AdoptionDialog
+
         if self._session.writable:
             AdoptionDialog(self._session, self._adoption, self._window).open()
 
     # --- help ------------------------------------------------------------------------------------
 
     def show_gpu_check(self) -> None:
+        from workbench.ui.project.help_dialogs import GpuCheckDialog
+
         GpuCheckDialog(self._window).open()
 
     def show_about(self) -> None:
+        from workbench.ui.project.help_dialogs import AboutDialog
+
         AboutDialog(self._window).open()
 
     # --- events ----------------------------------------------------------------------------------
@@ -271,6 +272,8 @@ class ProjectCommands(QObject):
         return recent[0].parent if recent else Path.home()
 
     def end(self) -> None:
+        from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
+
         for dialog in self._window.findChildren(PredictFolderDialog):
             dialog.close()
-        self._tasks.wait()
+        self._sample.end()

@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from workbench.core.names import free_path
 from workbench.core.project.source_locations import holds_labeled_images
 from workbench.core.project.trash import Removal
-from workbench.ui.project.sources_dialog import SourcesDialog
-from workbench.ui.project.transfer_dialogs import MergeDialog, PackDialog, UnpackDialog
+from workbench.core.text_patterns import fill
 from workbench.ui.services import Services
 from workbench.ui.text.formatting import listed, number
 from workbench.ui.widgets.message_bar import MessageBar
@@ -49,6 +48,8 @@ class SourceCommands(QObject):
 
     def show_sources(self) -> None:
         """Show the dialog with the image folders and the removed images."""
+        from workbench.ui.project.sources_dialog import SourcesDialog
+
         dialog = SourcesDialog(self._session, self._window)
         dialog.add_requested.connect(self.add)
         dialog.locate_requested.connect(self.locate)
@@ -113,7 +114,7 @@ class SourceCommands(QObject):
         if len(keys) == 1:
             text = self.tr("Remove {name} from the project?").format(name=keys[0])
         else:
-            text = self.tr("Remove {n} images from the project?").format(n=number(len(keys)))
+            text = fill(self.tr("Remove {n} {n:image|images} from the project?"), n=number(len(keys)))
         self._ask(text, lambda: self._session.removal.remove_images(keys))
 
     def remove_source(self, name: str) -> None:
@@ -151,17 +152,19 @@ class SourceCommands(QObject):
         elif len(plan.keys) == 1:
             text = self.tr("{name} removed from the project.").format(name=plan.keys[0])
         elif plan.keys:
-            text = self.tr("{n} images removed from the project.").format(n=number(len(plan.keys)))
+            text = fill(self.tr("{n} {n:image|images} removed from the project."), n=number(len(plan.keys)))
         else:
-            text = self.tr("{n} label files moved to the trash of the project.").format(n=number(len(plan.files)))
+            text = fill(
+                self.tr("{n} label {n:file|files} moved to the trash of the project."), n=number(len(plan.files))
+            )
         self._messages.show_message(
             "success", text, button=self.tr("Undo"), callback=self._session.undo, topic="removal", brief=True
         )
 
     def _restored(self, plan: Removal, kept: Sequence[Path]) -> None:
-        text = self.tr("{n} images restored.").format(n=number(len(plan.keys)))
+        text = fill(self.tr("{n} {n:image|images} restored."), n=number(len(plan.keys)))
         if not plan.keys:
-            text = self.tr("{n} label files restored.").format(n=number(len(plan.files)))
+            text = fill(self.tr("{n} label {n:file|files} restored."), n=number(len(plan.files)))
         advice = ""
         if kept:
             advice = self.tr("Files that exist again were not replaced; the restored copies are in {path}.")
@@ -172,6 +175,8 @@ class SourceCommands(QObject):
 
     def pack(self) -> None:
         """Show the dialog for packing the project into a zip file."""
+        from workbench.ui.project.transfer_dialogs import PackDialog
+
         project = self._session.project
         if project is not None:
             path = free_path(project.root.parent, project.root.name, ".zip")
@@ -179,6 +184,8 @@ class SourceCommands(QObject):
 
     def unpack(self, path: Path | None = None) -> None:
         """Show the dialog for unpacking a project, which is opened afterwards. path: the zip file, if known."""
+        from workbench.ui.project.transfer_dialogs import UnpackDialog
+
         project = self._session.project
         folder = Path.home() if project is None else project.root.parent
         dialog = UnpackDialog(self._packing, path, folder if path is None else path.parent, self._window)
@@ -187,6 +194,8 @@ class SourceCommands(QObject):
 
     def merge(self) -> None:
         """Show the dialog for merging another project."""
+        from workbench.ui.project.transfer_dialogs import MergeDialog
+
         if self._session.project is not None:
             MergeDialog(self._session, self._project_merge, self._window).open()
 
@@ -197,5 +206,7 @@ class SourceCommands(QObject):
 
     def _parent(self) -> QWidget:
         """Return the dialog that is open, or the window, as the parent of another dialog."""
+        from workbench.ui.project.sources_dialog import SourcesDialog
+
         dialog = self._window.findChild(SourcesDialog)
         return dialog if dialog is not None and dialog.isVisible() else self._window

@@ -58,6 +58,8 @@ class SourcesDialog(QDialog):
         column.addLayout(_row(self.add, self.locate, self.remove))
         column.addSpacing(6)
         column.addWidget(QLabel(self.tr("Removed from the project"), objectName="heading"))
+        hint = self.tr("Removed images and folders can be restored with their labels.")
+        column.addWidget(QLabel(hint, objectName="muted", wordWrap=True))
         self.trash = _table([self.tr("Removed on"), self.tr("Content"), self.tr("Images")], self.tr("Removed images"))
         self.trash.itemSelectionChanged.connect(self._update_buttons)
         column.addWidget(self.trash, 2)

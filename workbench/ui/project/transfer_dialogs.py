@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 from workbench.core.problems import NotPacked
 from workbench.core.project.label_merge import MergeReport
 from workbench.core.project.packing import PackReport, packed_name
+from workbench.core.text_patterns import fill
 from workbench.session.project_jobs import PackingJob, ProjectMergeJob
 from workbench.session.session import Session
 from workbench.ui.text.formatting import listed, number, problem_text, size
@@ -51,14 +52,14 @@ class PackDialog(JobDialog):
         return self.file.path is not None
 
     def progress_text(self, done: str, total: str) -> str:
-        return self.tr("Packing: {done} of {total} files").format(done=done, total=total)
+        return fill(self.tr("Packing: {done} of {total} {total:file|files}"), done=done, total=total)
 
     def _show_end(self, report: PackReport | None) -> None:
         if report is None:
             self.show_status(self.tr("Canceled. No file was written."))
             return
-        text = self.tr("{n} images packed into {path} ({size}).")
-        text = text.format(n=number(report.images), path=report.path, size=size(max(1, report.nbytes / (1 << 20))))
+        text = self.tr("{n} {n:image|images} packed into {path} ({size}).")
+        text = fill(text, n=number(report.images), path=report.path, size=size(max(1, report.nbytes / (1 << 20))))
         if report.missing:
             missing = self.tr("Left out, because their folders are not available: {names}")
             text += " " + missing.format(names=listed(report.missing))
@@ -92,7 +93,7 @@ class UnpackDialog(JobDialog):
         return self.file.path is not None and self.file.path.is_file() and self.folder.path is not None
 
     def progress_text(self, done: str, total: str) -> str:
-        return self.tr("Unpacking: {done} of {total} files").format(done=done, total=total)
+        return fill(self.tr("Unpacking: {done} of {total} {total:file|files}"), done=done, total=total)
 
     def _describe(self) -> None:
         path = self.file.path
@@ -151,7 +152,7 @@ class MergeDialog(JobDialog):
         return self._session.writable and report is not None and bool(report.taken or report.copied or report.conflicts)
 
     def progress_text(self, done: str, total: str) -> str:
-        return self.tr("Comparing: {done} of {total} images").format(done=done, total=total)
+        return fill(self.tr("Comparing: {done} of {total} {total:image|images}"), done=done, total=total)
 
     def _changed(self, *_: object) -> None:
         self._preview = None

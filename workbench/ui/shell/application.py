@@ -15,8 +15,8 @@ from PySide6.QtGui import QGuiApplication, QImageReader
 from PySide6.QtWidgets import QApplication
 
 from workbench import __version__
+from workbench.inference.process_memory import map_large_blocks
 from workbench.session.preferences import Preferences
-from workbench.session.process_memory import tune_allocator
 from workbench.ui.project.leave_guard import LeaveScope
 from workbench.ui.services import Services
 from workbench.ui.shell.window import Window
@@ -27,6 +27,7 @@ from workbench.ui.widgets.theme import ThemeManager
 
 _SWITCH_INTERVAL = 0.001  # s, of Python threads, a fifth of the default: keeps the window responsive
 _COLLECTION_INTERVAL = 1000  # ms
+COMPLETION_DELAY, EXCLUSION_DELAY = 300, 1500  # ms after the window is shown
 _SIGNALS = ("SIGTERM", "SIGHUP", "SIGINT")
 
 
@@ -64,7 +65,7 @@ class Application(QObject):
 
     def __init__(self, app: QApplication, preferences: Preferences, services: Services | None = None) -> None:
         super().__init__()
-        tune_allocator()
+        map_large_blocks()
         sys.setswitchinterval(_SWITCH_INTERVAL)
         app.setApplicationName("defect-workbench")
         app.setOrganizationName("defect-workbench")
@@ -78,19 +79,23 @@ class Application(QObject):
         self.style = ThemeManager(app)
         self.style.apply(preferences.theme)
         self.style.set_text_size(preferences.text_size)
+        self.style.set_language(translation.chosen(preferences.language))
         change_shortcuts(preferences.shortcuts)
         self._translators = translation.install(app, preferences.language)
         self.services = services or Services.open(preferences)
         self.services.error_log.install()
         self.window = self._create_window()
-        self.services.telemetry.start()
         app.styleHints().colorSchemeChanged.connect(self._scheme_changed)
 
     def show(self) -> None:
         self.window.show()
-        # The plotting library is the slowest import, so it is loaded after the window is shown.
-        QTimer.singleShot(300, self.window, self.window.training.make_curves)
-        QTimer.singleShot(1500, self.window, self._garbage.collect_when_idle)
+        QTimer.singleShot(COMPLETION_DELAY, self.window, self._complete_start)
+        QTimer.singleShot(EXCLUSION_DELAY, self.window, self._garbage.collect_when_idle)
+
+    def _complete_start(self) -> None:
+        """Create what the window does not need at first: the plotting library is the slowest import."""
+        self.services.telemetry.start()
+        self.window.training.make_curves()
 
     def end(self) -> None:
         """Close the window and release all resources, without asking."""
@@ -119,6 +124,7 @@ class Application(QObject):
         for translator in self._translators:
             self._app.removeTranslator(translator)
         self._translators = translation.install(self._app, request)
+        self.style.set_language(translation.chosen(request))
         self._garbage.schedule()
         old, quits = self.window, self._app.quitOnLastWindowClosed()
         page = old.dialogs.settings_page

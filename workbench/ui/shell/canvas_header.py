@@ -14,7 +14,7 @@ from workbench.ui.shortcuts import with_key
 from workbench.ui.widgets.elided_label import ElidedLabel
 from workbench.ui.widgets.theme import ThemeManager
 
-_NAME_WIDTH = 110  # px, smallest width of the name
+_NAME_LENGTH = 18  # characters of the name that are shown at least
 _LEVELS = 5
 
 
@@ -87,7 +87,6 @@ class CanvasHeader(QWidget):
         self.overlays = ToolRow(OVERLAYS, actions, texts)
         self.name = ElidedLabel(Qt.TextElideMode.ElideMiddle, tip=False)
         self.name.setObjectName("heading")
-        self.name.setMinimumWidth(_NAME_WIDTH)
         self.position = QLabel(objectName="muted")
         self.prediction = QLabel()
         self.prediction.setTextFormat(Qt.TextFormat.PlainText)
@@ -121,6 +120,7 @@ class CanvasHeader(QWidget):
             self._level = -1
 
     def _fit(self) -> None:
+        self.name.setMinimumWidth(self._name_width())
         level = next((n for n in range(_LEVELS) if self._width_at(n) <= self.width()), _LEVELS - 1)
         if level != self._level:  # showing and hiding requests another layout
             self._level = level
@@ -131,9 +131,12 @@ class CanvasHeader(QWidget):
             self.overlays.layout().activate()  # a request would come too late for this resize
             self.layout().activate()
 
+    def _name_width(self) -> int:
+        return _NAME_LENGTH * self.fontMetrics().averageCharWidth()
+
     def _width_at(self, level: int) -> int:
         """Return the width that the content needs at a level of simplification."""
-        widths = [self.navigation.sizeHint().width(), self.done.sizeHint().width(), _NAME_WIDTH]
+        widths = [self.navigation.sizeHint().width(), self.done.sizeHint().width(), self._name_width()]
         widths.append(self.overlays.width_with(texts=level < 1))
         if level < 2:
             widths.append(self.position.sizeHint().width())

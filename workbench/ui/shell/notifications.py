@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication, QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
 from workbench.core import problems
+from workbench.core.text_patterns import fill
 from workbench.session.error_log import ErrorReport
 from workbench.session.index_worker import Added
 from workbench.session.training.export_job import DEFAULT_OPTIONS
@@ -17,13 +18,10 @@ from workbench.session.verdict_steps import VerdictChange
 from workbench.ui.labels.history_panel import step_text
 from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
-from workbench.ui.shell.error_details import ErrorDetails, copy_report
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text import export_texts, formatting
-from workbench.ui.training.export_options_dialog import ExportReport
+from workbench.ui.text.added_files import added_text
 from workbench.ui.widgets.message_bar import MessageBar
-
-_MAX_NAMED = 3  # rejected files that a message names
 
 
 class Notifications(QObject):
@@ -158,6 +156,8 @@ class Notifications(QObject):
             self._messages.show_message("problem", text, advice)
 
     def _unexpected(self, report: ErrorReport) -> None:
+        from workbench.ui.shell.error_details import ErrorDetails, copy_report
+
         def details() -> None:
             ErrorDetails(report, self._error_log.folder, self._commands.show_path, self._messages.window()).show()
 
@@ -190,6 +190,8 @@ class Notifications(QObject):
 
     def _image_failed(self, key: str, problem: Exception) -> None:
         self._messages.withdraw("mask")
+        if self._session.folder.problem is not None:
+            return  # its message explains this
         text, advice = formatting.problem_text(problem)
         self._messages.show_message("warning", text, advice, topic="picture")
 
@@ -219,13 +221,15 @@ class Notifications(QObject):
 
     def _added(self, added: Added) -> None:
         kind = "success" if added.copied or not added.left_out else "warning"
-        self._messages.show_message(kind, _added_text(added), topic="drop")
+        self._messages.show_message(kind, added_text(added), topic="drop")
 
     def _predict_failed(self, problem: Exception) -> None:
         text, advice = formatting.problem_text(problem)
         self._messages.show_message("warning", text, advice, topic="predict")
 
     def _exported(self, result: dict[str, Any]) -> None:
+        from workbench.ui.training.export_options_dialog import ExportReport
+
         path = Path(str(result.get("path", "")))
         text = self.tr("Model exported to {path}.").format(path=path)
         parities = result.get("parity") or {}
@@ -254,7 +258,9 @@ def _step_text(step: VerdictChange) -> str:
     """Return a change of verdicts or status as one sentence."""
     name, value = PurePosixPath(step.first_key).name, step.after[step.first_key]
     if len(step.after) > 1:
-        name = QCoreApplication.translate("Notifications", "{n} images").format(n=formatting.number(len(step.after)))
+        name = fill(
+            QCoreApplication.translate("Notifications", "{n} {n:image|images}"), n=formatting.number(len(step.after))
+        )
     if step.field == "status":
         done = QCoreApplication.translate("Notifications", "{name} marked as done")
         return (
@@ -267,32 +273,3 @@ def _step_text(step: VerdictChange) -> str:
     if value is None:
         return QCoreApplication.translate("Notifications", "verdict of {name} removed").format(name=name)
     return QCoreApplication.translate("Notifications", "verdict {verdict} for {name}").format(verdict=value, name=name)
-
-
-def _added_text(added: Added) -> str:
-    """Return the number of images copied into the project, and the rejected files with the reasons."""
-    n = added.copied
-    if n == 1:
-        parts = [QCoreApplication.translate("Notifications", "1 image copied into the project")]
-    elif n:
-        parts = [
-            QCoreApplication.translate("Notifications", "{n} images copied into the project").format(
-                n=formatting.number(n)
-            )
-        ]
-    else:
-        parts = [QCoreApplication.translate("Notifications", "No image was copied into the project")]
-    if added.there:
-        present = QCoreApplication.translate("Notifications", "already in the project: {n}")
-        parts.append(present.format(n=formatting.number(added.there)))
-    patterns = {
-        "kind": QCoreApplication.translate("Notifications", "{name} is not an image"),
-        "empty": QCoreApplication.translate("Notifications", "{name} contains no image"),
-        "project": QCoreApplication.translate("Notifications", "{name} is a project (drop it alone to open it)"),
-        "remote": QCoreApplication.translate("Notifications", "{name} is not on this computer"),
-    }
-    parts += [patterns[reason].format(name=name) for name, reason in added.left_out[:_MAX_NAMED]]
-    more = len(added.left_out) - _MAX_NAMED
-    if more > 0:
-        parts.append(QCoreApplication.translate("Notifications", "{n} more skipped").format(n=formatting.number(more)))
-    return QCoreApplication.translate("Notifications", "; ").join(parts)

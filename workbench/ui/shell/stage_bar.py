@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QPushButton, QWidget
 from shiboken6 import isValid
 
+from workbench.core.text_patterns import fill
 from workbench.session.next_step import ENOUGH, STAGES, NextStep, Stage, Workflow
 from workbench.session.workflow_monitor import WorkflowMonitor
 from workbench.ui.actions.actions import Actions
@@ -195,7 +196,7 @@ def step_text(step: NextStep) -> str:
             else QCoreApplication.translate("StageBar", "Train {n} minutes")
         ),
         "training": QCoreApplication.translate("StageBar", "Continue labeling"),
-        "train_again": QCoreApplication.translate("StageBar", "Train with {n} new labels"),
+        "train_again": QCoreApplication.translate("StageBar", "Train with {n} new {n:label|labels}"),
         "missed": (
             QCoreApplication.translate("StageBar", "Look at 1 missed defect")
             if n == 1
@@ -218,7 +219,7 @@ def step_text(step: NextStep) -> str:
         "predict": QCoreApplication.translate("StageBar", "Predict new images"),
         "read_only": QCoreApplication.translate("StageBar", "Read-only project"),
     }[step.id]
-    return pattern.format(n=number(n, 0 if n == int(n) else 1))
+    return fill(pattern, n=number(n, 0 if n == int(n) else 1))
 
 
 def _step_tip(step: NextStep) -> str:

@@ -49,7 +49,7 @@ def add_stage_bar(
 
     training.controls.changed.connect(report_plan)
     training.view.first_steps.clicked.connect(actions["first_steps"].trigger)
-    evaluation.segmentation.placeholder.training_requested.connect(show_training)
+    evaluation.training_requested.connect(show_training)
     navigation.switched.connect(report_evaluation)
     report_plan()
     return bar

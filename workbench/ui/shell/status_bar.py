@@ -13,6 +13,7 @@ from workbench.core.problems import Problem
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED
 from workbench.core.runs.network_stats import smallest_detectable_area
 from workbench.core.runs.run import Run
+from workbench.core.text_patterns import fill
 from workbench.inference.io.tiff_regions import TiffImage
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
@@ -88,7 +89,7 @@ class StatusBar(QStatusBar):
         self.progress.setVisible(busy)
         self.progress.setMaximum(max(total, 1))
         self.progress.setValue(done)
-        self.progress_label.setText(self.tr("Reading {total} images…").format(total=total))
+        self.progress_label.setText(fill(self.tr("Reading {total} {total:image|images}…"), total=total))
 
     def _hover(self, pixel: tuple[int, int] | None) -> None:
         if pixel != self._pixel:
@@ -125,7 +126,9 @@ class StatusBar(QStatusBar):
 
     def _image_changed(self) -> None:
         damaged = self._canvas.scene.damaged
-        self.step.setText(self.tr("⚠ {n} parts of the file are damaged").format(n=damaged) if damaged else "")
+        self.step.setText(
+            fill(self.tr("⚠ {n} {n:part of the file is|parts of the file are} damaged"), n=damaged) if damaged else ""
+        )
 
     def show_step(self, number: int, count: int) -> None:
         """Show the number of the current region and the count."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QAction, QActionEvent, QPainter, QPolygonF
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
 
@@ -70,6 +70,7 @@ class ToolRow(QWidget):
         row.setContentsMargins(0, _MARGIN, 0, _MARGIN)
         row.setSpacing(_GAP)
         self._with_text: list[QToolButton] = []
+        self._text_widths: int | None = None  # by how much the texts widen the row, once measured
         for entry in table:
             if entry == "-":
                 row.addWidget(_separator(QFrame.Shape.VLine))
@@ -93,8 +94,14 @@ class ToolRow(QWidget):
         width = self.sizeHint().width()
         if texts == self._texts_shown or not self._with_text:
             return width
-        extra = sum(_text_width(button) for button in self._with_text)
-        return width + extra if texts else width - extra
+        if self._text_widths is None:  # not measured each time: that requests a layout, which asks for this width
+            self._text_widths = sum(_text_width(button) for button in self._with_text)
+        return width + self._text_widths if texts else width - self._text_widths
+
+    def changeEvent(self, event) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._text_widths = None
 
 
 class ToolColumn(QWidget):

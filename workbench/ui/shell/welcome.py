@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
@@ -199,6 +200,9 @@ class Welcome(QScrollArea):
             button.setToolTip(str(path))
             button.clicked.connect(lambda _=False, path=path: self.chosen.emit(path))
             self._recent.addWidget(button)
+        stops = [self.buttons["make_sample"], *(self._recent.itemAt(n).widget() for n in range(self._recent.count()))]
+        for before, after in pairwise([*stops, self.choose_folder]):
+            self.setTabOrder(before, after)
         self._side_title.setText(self.tr("Recent projects") if paths else self.tr("From images to a model"))
         self._introduction.setVisible(not paths)
         QTimer.singleShot(0, self, self._fit)

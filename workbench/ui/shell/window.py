@@ -208,7 +208,7 @@ class Window(QMainWindow):
         )
         self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys)
         self.options.click_model.files_requested.connect(lambda: self.dialogs.show_settings("click_model"))
-        self.file_drop = FileDropFilter(self, self.project_commands.drop)
+        self.file_drop = FileDropFilter(self, self.project_commands.drop, self.project_commands.refuse_drop)
 
     def _connect(self, services: Services, style: ThemeManager) -> None:
         session, canvas, training, messages = services.session, self.canvas, self.training, self.notifications
@@ -242,7 +242,7 @@ class Window(QMainWindow):
             services.evaluation.failed,
             services.run_list.failed,
             training.view.files.failed,
-            self.evaluation.verdicts.failed,
+            self.evaluation.failed,
         ):
             failed.connect(self.messages.problem)
 

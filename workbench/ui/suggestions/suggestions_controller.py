@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.evaluation.prediction_maps import PredictionMaps
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
+from workbench.core.text_patterns import fill
 from workbench.session.suggest_all import SuggestAllSummary
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
@@ -137,14 +138,18 @@ class SuggestionsController(QObject):
         self.suggestions.refresh(key)
 
     def _job_ended(self, summary: SuggestAllSummary) -> None:
-        text = self.tr("{proposals} suggestions in {pictures} images to review.").format(
-            proposals=formatting.number(summary.suggestions), pictures=formatting.number(summary.images)
+        text = fill(
+            self.tr("{proposals} {proposals:suggestion|suggestions} in {pictures} {pictures:image|images} to review."),
+            proposals=formatting.number(summary.suggestions),
+            pictures=formatting.number(summary.images),
         )
         if not summary.whole:
             text = self.tr("Stopped. {text}").format(text=text)
         skipped = ""
         if summary.skipped:
-            skipped = self.tr("{n} images could not be read and were skipped.").format(n=summary.skipped)
+            skipped = fill(
+                self.tr("{n} {n:image|images} could not be read and {n:was|were} skipped."), n=summary.skipped
+            )
         self._messages.show_message("success", text, skipped, topic="proposals")
 
 

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.suggestions.suggestions import Suggestion
+from workbench.core.text_patterns import fill
 from workbench.session.image_suggestions import ImageSuggestions
 from workbench.session.session import Session
 from workbench.ui.shortcuts import key_text
@@ -177,9 +178,10 @@ class SuggestionsPanel(QWidget):
         if self._controller.withheld:
             return self.tr("Suggestions appear once the model in training matches the labels better.")
         if left_out:
-            return self.tr(
-                "{n} more predicted regions are not offered because there are too many or they are too large."
-            ).format(n=formatting.number(left_out))
+            return fill(
+                self.tr("{n} more predicted {n:region is|regions are} not offered: too many, or too large."),
+                n=formatting.number(left_out),
+            )
         return (
             ""
             if count or self._controller.suggestions.hidden_by_filter
@@ -217,15 +219,18 @@ class SuggestAllCard(QFrame):
         self.bar.setRange(0, total)
         self.bar.setValue(0)
         self.cancel.setEnabled(True)
-        self.text.setText(self.tr("Predicting {n} images…").format(n=formatting.number(total)))
+        self.text.setText(fill(self.tr("Predicting {n} {n:image|images}…"), n=formatting.number(total)))
 
     def _image_done(self, number: int, key: str, count: int, why: str) -> None:
         self.bar.setValue(number)
         left = (time.monotonic() - self._start_time) / number * (self._total - number)
-        text = self.tr("{done} of {total} images, {time} left")
+        text = self.tr("{done} of {total} {total:image|images}, {time} left")
         self.text.setText(
-            text.format(
-                done=formatting.number(number), total=formatting.number(self._total), time=formatting.duration(left)
+            fill(
+                text,
+                done=formatting.number(number),
+                total=formatting.number(self._total),
+                time=formatting.duration(left),
             )
         )
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QCoreApplication
 
 from workbench.core.evaluation.evaluation_summary import Proportion, RatePerImage, SizeSummary
 from workbench.core.evaluation.operating_point import OperatingPoint
+from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 
 NOTHING = "–"
@@ -64,8 +65,10 @@ def rate_range(rate_per_image: RatePerImage) -> str:
 
 
 def rate_counted(rate_per_image: RatePerImage) -> str:
-    text = QCoreApplication.translate("review", "{count} on {pictures} images").format(
-        count=formatting.number(rate_per_image.count), pictures=formatting.number(rate_per_image.images)
+    text = fill(
+        QCoreApplication.translate("review", "{count} on {pictures} {pictures:image|images}"),
+        count=formatting.number(rate_per_image.count),
+        pictures=formatting.number(rate_per_image.images),
     )
     if rate_per_image.interval is None:
         return text

@@ -16,6 +16,7 @@ from workbench.core import messages, problems
 from workbench.core.runs.events import Failed, Finished, Profiled, Started, Step, Trouble
 from workbench.core.runs.process_exit import failed_problem
 from workbench.core.runs.run import Run, RunName
+from workbench.core.text_patterns import fill
 from workbench.ui.text.message_translation import translate_message
 
 
@@ -41,9 +42,9 @@ def _filled(pattern: str, fields: dict[str, Any]) -> str:
     if not pattern:
         return ""
     try:
-        return QCoreApplication.translate("problems", pattern).format(**fields)
+        return fill(QCoreApplication.translate("problems", pattern), **fields)
     except (KeyError, IndexError, ValueError):
-        return pattern.format(**fields)
+        return fill(pattern, **fields)
 
 
 def plain(text: str) -> str:
@@ -129,6 +130,16 @@ def sentences(*texts: str) -> str:
     return " ".join(filter(None, texts)).replace("。 ", "。")
 
 
+def capitalized(text: str) -> str:
+    """Return a text with a capital first letter, as in a row of a table."""
+    return text[:1].upper() + text[1:]
+
+
+def first_sentences(text: str) -> list[str]:
+    """Return the beginnings of a text that end with a sentence, the longest first."""
+    return [text[: match.end()].rstrip() for match in re.finditer(r"\. |。(?=.)", text)][::-1]
+
+
 # --- runs ------------------------------------------------------------------------------------------
 
 
@@ -144,8 +155,10 @@ def run_name(run: Run) -> str:
 
 def started_text(event: Started) -> str:
     images = event.pictures
-    text = QCoreApplication.translate("words", "Training on {train} images, validated on {held}.").format(
-        train=images.get("train", 0), held=images.get("val", 0)
+    text = fill(
+        QCoreApplication.translate("words", "Training on {train} {train:image|images}, validated on {held}."),
+        train=images.get("train", 0),
+        held=images.get("val", 0),
     )
     return sentences(text, translate_message(event.held_out_note))
 
@@ -175,8 +188,9 @@ def profile_text(event: Profiled) -> str:
 
 def step_text(event: Step, device: str) -> str:
     """Return the speed of a run, and the share of time spent waiting for images, as one line."""
-    speed = QCoreApplication.translate("words", "{n} images per second.").format(
-        n=number(event.images_per_second, 0 if event.images_per_second >= 10 else 1)
+    speed = fill(
+        QCoreApplication.translate("words", "{n} {n:image|images} per second."),
+        n=number(event.images_per_second, 0 if event.images_per_second >= 10 else 1),
     )
     if event.data_wait >= 0.2:
         if device.startswith("gpu"):
@@ -202,6 +216,16 @@ def ending_text(event: Finished) -> str:
     return QCoreApplication.translate("words", "Finished after {time}.").format(time=duration(event.time))
 
 
+def short_results(metrics: dict[str, Any]) -> list[str]:
+    """Return texts like `result_text` for less space."""
+    accuracy, dice = metrics.get("accuracy"), metrics.get("dice")
+    if accuracy is not None:
+        return [QCoreApplication.translate("findings", "{value} correct").format(value=percent(accuracy))]
+    return (
+        [] if dice is None else [QCoreApplication.translate("findings", "Dice {value}").format(value=number(dice, 2))]
+    )
+
+
 def result_text(metrics: dict[str, Any]) -> str:
     """Return the quality of a model from its best evaluation: per defect for a UNet, per image for a ResNet."""
     if "accuracy" in metrics:
@@ -211,13 +235,16 @@ def result_text(metrics: dict[str, Any]) -> str:
         return QCoreApplication.translate("words", "No defects detected on the validation images yet.")
     if not regions.get("defects"):
         return QCoreApplication.translate("words", "No validation image has a defect, so there are no metrics.")
-    text = QCoreApplication.translate("words", "{found} of {defects} defects detected (validation)").format(
-        found=regions.get("found", 0), defects=regions["defects"]
+    text = fill(
+        QCoreApplication.translate("words", "{found} of {defects} {defects:defect|defects} detected (validation)"),
+        found=regions.get("found", 0),
+        defects=regions["defects"],
     )
     false = regions.get("false_per_picture")
     if false is not None:
-        alarms = QCoreApplication.translate("words", "{n} false alarms per image").format(
-            n=number(false, 1 if false < 10 else 0)
+        alarms = fill(
+            QCoreApplication.translate("words", "{n} false {n:alarm|alarms} per image"),
+            n=number(false, 1 if false < 10 else 0),
         )
         text = listed((text, alarms))
     dice = metrics.get("dice")
@@ -228,8 +255,11 @@ def _verdict_result_text(metrics: dict[str, Any]) -> str:
     total, accuracy = metrics.get("pictures", 0), metrics.get("accuracy")
     if accuracy is None:
         return QCoreApplication.translate("words", "There are no validation images, so there are no metrics.")
-    return QCoreApplication.translate("words", "{right} of {total} validation images correct ({share})").format(
-        right=round(accuracy * total), total=total, share=percent(accuracy)
+    return fill(
+        QCoreApplication.translate("words", "{right} of {total} validation {total:image|images} correct ({share})"),
+        right=round(accuracy * total),
+        total=total,
+        share=percent(accuracy),
     )
 
 

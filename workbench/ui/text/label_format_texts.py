@@ -6,23 +6,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from workbench.ui.text.formatting import number
 
-# Names of products and file formats are not translated.
-_TITLES = {
-    "labelme": "labelme, X-AnyLabeling",
-    "cityscapes": "Cityscapes",
-    "coco": "COCO",
-    "cvat": "CVAT XML",
-    "cvat-backup": "CVAT backup",
-    "voc": "Pascal VOC XML",
-    "yolo": "YOLO",
-    "deeppcb": "DeepPCB",
-    "via": "VIA",
-    "createml": "CreateML",
-    "eiseg": "EISeg",
-    "datumaro": "Datumaro",
-    "labelstudio": "Label Studio",
-    "supervisely": "Supervisely",
-}
+# Formats without a name of their own.
 _DESCRIPTIONS = {
     "png": QT_TRANSLATE_NOOP("label_formats", "Masks as image files"),
     "regions": QT_TRANSLATE_NOOP("label_formats", "Table of regions (CSV)"),
@@ -32,10 +16,12 @@ _DESCRIPTIONS = {
 
 
 def format_title(name: str) -> str:
-    """Return the name of a label format on the screen."""
+    """Return the name of a label format on the screen. Names of products and file formats are not translated."""
+    from workbench.core.project.formats import FORMATS
+
     if name in _DESCRIPTIONS:
         return QCoreApplication.translate("label_formats", _DESCRIPTIONS[name])
-    return _TITLES.get(name, name)
+    return (FORMATS[name].title if name in FORMATS else "") or name
 
 
 def format_with_count(name: str, count: int) -> str:

@@ -10,6 +10,7 @@ from workbench.core.label_next.label_advice import LabelIssueList, LabelNextList
 from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.label_next.label_ranking import RankReason
 from workbench.core.messages import Message
+from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 from workbench.ui.text.message_translation import translate_message
 
@@ -40,20 +41,22 @@ def label_next_text(entries: LabelNextList) -> str:
     if not entries.total:
         return QCoreApplication.translate("queue", "All images are done.")
     if entries.model:
-        text = QCoreApplication.translate("queue", "The model has analyzed {looked} of {asked} unfinished images.")
+        text = QCoreApplication.translate(
+            "queue", "The model has analyzed {looked} of {asked} unfinished {asked:image|images}."
+        )
     else:
         text = QCoreApplication.translate(
             "queue", "No model yet. Images are ordered by diversity; {looked} of {asked} analyzed."
         )
-    return text.format(looked=formatting.number(entries.analyzed), asked=formatting.number(entries.total))
+    return fill(text, looked=formatting.number(entries.analyzed), asked=formatting.number(entries.total))
 
 
 def label_issues_text(issues: LabelIssueList, listed: int) -> str:
     """Return a text about the images behind the list of label errors, and about how reliable the list is."""
     if not issues.total:
         return QCoreApplication.translate("queue", "There are no labels yet that the model can check.")
-    text = QCoreApplication.translate("queue", "The model has checked {looked} of {asked} labels.")
-    texts = [text.format(looked=formatting.number(issues.analyzed), asked=formatting.number(issues.total))]
+    text = QCoreApplication.translate("queue", "The model has checked {looked} of {asked} {asked:label|labels}.")
+    texts = [fill(text, looked=formatting.number(issues.analyzed), asked=formatting.number(issues.total))]
     if issues.weak:
         texts.append(
             QCoreApplication.translate(

@@ -10,6 +10,7 @@ from workbench.core.evaluation.expectation import Expectation
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
 from workbench.core.runs.run_health import HealthFinding
 from workbench.core.runs.run_history import RunLine
+from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting, settings_texts
 from workbench.ui.text.message_translation import translate_message
 
@@ -89,16 +90,17 @@ _DIFFERENCES: dict[str, str] = {
     "model": QT_TRANSLATE_NOOP("findings", "A UNet run and a ResNet run cannot be compared."),
     "classes": QT_TRANSLATE_NOOP("findings", "The classes differ, so the metrics are not compared."),
     "labels": QT_TRANSLATE_NOOP(
-        "findings", "The labels of {count} validation images differ, so the metrics are not compared."
+        "findings",
+        "The labels of {count} validation {count:image differs|images differ}, so the metrics are not compared.",
     ),
     "held_out": QT_TRANSLATE_NOOP(
         "findings", "Different validation images ({same} in common), so the metrics are not compared."
     ),
     "train": QT_TRANSLATE_NOOP("findings", "The data differ: {parts}."),
     "recipe": QT_TRANSLATE_NOOP("findings", "Different settings: {settings}."),
-    "more": QT_TRANSLATE_NOOP("findings", "{n} more training images"),
-    "fewer": QT_TRANSLATE_NOOP("findings", "{n} fewer training images"),
-    "changed": QT_TRANSLATE_NOOP("findings", "{n} images with changed labels"),
+    "more": QT_TRANSLATE_NOOP("findings", "{n} more training {n:image|images}"),
+    "fewer": QT_TRANSLATE_NOOP("findings", "{n} fewer training {n:image|images}"),
+    "changed": QT_TRANSLATE_NOOP("findings", "{n} {n:image|images} with changed labels"),
 }
 
 
@@ -119,7 +121,7 @@ def finding_text(finding: HealthFinding) -> str:
     values = {name: _field(name, value) for name, value in fields.items()}
     if "seconds" in fields:
         values["moment"] = _moment(fields["seconds"])
-    return QCoreApplication.translate("findings", pattern).format(**values)
+    return fill(QCoreApplication.translate("findings", pattern), **values)
 
 
 def _field(name: str, value: Any) -> str:
@@ -174,7 +176,7 @@ def difference_text(difference: RunDifference) -> str:
 
 
 def _translated(pattern: str, **fields: Any) -> str:
-    return QCoreApplication.translate("findings", pattern).format(**fields)
+    return fill(QCoreApplication.translate("findings", pattern), **fields)
 
 
 def _setting(value: Any) -> str:
@@ -198,8 +200,8 @@ def other_run_used_text(used: RunLine, ended: RunLine) -> tuple[str, str]:
     return text.format(run=formatting.run_name(used.run), best=best, score=score), advice
 
 
-def finished_text(result: dict[str, Any]) -> tuple[str, str, str]:
-    """Return the quality of a finished run in one line, the same shorter, and details.
+def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:
+    """Return the quality of a finished run in one line, shorter lines for less space, and details.
 
     details: counts, reason of the expected range, changed lighting. The last two are empty for earlier versions.
     """
@@ -207,18 +209,18 @@ def finished_text(result: dict[str, Any]) -> tuple[str, str, str]:
     counts = formatting.result_text(metrics)
     expectation = Expectation.of_result(result, "resnet" if "accuracy" in metrics else "unet")
     if expectation is None:
-        return counts, "", ""
+        return counts, (), ""
     details = "\n".join(map(translate_message, expectation.lines()))
     # The range is that of the Dice of all classes together, as in `any_defect`.
     value = (metrics.get("any_defect") or metrics).get(expectation.metric)
     images = metrics.get("pictures")
     if value is None or not images or metrics.get("only_background") or expectation.forecast is None:
-        return counts, "", details
+        return counts, (), details
     if expectation.metric == "dice":
-        text = QCoreApplication.translate("findings", "Dice {value} on {n} validation images")
+        text = QCoreApplication.translate("findings", "Dice {value} on {n} validation {n:image|images}")
         short = QCoreApplication.translate("findings", "Dice {value}")
     else:
-        text = QCoreApplication.translate("findings", "{value} correct on {n} validation images")
+        text = QCoreApplication.translate("findings", "{value} correct on {n} validation {n:image|images}")
         short = QCoreApplication.translate("findings", "{value} correct")
     if expectation.limits is None:
         rest = QCoreApplication.translate("findings", "range on other parts unknown")
@@ -228,8 +230,9 @@ def finished_text(result: dict[str, Any]) -> tuple[str, str, str]:
         rest = rest.format(low=low, high=high)
     joined = QCoreApplication.translate("findings", "{metric}; {expected}")
     fields = {"value": expectation.number(value), "n": formatting.number(images)}
-    long, short = (joined.format(metric=each.format(**fields), expected=rest) for each in (text, short))
-    return long, short, f"{counts}\n{details}"
+    text, short = fill(text, **fields), short.format(**fields)
+    long, shorter = (joined.format(metric=each, expected=rest) for each in (text, short))
+    return long, (shorter, short), f"{counts}\n{details}"
 
 
 def run_line_details(line: RunLine) -> str:

@@ -9,8 +9,8 @@ from workbench.core.adoption.adoption_options import IGNORED, MAX_SIDE, OUTPUTS,
 from workbench.core.names import split_names
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
+from workbench.session.project_jobs import AdoptionJob
 from workbench.session.session import Session
-from workbench.session.training.adoption_job import AdoptionJob
 from workbench.ui.text.formatting import run_name
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.job_dialog import JobDialog, PathField
@@ -60,12 +60,15 @@ class AdoptionDialog(JobDialog):
             ("nhwc", self.tr("Channels last (NHWC)")),
         ):
             self.layout_kind.addItem(text, layout)
-        self.size, self.stride = QSpinBox(), QSpinBox()
-        for box, value in ((self.size, usual.size), (self.stride, usual.stride)):
+        self.tile_size, self.stride = QSpinBox(), QSpinBox()
+        for box, value in ((self.tile_size, usual.size), (self.stride, usual.stride)):
             box.setRange(1, MAX_SIDE)
             box.setValue(value)
             box.setSuffix(self.tr(" px"))
-        self.size.setToolTip(self.tr("Images are predicted in tiles of this size, if the network has no fixed size"))
+            box.lineEdit().setTextMargins(5, 0, 0, 0)
+        self.tile_size.setToolTip(
+            self.tr("Images are predicted in tiles of this size, if the network has no fixed size")
+        )
         self.stride.setToolTip(self.tr("The sides of a tile are multiples of this number"))
         self.bgr = QCheckBox(self.tr("Channels in the order &blue, green, red"))
         self.add_field(self.tr("&File"), self.file)
@@ -76,7 +79,7 @@ class AdoptionDialog(JobDialog):
         self.add_field(self.tr("&Mean"), self.mean)
         self.add_field(self.tr("Standard &deviation"), self.std)
         self.add_field(self.tr("&Layout"), self.layout_kind)
-        self.add_field(self.tr("Tile &size"), self.size)
+        self.add_field(self.tr("Tile &size"), self.tile_size)
         self.add_field(self.tr("M&ultiple of"), self.stride)
         self.add_options(self.bgr)
 
@@ -106,7 +109,7 @@ class AdoptionDialog(JobDialog):
                 layout=self.layout_kind.currentData(),
                 output=self.output.currentData(),
                 output_name=self.output_name.text().strip(),
-                size=self.size.value(),
+                size=self.tile_size.value(),
                 stride=self.stride.value(),
             ),
         )

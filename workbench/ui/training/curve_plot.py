@@ -27,7 +27,11 @@ AXIS_WIDTH = 48  # pixels of the value axis: equal in all plots, so that their t
 
 
 class _TimeAxis(pg.AxisItem):
-    """Time axis: minutes and seconds, or hours and minutes."""
+    """Time axis: minutes and seconds, or hours and minutes. No two ticks have the same text."""
+
+    def tickSpacing(self, minVal, maxVal, size):
+        least = 60.0 if self.range[1] >= 2 * 3600 else 1.0
+        return [(max(least, spacing), offset) for spacing, offset in super().tickSpacing(minVal, maxVal, size)]
 
     def tickStrings(self, values, scale, spacing) -> list[str]:
         return [clock(v, long=self.range[1] >= 2 * 3600) for v in values]

@@ -185,12 +185,13 @@ class Curves(QScrollArea):
 
 
 def columns_for(count: int, width: int, height: int) -> int:
-    """Return the number of columns of plots: without scrolling if possible, in a readable aspect ratio."""
+    """Return the number of columns of plots: without scrolling if possible, in a readable aspect ratio, with few empty
+    places.
+    """
 
     def badness(columns: int) -> tuple[bool, float]:
         rows = max(1, -(-count // columns))
-        return rows * MIN_HEIGHT > height, abs(
-            math.log(max(width, 1) / columns / max(height / rows, MIN_HEIGHT) / ASPECT)
-        )
+        aspect = max(width, 1) / columns / max(height / rows, MIN_HEIGHT)
+        return rows * MIN_HEIGHT > height, abs(math.log(aspect / ASPECT)) + math.log(rows * columns / max(count, 1))
 
     return min(range(1, max(1, min(count, width // MIN_WIDTH)) + 1), key=badness)

@@ -267,7 +267,9 @@ class ExportReport(QDialog):
         grid.setHorizontalSpacing(24)
         grid.setVerticalSpacing(8)
         grid.setColumnStretch(3, 1)
-        heads = (self.tr("Format"), self.tr("Agreement with training"), self.tr("Speed"), self.tr("On labeled images"))
+        heads = [self.tr("Format"), self.tr("Agreement with training"), self.tr("Speed"), self.tr("On labeled images")]
+        if not any(entry.get("held_out") for entry in (result.get("parity") or {}).values()):
+            heads.pop()  # only formats of reduced precision are measured on labeled images
         for column, text in enumerate(heads):
             grid.addWidget(QLabel(text, objectName="muted"), 0, column)
         grid.addWidget(QFrame(objectName="line"), 1, 0, 1, 4)

@@ -142,14 +142,14 @@ def title(definition: PlotDefinition, series: RunSeries) -> str:
 def names(definition: PlotDefinition, series: RunSeries) -> list[str]:
     """Return the drawn values: the smoothed loss last, several GPUs one after another."""
     if definition.per_gpu:
-        return [f"{value} {gpu}" for gpu in range(len(series.cards)) for value in definition.values]
+        return [f"{value} {gpu}" for gpu in range(len(series.gpu_names)) for value in definition.values]
     return list(definition.values)
 
 
 def shown_value(definition: PlotDefinition, series: RunSeries, time: float) -> str:
     """Return the legend text of a moment: several GPUs one after another."""
     if definition.per_gpu:
-        values = [series.at(f"{definition.values[0]} {gpu}", time) for gpu in range(len(series.cards))]
+        values = [series.at(f"{definition.values[0]} {gpu}", time) for gpu in range(len(series.gpu_names))]
     else:
         values = [series.at(definition.legend or definition.values[0], time)]
     digits = {"%": 0, "GB": 1, "°C": 0, "W": 0, "MHz": 0}.get(definition.unit)
@@ -160,10 +160,10 @@ def shown_value(definition: PlotDefinition, series: RunSeries, time: float) -> s
 def gpu_names(series: RunSeries) -> str:
     """Return the names of the GPUs whose curves are shown, one per line; of several GPUs with the kind of line."""
     lines = [QCoreApplication.translate("plots", name) for name in _LINE_NAMES]
-    several = len(series.cards) > 1
+    several = len(series.gpu_names) > 1
     return "\n".join(
         f"GPU {index}: {name}" + (f" ({lines[index % len(lines)]})" if several else "")
-        for index, name in enumerate(series.cards)
+        for index, name in enumerate(series.gpu_names)
         if name
     )
 
@@ -182,8 +182,9 @@ def missing(definition: PlotDefinition, series: RunSeries, *, live: bool) -> str
     """Return the reason, a sentence, if a plot has no data; "" if it has or may get some."""
     translate: Callable[[str], str] = formatting.translate_message
     begun = series.started
-    if definition.per_gpu and not series.cards and series.no_cards:
-        return translate(series.no_cards)
+    if definition.per_gpu and not series.gpu_names and series.no_gpu_reason:
+        reason = translate(series.no_gpu_reason)
+        return reason[:1].upper() + reason[1:]
     if begun is None:
         return ""
     if definition.id == "loss_scale" and begun.precision != "fp16" and not series.has("loss_scale"):

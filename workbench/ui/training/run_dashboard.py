@@ -102,7 +102,7 @@ class RunDashboard(QWidget):
 
     def set_status(self, text: str, tone: str = "") -> None:
         """Show a status text. `tone`: "good", "info", "warning", or "" for no icon."""
-        self.status.set_text(text)
+        self.status.set_text(text, short=formatting.first_sentences(text))
         self.icon.setVisible(bool(tone and text))
         if tone and (tone, self._style.theme.name) != self._shown_icon:
             self._shown_icon = tone, self._style.theme.name
@@ -110,7 +110,7 @@ class RunDashboard(QWidget):
             self.icon.setPixmap(self._style.theme.pixmap(icon, 16, role, self.devicePixelRatioF()))
 
     def set_live(self, live: bool, *, health_hidden: bool) -> None:
-        """Set if a run is in progress. quiet: the status line shows something else."""
+        """Set if a run is in progress. health_hidden: the status line shows something else."""
         self._live, self._health_hidden = live, health_hidden
         if self.curves is not None:
             self.curves.live = live
@@ -127,7 +127,7 @@ class RunDashboard(QWidget):
     def add_event(self, event: Event, *, live: bool) -> None:
         """Show an event that has a text of its own. `live`: it happens now."""
         if isinstance(event, Evaluated) and event.split == "val" and event.best:
-            self.result.set_text(formatting.result_text(event.metrics))
+            self.result.set_text(formatting.result_text(event.metrics), short=formatting.short_results(event.metrics))
         elif isinstance(event, Started):
             self._ending = ""
         elif isinstance(event, Profiled) and live:
@@ -136,7 +136,7 @@ class RunDashboard(QWidget):
             self.messaged.emit("warning", formatting.trouble_text(event), "")
 
     def end(self, ending: Finished | Failed, *, notify: bool) -> None:
-        """Show the ending. `loud`: the ending is new, so a failure also goes to the message bar."""
+        """Show the ending. notify: the ending is new, so a failure also goes to the message bar."""
         if isinstance(ending, Failed):
             self._ending, advice = formatting.failure_text(ending)
             if notify:

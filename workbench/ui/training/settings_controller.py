@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QObject
 
 from workbench.core.runs.run import Run
@@ -9,9 +11,11 @@ from workbench.session.session import Session
 from workbench.session.training.saved_overrides import SavedOverrides
 from workbench.session.training.shown_runs import RunList
 from workbench.ui.text import formatting
-from workbench.ui.training.settings_dialog import TrainingSettingsDialog
 from workbench.ui.training.training_panel import TrainingPanel
 from workbench.ui.widgets.theme import ThemeManager
+
+if TYPE_CHECKING:
+    from workbench.ui.training.settings_dialog import TrainingSettingsDialog
 
 _MAX_RUNS = 30  # runs offered as initial weights, newest first
 
@@ -50,6 +54,8 @@ class SettingsController(QObject):
         self._show().show_page(True)
 
     def _show(self) -> TrainingSettingsDialog:
+        from workbench.ui.training.settings_dialog import TrainingSettingsDialog
+
         model, minutes, device = self._panel.controls.values()
         dialog = TrainingSettingsDialog(
             self._overrides,

@@ -17,7 +17,6 @@ from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text import formatting
-from workbench.ui.training.export_options_dialog import ExportOptionsDialog
 from workbench.ui.training.run_dashboard import RunDashboard
 from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.training.training_header import PanelFolding, TrainingHeader
@@ -120,6 +119,8 @@ class TrainingPanel(QWidget):
 
     def choose_export(self) -> None:
         """Ask for the export options, then export the run in use."""
+        from workbench.ui.training.export_options_dialog import ExportOptionsDialog
+
         run = self._run_list.in_use
         if run is None or not self.can_choose_export():
             return
@@ -133,7 +134,7 @@ class TrainingPanel(QWidget):
     def can_pause(self) -> bool:
         """Return True before the last step is done; the short work after it cannot be paused."""
         training = self._training
-        return training.running and not training.stopping and (training.progress < 1 or training.paused)
+        return training.running and not training.stopping and (training.progress.steps < 1 or training.paused)
 
     def is_paused(self) -> bool:
         return self._training.paused
@@ -221,7 +222,7 @@ class TrainingPanel(QWidget):
             self.controls.show_progress(None, "")
             return
         self.controls.pause.setEnabled(self.can_pause())
-        self.controls.show_progress(training.share, _progress_text(training, self._final_work))
+        self.controls.show_progress(training.progress.share, _progress_text(training, self._final_work))
 
     def _set_expanded(self, expanded: bool) -> None:
         self.body.setVisible(expanded)
@@ -275,22 +276,22 @@ def _hint_text(session: Session, training: TrainingControl, *, runs: bool) -> st
 
 def _progress_text(training: TrainingControl, final_work: Progress | None) -> str:
     """Return the remaining time of the whole run, including the work after the last step, and the time limit."""
-    eta, planned = training.eta_seconds, training.planned_seconds
-    if training.kept_open_event is not None:
-        if training.kept_open_event.waiting:
+    eta, planned = training.eta_seconds, training.progress.planned_seconds
+    if training.progress.kept_open_event is not None:
+        if training.progress.kept_open_event.waiting:
             return QCoreApplication.translate("TrainingPanel", "Time limit reached. Waiting for new labels.")
         return QCoreApplication.translate("TrainingPanel", "Time limit reached. Training continues.")
-    if final_work is not None and not 0 < training.progress < 1:
+    if final_work is not None and not 0 < training.progress.steps < 1:
         text = QCoreApplication.translate("TrainingPanel", "{what}: {done} of {total}")
         what = formatting.translate_message(final_work.what)
         return text.format(what=what, done=final_work.done, total=final_work.total)
-    if eta is None or training.progress <= 0:
+    if eta is None or training.progress.steps <= 0:
         return QCoreApplication.translate("TrainingPanel", "Starting…")
     if planned is None:
         text = QCoreApplication.translate("TrainingPanel", "{share} done, {time} left")
-        return text.format(share=formatting.percent(training.progress), time=formatting.duration(eta))
+        return text.format(share=formatting.percent(training.progress.steps), time=formatting.duration(eta))
     if eta <= 0:
         text = QCoreApplication.translate("TrainingPanel", "Finishing, {time} over the time limit")
-        return text.format(time=formatting.duration(training.seconds - planned))
+        return text.format(time=formatting.duration(training.progress.seconds - planned))
     text = QCoreApplication.translate("TrainingPanel", "{time} left of {planned}")
     return text.format(time=formatting.duration(eta), planned=formatting.duration(planned))

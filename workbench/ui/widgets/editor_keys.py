@@ -1,4 +1,4 @@
-"""Keyboard and wheel rules of the editors: text and number fields, combo boxes, sliders.
+"""Keyboard and wheel rules of the editors: text and number fields, combo boxes, sliders; and Return on buttons.
 
 One object serves a window and its dialogs. Qt offers each key to the focused widget as a ShortcutOverride before it
 looks for a shortcut, so the focused editor can claim it here. Only the focused editor and the native windows are
@@ -13,6 +13,7 @@ from typing import Any
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QWheelEvent, QWindow
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QAbstractItemView,
     QAbstractSlider,
     QAbstractSpinBox,
@@ -40,7 +41,10 @@ _COMMAND_MODIFIERS = (
 
 
 class EditorKeys(QObject):
-    """Event filter for the focused editor and for wheel events of all windows.
+    """Event filter for the focused editor or button and for wheel events of all windows.
+
+    Return presses a button of the window that was reached by the keyboard, as in a dialog. After a click it remains a
+    shortcut.
 
     focus_targets: the first visible one gets the focus after an editor of its window was used.
     reserved: shortcuts that never act while an editor has the focus, in addition to all keys without Ctrl, Alt or Meta.
@@ -51,6 +55,7 @@ class EditorKeys(QObject):
         self._window, self._focus_targets = parent, focus_targets
         self.set_reserved(reserved)
         self._editor: QWidget | None = None
+        self._button: QAbstractButton | None = None  # focused by the keyboard
         self._initial: Any = None  # value of the editor when it got the focus
         self._modified = False  # whether the user has changed the editor since then
         self._forwarding = False  # whether a key is being sent to the editor
@@ -67,6 +72,8 @@ class EditorKeys(QObject):
         kind = event.type()
         if isinstance(watched, QWindow):
             return kind == QEvent.Type.Wheel and self._forward_wheel(watched, event)
+        if watched is self._button:
+            return self._button_key(event)
         if watched is not self._editor:
             return False
         if kind == QEvent.Type.ShortcutOverride:
@@ -84,15 +91,31 @@ class EditorKeys(QObject):
     # --- keys ------------------------------------------------------------------------------------
 
     def _focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
-        if self._editor is not None and isValid(self._editor):
-            self._editor.removeEventFilter(self)
+        for watched in (self._editor, self._button):
+            if watched is not None and isValid(watched):
+                watched.removeEventFilter(self)
         self._editor = new if isinstance(new, EDITORS) else None
+        self._button = None
+        if isinstance(new, QAbstractButton) and new.window() is self._window and not QGuiApplication.mouseButtons():
+            self._button = new
+            new.installEventFilter(self)
         if self._editor is None:
             return
         self._editor.installEventFilter(self)
         self._initial, self._modified = _value(self._editor), False
         if isinstance(new, QComboBox) and old is not None and isValid(old) and old.window().parent() is new:
             QTimer.singleShot(0, self, self._leave)  # the list of choices has just been closed
+
+    def _button_key(self, event: QEvent) -> bool:
+        """Press the focused button on Return."""
+        if event.type() not in (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress) or event.key() not in _COMMIT:
+            return False
+        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            return False
+        event.accept()
+        if event.type() == QEvent.Type.KeyPress and self._button is not None and not event.isAutoRepeat():
+            self._button.click()
+        return True
 
     def _claims(self, event: QKeyEvent) -> bool:
         """Return whether the editor claims a key, so that no shortcut is triggered."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
@@ -16,12 +18,12 @@ class ElidedLabel(QLabel):
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._mode, self._tip, self.full_text, self._short, self._details = mode, tip, "", "", ""
+        self._mode, self._tip, self.full_text, self._short, self._details = mode, tip, "", (), ""
 
-    def set_text(self, text: str, *, short: str = "", details: str = "") -> None:
-        """Show a text. short: shown, if given, where `text` does not fit. details: more text for the tooltip."""
-        if (text, short, details) != (self.full_text, self._short, self._details):
-            self.full_text, self._short, self._details = text, short, details
+    def set_text(self, text: str, *, short: Sequence[str] = (), details: str = "") -> None:
+        """Show a text. short: texts for less space, ever shorter. details: more text for the tooltip."""
+        if (text, tuple(short), details) != (self.full_text, self._short, self._details):
+            self.full_text, self._short, self._details = text, tuple(short), details
             self._elide()
 
     def resizeEvent(self, event) -> None:
@@ -29,9 +31,9 @@ class ElidedLabel(QLabel):
         self._elide()
 
     def _elide(self) -> None:
-        fits = self.fontMetrics().horizontalAdvance(self.full_text) <= self.width()
-        text = self.full_text if fits or not self._short else self._short
-        shown = self.fontMetrics().elidedText(text, self._mode, self.width())
+        metrics, texts = self.fontMetrics(), (self.full_text, *self._short)
+        text = next((text for text in texts if metrics.horizontalAdvance(text) <= self.width()), texts[-1])
+        shown = metrics.elidedText(text, self._mode, self.width())
         self.setText(shown)
         if self._tip:
             elided = self.full_text if shown != self.full_text else ""

@@ -10,8 +10,6 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.core.images.image_files import IMAGE_SUFFIXES
-from workbench.core.project.formats.yolo import is_object_list
-from workbench.core.project.packing import is_packed
 from workbench.session.index_worker import left_out_reason
 
 _TEXT_SUFFIXES = (".json", ".xml", ".csv", ".tsv", ".yaml", ".yml")
@@ -24,11 +22,14 @@ class FileDropFilter(QObject):
 
     A move would allow the source program to delete the files.
     accept: called with the usable paths and the rejected entries of the drop; returns whether they are accepted.
+    refuse: called with the rejected entries of a drag that holds nothing usable.
     """
 
-    def __init__(self, widget: QWidget, accept: Callable[[list[Path], LeftOut], bool]) -> None:
+    def __init__(
+        self, widget: QWidget, accept: Callable[[list[Path], LeftOut], bool], refuse: Callable[[LeftOut], None]
+    ) -> None:
         super().__init__(widget)
-        self._accept = accept
+        self._accept, self._refuse = accept, refuse
         self._usable = False  # whether the current drag holds something usable
         widget.setAcceptDrops(True)
         for field in widget.findChildren(QLineEdit):
@@ -38,8 +39,11 @@ class FileDropFilter(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
         if kind == QEvent.Type.DragEnter:
-            self._usable = bool(split_drop(event.mimeData())[0])
+            paths, left_out = split_drop(event.mimeData())
+            self._usable = bool(paths)
             _set_accepted(event, self._usable)
+            if left_out and not paths:
+                self._refuse(left_out)  # there will be no drop event
         elif kind == QEvent.Type.DragMove:
             _set_accepted(event, self._usable)
         elif kind == QEvent.Type.Drop:
@@ -56,6 +60,9 @@ def split_drop(data: QMimeData) -> tuple[list[Path], LeftOut]:
     A folder is not searched for images here, as that can take long. A project or an archive is usable only if it is
     dropped alone, text files if one of them lists objects.
     """
+    from workbench.core.project.formats.yolo import is_object_list
+    from workbench.core.project.packing import is_packed
+
     paths: list[Path] = []
     left_out: LeftOut = []
     single = len(data.urls()) == 1

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.session.tasks import Job
+from workbench.session.jobs import Job
 from workbench.ui.text.formatting import number, problem_text
 
 
@@ -141,7 +141,11 @@ class JobDialog(QDialog):
         job.progressed.connect(self._progressed)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Let Tab reach the buttons after everything that subclasses added later."""
+        """Let Tab reach the buttons after everything that subclasses added later, and make room for wrapped texts.
+
+        Qt opens dialogs no higher than two thirds of the screen, which would cut fields.
+        """
+        self.resize(self.width(), max(self.height(), self.layout().totalMinimumHeightForWidth(self.width())))
         buttons = [self._buttons.itemAt(n).widget() for n in range(self._buttons.count())]
         buttons = [button for button in buttons if button is not None]
         each, last = self.nextInFocusChain(), None

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 CANCEL = "cancel"
+_PLACES = {"apart": 0, "primary": 2}  # order of the buttons by the kind of answer
 _WIDTH = 520  # px
 
 
@@ -61,7 +62,7 @@ class Question(QDialog):
     def _row(self, answers: Sequence[Answer]) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
-        for answer in sorted(answers, key=lambda answer: answer.kind != "apart"):
+        for answer in sorted(answers, key=lambda answer: _PLACES.get(answer.kind, 1)):
             name = "primary" if answer.kind == "primary" else ""
             button = QPushButton(answer.text, objectName=name)
             button.setAutoDefault(answer.kind == "primary")

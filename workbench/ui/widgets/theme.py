@@ -8,18 +8,28 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
-from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtCore import QByteArray, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QIcon, QIconEngine, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
 
 from workbench.core import resources
 
 NAMES = ("dark", "light")
-# Sizes in px for buttons and menus, on standard and high-density screens.
-_SIZES = {QIcon.Mode.Normal: (16, 18, 20, 24, 36, 48), QIcon.Mode.Disabled: (16, 20, 40)}
+# Language -> fonts with its characters on Windows, macOS and Linux.
+FONTS = {
+    "zh_CN": (
+        "Microsoft YaHei UI",
+        "PingFang SC",
+        "Noto Sans CJK SC",
+        "Source Han Sans SC",
+        "WenQuanYi Micro Hei",
+    )
+}
 
 
 @dataclass
@@ -47,15 +57,12 @@ class Theme:
         return color
 
     def icon(self, name: str, role: str = "text") -> QIcon:
-        """Return an icon from `resources/icons`, with a dimmed version for the disabled state."""
+        """Return an icon from `resources/icons`, with a dimmed version when disabled. Raises FileNotFoundError."""
         icon = self._icons.get((name, role))
         if icon is None:
-            icon = QIcon()
-            for mode, color_role in ((QIcon.Mode.Normal, role), (QIcon.Mode.Disabled, "disabled")):
-                drawing = _drawing(name, self.color(color_role))
-                for size in _SIZES[mode]:
-                    icon.addPixmap(_pixmap(drawing, size), mode)
-            self._icons[name, role] = icon
+            if name not in _icon_names():
+                raise FileNotFoundError(f"icons/{name}.svg")
+            icon = self._icons[name, role] = QIcon(IconEngine(name, self.color(role), self.color("disabled")))
         return icon
 
     def pixmap(self, name: str, size: int, role: str = "text", ratio: float = 1.0) -> QPixmap:
@@ -118,6 +125,7 @@ class ThemeManager(QObject):
         self._folder = tempfile.TemporaryDirectory(prefix="workbench-style-")
         self.theme = Theme.load("dark")
         self._font, self._text_size = app.font(), 100.0
+        self._families: list[str] = []  # after the system's font
         app.setStyle("Fusion")
 
     @staticmethod
@@ -156,14 +164,27 @@ class ThemeManager(QObject):
 
     def set_text_size(self, percent: float) -> None:
         """Set the size of all texts, in percent of the size that the system has set."""
-        if percent == self._text_size:
-            return
-        self._text_size = percent
+        if percent != self._text_size:
+            self._text_size = percent
+            self._set_font()
+
+    def set_language(self, language: str) -> None:
+        """Draw the characters of a language with a font made for it; other fonts draw those of another region."""
+        fonts = FONTS.get(language, ())
+        installed = set(QFontDatabase.families()) if fonts else set()
+        families = [name for name in fonts if name in installed]
+        if families != self._families:
+            self._families = families
+            self._set_font()
+
+    def _set_font(self) -> None:
         font = QFont(self._font)
+        if self._families:
+            font.setFamilies([QFontInfo(self._font).family(), *self._families])
         if font.pointSizeF() > 0:
-            font.setPointSizeF(font.pointSizeF() * percent / 100)
+            font.setPointSizeF(font.pointSizeF() * self.text_scale)
         else:
-            font.setPixelSize(round(font.pixelSize() * percent / 100))
+            font.setPixelSize(round(font.pixelSize() * self.text_scale))
         self._app.setFont(font)
         self.apply(self.theme.name)
 
@@ -174,20 +195,49 @@ def scaled_text(sheet: str, factor: float) -> str:
     return re.sub(pattern, lambda match: f"{match[1]}{round(int(match[2]) * factor)}px", sheet)
 
 
+class IconEngine(QIconEngine):
+    """Icon of `resources/icons` in one color, and in another one when disabled; drawn when first shown at a size."""
+
+    _copies: ClassVar[list[IconEngine]] = []  # Qt deletes them, which PySide6 does not know
+
+    def __init__(self, name: str, color: QColor, disabled: QColor) -> None:
+        super().__init__()
+        self._name, self._color, self._disabled = name, color, disabled
+        self._pixmaps: dict[tuple[int, bool], QPixmap] = {}
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        key = min(size.width(), size.height()), mode == QIcon.Mode.Disabled
+        if key not in self._pixmaps:
+            self._pixmaps[key] = tinted(self._name, self._disabled if key[1] else self._color, key[0])
+        return QPixmap(self._pixmaps[key])  # its caller sets the pixel ratio
+
+    def actualSize(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QSize:
+        side = min(size.width(), size.height())
+        return QSize(side, side)
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        size = self.actualSize(rect.size(), mode, state)
+        target = QRect(QPoint(), size)
+        target.moveCenter(rect.center())
+        painter.drawPixmap(target, self.pixmap(size * painter.device().devicePixelRatioF(), mode, state))
+
+    def clone(self) -> IconEngine:
+        copy = IconEngine(self._name, self._color, self._disabled)
+        self._copies.append(copy)
+        return copy
+
+
+@cache
+def _icon_names() -> frozenset[str]:
+    return frozenset(path.stem for path in resources.path("icons").glob("*.svg"))
+
+
 def tinted(name: str, color: QColor, size: int) -> QPixmap:
     """Return the icon `name` in one color, `size` px square. Raises FileNotFoundError."""
-    return _pixmap(_drawing(name, color), size)
-
-
-def _drawing(name: str, color: QColor) -> QSvgRenderer:
     svg = resources.path(f"icons/{name}.svg").read_bytes().replace(b"currentColor", color.name().encode())
-    return QSvgRenderer(QByteArray(svg))
-
-
-def _pixmap(drawing: QSvgRenderer, size: int) -> QPixmap:
     pixmap = QPixmap(QSize(size, size))
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
-    drawing.render(painter, QRectF(0, 0, size, size))
+    QSvgRenderer(QByteArray(svg)).render(painter, QRectF(0, 0, size, size))
     painter.end()
     return pixmap

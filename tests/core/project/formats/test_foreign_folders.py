@@ -12,6 +12,7 @@ from tests.core.project.formats.foreign import (
     cvat_and_voc,
     label_studio_files,
     masks_and_tables,
+    names_and_folders,
     other_tools,
     via_files,
     yolo_files,
@@ -22,7 +23,16 @@ from workbench.core.project import annotation
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import DONT_CARE, Project
 
-MODULES = (coco_files, cvat_and_voc, label_studio_files, masks_and_tables, other_tools, via_files, yolo_files)
+MODULES = (
+    coco_files,
+    cvat_and_voc,
+    label_studio_files,
+    masks_and_tables,
+    names_and_folders,
+    other_tools,
+    via_files,
+    yolo_files,
+)
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import tifffile
 from PIL import Image
 
 from workbench.core.project import annotation
-from workbench.core.project.formats.json_labels import LARGEST_SET
+from workbench.core.project.formats.text_files import LARGEST_SET
 from workbench.core.project.importing import import_labels
-from workbench.core.project.project import DONT_CARE, Project
+from workbench.core.project.project import DONT_CARE, Project, matching_class
 
 SIZE = (60, 40)
 
@@ -46,7 +46,7 @@ def save(path, array):
 
 
 def mask_of(project, key, name):
-    return annotation.load_mask(project, key) == project.class_named(name).id
+    return annotation.load_mask(project, key) == matching_class(name, project.classes, exact=True).id
 
 
 def names_of(project):
@@ -132,7 +132,7 @@ def test_cityscapes_polygons_have_names(project, folder):
     report = import_labels(project, folder)
     assert (report.format, report.labeled, report.images, report.skipped) == ("cityscapes", 2, 2, [])
     assert names_of(project) == {"road", "car"} and report.found["png"] == 2
-    assert any("2 × marks of groups" in note for note in report.notes)
+    assert any("marks of groups (2)" in note for note in report.notes)
     for key in project.images():
         mask = annotation.load_mask(project, key)
         assert (mask[35:, 55:] == 0).all() and mask_of(project, key, "road")[5, 5]
@@ -157,7 +157,7 @@ def test_label_studio_masks_with_the_names_of_a_json_export(project, folder):
     assert names_of(project) == {"scratch", "dent-in"} and project.images() == ["images/a.png", "images/b.png"]
     assert np.array_equal(mask_of(project, "images/a.png", "dent-in"), region(30, 5) == 1)
     assert np.array_equal(mask_of(project, "images/b.png", "scratch"), region(20, 5) == 1)
-    assert any("1 × masks of earlier annotations" in note for note in report.notes)
+    assert any(note == "Not imported: masks of earlier annotations of the same image (1)." for note in report.notes)
 
 
 def test_label_studio_masks_with_images_named_by_tasks(project, folder):
@@ -330,7 +330,7 @@ def test_overlaps_and_merged_objects_are_reported(project, folder):
     over = [[x + 5, y + 5] for x, y in square]
     labelme(folder / "p1.json", [polygon("pit", square), polygon("pit", beside), polygon("dent", over)])
     report = import_labels(project, folder)
-    assert any("objects touch" in note and "1 objects" in note for note in report.notes)
+    assert any("1 object touches others of its class" in note for note in report.notes)
     assert any("pixels are covered" in note for note in report.notes)
 
 
@@ -409,7 +409,7 @@ def test_images_without_objects_are_reported(project, folder):
     for name, content in (("a", objects), ("b", "")):
         (folder / f"{name}.xml").write_text(f"<annotation><filename>{name}.png</filename>{content}</annotation>")
     report = import_labels(project, folder)
-    assert report.labeled == 2 and any("1 images have no objects" in note for note in report.notes)
+    assert report.labeled == 2 and any("1 image has no objects" in note for note in report.notes)
 
 
 def test_a_label_file_of_many_images_is_refused_by_its_size(project, folder):
@@ -436,3 +436,23 @@ def test_boxes_given_as_coordinates_without_an_outline(project, folder):
     (folder / "a.json").write_text(json.dumps(content), "utf-8")
     report = import_labels(project, folder)
     assert (report.labeled, report.boxes) == (1, 1) and annotation.load_mask(project, "a.png").sum() == 100
+
+
+def test_a_skipped_label_of_a_file_with_many_images_is_named_by_its_image(project, folder):
+    for name in ("lot/a.png", "lot/b.png"):
+        photo(folder / "images" / name)
+    size = {"width": SIZE[0], "height": SIZE[1]}
+    images = [
+        {"id": 1, "file_name": "lot/a.png", **size},
+        {"id": 2, "file_name": "lot/b.png", "width": 3, "height": 4},
+        {"id": 3, "file_name": "lot/gone.png", **size},
+    ]
+    entry = {"category_id": 1, "segmentation": [[0, 0, 9, 0, 9, 9]], "iscrowd": 0}
+    content = {
+        "images": images,
+        "annotations": [{"id": n, "image_id": n, **entry} for n in (1, 2, 3)],
+        "categories": [{"id": 1, "name": "x"}],
+    }
+    (folder / "x.json").write_text(json.dumps(content), "utf-8")
+    report = import_labels(project, folder)
+    assert [path for path, _ in report.skipped] == ["images/lot/b.png", "lot/gone"]

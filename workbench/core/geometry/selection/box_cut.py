@@ -43,10 +43,10 @@ def box_cut(
     add, remove: points that belong to the defect and to the background, with the similar pixels around them. A point
     of `add` outside the box enlarges it.
 
-    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. The surroundings are a window that extends the box by
+    `image` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. The surroundings are a window that extends the box by
     half its larger side; for a box without surroundings (the whole image), its own border is used. Windows above 32k
-    pixels are segmented at reduced resolution and refined along the outline at full resolution. A box beyond `LIMIT`
-    pixels gives an empty selection with `cut`.
+    pixels are segmented at reduced resolution and refined along the outline at full resolution. A box beyond
+    `MAX_BOX_PIXELS` gives an empty selection with `cut`.
     """
     for x, y in add:
         box = box.united(Rect(math.floor(x) - REACH, math.floor(y) - REACH, 2 * REACH + 1, 2 * REACH + 1))

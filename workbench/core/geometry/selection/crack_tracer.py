@@ -158,8 +158,9 @@ NO_CRACK = Crack(np.zeros((0, 2)), np.zeros(0), EMPTY, True)
 class CrackTracer:
     """Tracer of a thin line from a first click to the cursor, including its width.
 
-    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. `widest`: expected maximum line width in pixels; lines
-    up to twice as wide are still measured. Computation is limited to a window around the clicks (see `Guide`).
+    `image` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. `widest`: expected maximum line width in pixels; lines
+    up to twice as wide are still measured. Computation is limited to a window around the clicks, see
+    `ShortestPathSearch`.
     """
 
     def __init__(

@@ -23,8 +23,9 @@ BORDER = np.float32(0.05)  # cost along the image border, where a cut-off defect
 class IntelligentScissors:
     """Outline being drawn. `anchor` sets points; `wire` is the path from the last one to the cursor.
 
-    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. Points and results are image coordinates. If no path
-    can be searched (outside the image, or further than `paths.LIMIT` permits), the wire is straight.
+    `image` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. Points and results are image coordinates. If no path
+    can be searched (outside the image, or further than `shortest_paths.MAX_WINDOW_PIXELS` permits), the wire is
+    straight.
     """
 
     def __init__(self, image: np.ndarray, *, levels: GrayLevels | None = None) -> None:

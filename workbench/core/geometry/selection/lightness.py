@@ -24,18 +24,15 @@ class GrayLevels:
     low: float
     high: float
 
-    def to_tone(self, value: float) -> float:
-        """Convert a gray value to the scale of lightness, 0..100; not clipped."""
-        return (value - self.low) * 100 / (self.high - self.low)
-
     def to_value(self, tone: float) -> float:
+        """Convert a lightness, 0..100, to a gray value."""
         return self.low + tone * (self.high - self.low) / 100
 
 
 def levels_of(image: ImageArray) -> GrayLevels:
     """Return 0..255 for 8 bit, otherwise the range of an even sample, as deep images rarely use their full range.
 
-    `picture` (H, W) or (H, W, 3), any numeric dtype. Reads at most 128 x 128 pixels.
+    `image` (H, W) or (H, W, 3), any numeric dtype. Reads at most 128 x 128 pixels.
     """
     if image.dtype == np.uint8:
         return GrayLevels(0.0, 255.0)

@@ -32,11 +32,6 @@ class Measures:
     feret: float
     min_feret: float
 
-    def in_micrometers(self, um_per_pixel: float) -> Measures:
-        """Return the measures in µm and µm²."""
-        lengths = (self.length, self.max_width, self.mean_width, self.feret, self.min_feret)
-        return Measures(self.area * um_per_pixel**2, *(value * um_per_pixel for value in lengths))
-
 
 NOTHING_MEASURED = Measures(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 

@@ -25,7 +25,7 @@ def suggest_tolerance(image: np.ndarray, point: Point, *, levels: GrayLevels | N
     """Return the tolerance at which the region around a click ends at the sharpest step of tone, TOLERANCE if none.
 
     Growing tolerances select nested regions. The best one differs most in tone between the two pixels inside its
-    outline and the two pixels outside it. `picture` as for `wand.magic_wand`.
+    outline and the two pixels outside it. `image` as for `magic_wand`.
     """
     pixel = pixel_at(point, image.shape)
     levels = levels or levels_of(image)
@@ -83,11 +83,11 @@ def magic_wand(
 ) -> Selection:
     """Return the region connected to the pixel at `point` through pixels within `tolerance` of its tone.
 
-    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. The tone is the mean of 3 x 3 pixels; `tolerance` is in
+    `image` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. The tone is the mean of 3 x 3 pixels; `tolerance` is in
     units of lightness (full range 100): the difference for gray, the distance in L*a*b* (CIE 1976) for color.
-    `smoothing`: pixels, see `region_ops.smooth`; the part at the click is kept. `fill`: fill holes. The window grows
-    with the region up to `limit` pixels (LIVE while dragging); a region that exceeds it has `cut`. Non-finite pixels
-    never belong; a click on one returns an empty selection.
+    `smoothing`: pixels, see `region_operations.smooth`; the part at the click is kept. `fill`: fill holes. The window
+    grows with the region up to `limit` pixels (LIVE while dragging); a region that exceeds it has `cut`. Non-finite
+    pixels never belong; a click on one returns an empty selection.
     """
     pixel = pixel_at(point, image.shape)
     levels = levels or levels_of(image)
@@ -162,7 +162,7 @@ def tone_band_at(
 ) -> ToneBand | None:
     """Return the tone range of a stroke that begins at `point`: around the mean tone of the 3 x 3 pixels there.
 
-    If `tolerance` is None, it is that of `bands.suggest_tolerance`. `picture` as for `wand.magic_wand`. Returns None
+    If `tolerance` is None, it is that of `suggest_tolerance`. `image` as for `magic_wand`. Returns None
     outside the image and where no pixel is finite.
     """
     pixel = pixel_at(point, image.shape)

@@ -12,6 +12,7 @@ from workbench.core.images.image_files import image_size
 from workbench.core.problems import Problem
 from workbench.core.project.formats import (
     coco,
+    coco_panoptic,
     cvat_backup,
     deeppcb,
     json_formats,
@@ -32,7 +33,8 @@ from workbench.core.project.formats.data_split import with_splits
 class Format:
     """Label format of another tool.
 
-    recognition_score: returns the likely number of labels in a tree. own_files: the labels are files beside the images.
+    recognition_score: returns the likely number of labels in a tree. title: name in the language of its tool; "" if the
+    window translates a description instead. own_files: the labels are files beside the images.
     of_pixels: the labels are of pixels, so that an image without one may be an image without defects. of_images: image
     files or their folders are the labels, so that of chosen files no others count.
     """
@@ -40,6 +42,7 @@ class Format:
     name: str
     recognition_score: Callable[[FileTree], int]
     reader: Callable[[FileTree, ImportOptions, dict[int, str]], ImportedLabels]
+    title: str = ""
     own_files: bool = True
     of_pixels: bool = True
     of_images: bool = False
@@ -64,21 +67,30 @@ class Format:
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
-        Format("labelme", labelme.recognition_score, labelme.find),
-        Format("cityscapes", json_formats.CITYSCAPES.recognition_score, json_formats.CITYSCAPES.find),
-        Format("eiseg", json_formats.EISEG.recognition_score, json_formats.EISEG.find),
+        Format("labelme", labelme.recognition_score, labelme.find, title="labelme, X-AnyLabeling"),
+        Format(
+            "cityscapes", json_formats.CITYSCAPES.recognition_score, json_formats.CITYSCAPES.find, title="Cityscapes"
+        ),
+        Format("eiseg", json_formats.EISEG.recognition_score, json_formats.EISEG.find, title="EISeg"),
+        Format("isat", json_formats.ISAT.recognition_score, json_formats.ISAT.find, title="ISAT"),
+        Format("coco-panoptic", coco_panoptic.recognition_score, coco_panoptic.find, title="COCO panoptic"),
         Format("png", png_masks.recognition_score, png_masks.find, of_images=True),
-        Format("coco", coco.recognition_score, coco.find),
-        Format("cvat", xml_labels.cvat_score, xml_labels.find_cvat),
-        Format("cvat-backup", cvat_backup.recognition_score, cvat_backup.find),
-        Format("voc", xml_labels.voc_score, xml_labels.find_voc),
-        Format("yolo", yolo.recognition_score, yolo.find),
-        Format("deeppcb", deeppcb.recognition_score, deeppcb.find),
-        Format("via", via.recognition_score, via.find),
-        Format("createml", json_formats.CREATEML.recognition_score, json_formats.CREATEML.find),
-        Format("datumaro", json_formats.DATUMARO.recognition_score, json_formats.DATUMARO.find),
-        Format("labelstudio", label_studio.recognition_score, label_studio.find),
-        Format("supervisely", json_formats.SUPERVISELY.recognition_score, json_formats.SUPERVISELY.find),
+        Format("coco", coco.recognition_score, coco.find, title="COCO"),
+        Format("cvat", xml_labels.cvat_score, xml_labels.find_cvat, title="CVAT XML"),
+        Format("cvat-backup", cvat_backup.recognition_score, cvat_backup.find, title="CVAT backup"),
+        Format("voc", xml_labels.voc_score, xml_labels.find_voc, title="Pascal VOC XML"),
+        Format("yolo", yolo.recognition_score, yolo.find, title="YOLO"),
+        Format("deeppcb", deeppcb.recognition_score, deeppcb.find, title="DeepPCB"),
+        Format("via", via.recognition_score, via.find, title="VIA"),
+        Format("createml", json_formats.CREATEML.recognition_score, json_formats.CREATEML.find, title="CreateML"),
+        Format("datumaro", json_formats.DATUMARO.recognition_score, json_formats.DATUMARO.find, title="Datumaro"),
+        Format("labelstudio", label_studio.recognition_score, label_studio.find, title="Label Studio"),
+        Format(
+            "supervisely",
+            json_formats.SUPERVISELY.recognition_score,
+            json_formats.SUPERVISELY.find,
+            title="Supervisely",
+        ),
         Format("regions", region_tables.recognition_score, region_tables.find),
         Format("verdicts", verdict_labels.table_score, verdict_labels.find_table, of_pixels=False),
         Format(

@@ -19,15 +19,16 @@ from workbench.core.problems import Problem
 from workbench.core.project.project import Project
 from workbench.core.project.sources import natural_key, walk
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
-from workbench.inference.io.json_io import read_file
 
 # Folder names that describe the kind of content only, not the part or the defect.
 IMAGE_FOLDERS = frozenset(
-    "image images img imgs picture pictures jpegimages photo photos input inputs data leftimg8bit".split()
+    "image images img imgs picture pictures jpegimages photo photos input inputs data leftimg8bit "
+    "图 图片 图像 原图 照片".split()
 )
 MASK_FOLDERS = frozenset(
     "mask masks label labels annotation annotations ann anns groundtruth groundtruths gt gts segmentation "
-    "segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine gtcoarse".split()
+    "segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine gtcoarse "
+    "标注 标签 掩膜 掩码 蒙版 真值".split()
 )
 # Names of folders and verdicts of images without defects.
 GOOD_NAMES = frozenset(
@@ -36,7 +37,9 @@ GOOD_NAMES = frozenset(
 MOST_SEARCHED = 50_000  # files that are searched for the images of chosen label files
 # Files that list the names of classes, beside text files that number them.
 NAME_FILES = ("obj.names", "_darknet.labels", "classes.txt", "predefined_classes.txt", "labels.txt", "names.txt")
-SPLIT_FOLDERS = frozenset("train training val valid validation test testing trainval dev".split())
+SPLIT_FOLDERS = frozenset(
+    "train training val valid validation test testing trainval dev 训练 训练集 验证 验证集 测试 测试集".split()
+)
 
 
 class UnreadableLabel(Exception):
@@ -103,10 +106,10 @@ def empty_label(width: int, height: int) -> ImportedLabel:
 class ImportedEntry:
     """Label with the image that it belongs to.
 
-    label: file of the label. picture: file of the image, or None if it must be one of the project's. key: path of the
-    image below `pictures/`. aliases: other spellings of the key, without a suffix, used to search the project's images.
-    read: function from (width, height) of the image to its label, raises Unreadable. embedded: returns the bytes of the
-    image if the label file contains them. missing: reason why `image` is None.
+    label: file of the label. image: its file, or None if it must be one of the project's. key: path of the image below
+    `pictures/`. aliases: other spellings of the key, without a suffix, used to search the project's images.
+    read: function from (width, height) of the image to its label, raises UnreadableLabel. embedded: returns the bytes
+    of the image if the label file contains them. missing: reason why `image` is None.
     split: "train", "val" or "test", if the label assigns the image to one. size: (width, height) of the image that the
     label was drawn on, if stored. good: the label is that of an image without defects. background: the image has no
     label in the files and is taken as one without defects.
@@ -123,6 +126,12 @@ class ImportedEntry:
     size: tuple[int, int] | None = None
     good: bool = False
     background: bool = False
+
+    def place(self, several: bool) -> str:
+        """Return the place of the label in a report: its file, or of `several` labels in a file that of the image."""
+        if not several:
+            return str(self.label)
+        return self.key if self.image is not None or not self.aliases else self.aliases[0]
 
 
 @dataclass
@@ -198,11 +207,15 @@ class FileTree:
         return self.root / relative
 
     def with_suffix(self, *suffixes: str) -> list[str]:
-        return [name for name in self.files if suffix_of(name) in suffixes]
+        return [name for name, suffix in zip(self.files, self._suffixes) if suffix in suffixes]
 
     @property
     def images(self) -> list[str]:
-        return [name for name in self.files if suffix_of(name) in IMAGE_SUFFIXES]
+        return self.with_suffix(*IMAGE_SUFFIXES)
+
+    @cached_property
+    def _suffixes(self) -> tuple[str, ...]:
+        return tuple(suffix_of(name) for name in self.files)
 
 
 def _enters(project: Project | None) -> Callable[[os.DirEntry[str]], bool]:
@@ -224,31 +237,6 @@ def _above_masks(file: Path) -> Path:
             break
         folder = folder.parent
     return folder
-
-
-def decode_text(data: bytes) -> str:
-    """Return the text of a label file in UTF-8, UTF-16 with a byte order mark, or GB18030. Raises ValueError."""
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("gb18030")  # includes GBK and GB2312
-        if "\0" in text:
-            raise ValueError("it is not a text file") from None
-        return text
-
-
-def read_utf8(path: Path, *, limit: int) -> bytes:
-    """Return the content of a text file as UTF-8, see `decode_text`. Raises FileNotFoundError, ValueError."""
-    data = read_file(path, limit=limit)
-    try:
-        if data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
-            data.decode("utf-8")
-            return data
-    except UnicodeDecodeError:
-        pass
-    return decode_text(data).encode()
 
 
 def suffix_of(relative: str) -> str:
@@ -277,13 +265,18 @@ def is_generic_name(folder: str) -> bool:
     return normalized_name(folder) in generic or (bool(words) and all(word in generic for word in words))
 
 
+def _without_split(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the folders of a path without those of data splits, which only some images may be in."""
+    return tuple(part for part in parts if normalized_name(part) not in SPLIT_FOLDERS)
+
+
 def distinctive_folders(relatives: Sequence[str], *, min_names: int = 2) -> dict[str, str]:
     """Return the folder that distinguishes each path, at the first level with `min_names` distinctive names, or {}.
 
     "MT_Crack/Imgs/7.jpg" and "MT_Fray/Imgs/9.jpg" give MT_Crack and MT_Fray, "train/OK/1.png" gives OK.
     """
     levels: dict[int, set[str]] = {}
-    paths = {relative: PurePosixPath(relative).parts[:-1] for relative in relatives}
+    paths = {relative: _without_split(PurePosixPath(relative).parts[:-1]) for relative in relatives}
     for parts in paths.values():
         for level, part in enumerate(parts):
             if not is_generic_name(part):

@@ -12,7 +12,6 @@ import numpy as np
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.json_labels import json_files, load
 from workbench.core.project.formats.label_export import (
     ExportedImage,
     LabelExport,
@@ -22,19 +21,26 @@ from workbench.core.project.formats.label_export import (
 )
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Points, Shape, pairs
+from workbench.core.project.formats.text_files import json_files, load
 from workbench.core.project.storage import write_json
 
 _MOST_PIXELS = 1 << 30  # of a decoded run-length mask
 
 
 def recognition_score(tree: FileTree) -> int:
-    return sum(data.count(b'"image_id"') or 1 for _, data in json_files(tree, b'"images"', b'"annotations"'))
+    return sum(data.count(b'"image_id"') or 1 for _, data in _files(tree))
 
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the labels found. `known` is not used, since categories have names."""
-    files = [name for name, _ in json_files(tree, b'"images"', b'"annotations"')]
-    return find_shapes(tree, files, _parse, options)
+    return find_shapes(tree, [name for name, _ in _files(tree)], _parse, options)
+
+
+def _files(tree: FileTree) -> Iterator[tuple[str, bytes]]:
+    """Yield (name, content) of the files without panoptic segments, which `coco_panoptic` reads."""
+    for name, data in json_files(tree, b'"images"', b'"annotations"'):
+        if b'"segments_info"' not in data:
+            yield name, data
 
 
 def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
@@ -45,7 +51,7 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     # Some programs write ids as numbers in one place and as text in another.
     categories = {str(one["id"]): str(one["name"]) for one in content.get("categories") or []}
     split = split_of(name)
-    shaped = {str(image["id"]): _image(image, split) for image in images}
+    shaped = {str(image["id"]): listed_image(image, split) for image in images}
     tags: dict[str, list[str]] = defaultdict(list)
     unknown = 0
     for entry in annotations:
@@ -61,24 +67,22 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         if not shapes:
             _add_shapeless(entry, label, image, tags[number])
         if entry.get("iscrowd"):
-            image.lost["crowd flags"] += 1
+            image.lost[Message("lost.crowd")] += 1
         if entry.get("keypoints"):
-            image.lost["key point sets"] += 1
+            image.lost[Message("lost.key_points")] += 1
     for number, image in shaped.items():
         _set_verdict(image, tags.get(number, []))
     if unknown and shaped:
-        next(iter(shaped.values())).lost["annotations of images that are not listed"] += unknown
+        next(iter(shaped.values())).lost[Message("lost.unlisted_images")] += unknown
     yield from shaped.values()
 
 
 def _add_shapeless(entry: dict[str, Any], label: str, image: ShapedImage, tags: list[str]) -> None:
     """Take an annotation without a shape: the category of the whole image, or content that cannot be imported."""
-    if isinstance(entry.get("segments_info"), list):
-        image.problem = Message("import.panoptic")
-    elif entry.get("category_id") is not None and not {"caption", "bbox", "segmentation"} & entry.keys():
+    if entry.get("category_id") is not None and not {"caption", "bbox", "segmentation"} & entry.keys():
         tags.append(label)
     else:
-        image.lost["annotations without a shape"] += 1
+        image.lost[Message("lost.no_shape_annotation")] += 1
         image.problem = Message("import.no_shape")
 
 
@@ -86,13 +90,14 @@ def _set_verdict(image: ShapedImage, tags: list[str]) -> None:
     if len(set(tags)) == 1:
         image.verdict = tags[0]
     elif tags:
-        image.lost["categories of whole images"] += len(tags)
+        image.lost[Message("lost.image_categories")] += len(tags)
         image.problem = Message("import.several_flags", names=", ".join(dict.fromkeys(tags)))
     if image.shapes:
         image.problem = None
 
 
-def _image(image: dict[str, Any], split: str | None) -> ShapedImage:
+def listed_image(image: dict[str, Any], split: str | None) -> ShapedImage:
+    """Return an image of the list `images`, without shapes."""
     width, height = image.get("width"), image.get("height")
     size = (width, height) if isinstance(width, int) and isinstance(height, int) and width > 0 < height else None
     return ShapedImage(str(image["file_name"]), size, split=split, lost=Counter())
@@ -108,7 +113,7 @@ def _shapes(entry: dict[str, Any], label: str, image: ShapedImage) -> Iterator[S
             drawn = True
             yield Shape(label, "polygon", points)
         elif points:
-            image.lost["polygons with fewer than three points"] += 1
+            image.lost[Message("lost.short_polygons")] += 1
     if not drawn and entry.get("bbox"):
         x, y, width, height = (float(value) for value in entry["bbox"])
         yield Shape(label, "box", [(x, y), (x + width, y + height)])
@@ -202,12 +207,14 @@ class CocoWriter:
         content = self._files[image.split or "default"]
         export.lose_areas(image)
         export.lose(image, "verdicts", int(image.verdict is not None))
+        if image.mask is None:
+            return  # an image without annotations is one without defects
         export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)))
         number = len(content["images"]) + 1
         content["images"].append(
             {"id": number, "file_name": export.image_name(image), "width": image.width, "height": image.height}
         )
-        for region in regions(image.mask, tuple(export.numbers)) if image.mask is not None else ():
+        for region in regions(image.mask, tuple(export.numbers)):
             rect = region.rect
             content["annotations"].append(
                 {

@@ -9,10 +9,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel, read_utf8
-from workbench.core.project.formats.json_labels import json_files, load
+from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape, pairs, rotated
+from workbench.core.project.formats.text_files import json_files, load, read_utf8
 from workbench.core.project.formats.xml_labels import CVAT_KINDS, SUBSETS, cvat_mask
 from workbench.core.project.sources import natural_key
 from workbench.inference.io.json_io import parse_json
@@ -101,11 +101,11 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
                 if not entry.get("outside"):
                     _add(entry, str(track.get("label") or ""), image)
                 if image is not None:
-                    image.lost["shapes between the key frames of tracks"] += 1
+                    image.lost[Message("lost.between_key_frames")] += 1
     for number, image in images.items():
         found = tags.get(number, [])
         image.verdict = found[0] if len(found) == 1 else None
-        image.lost["image tags"] += len(found) if len(found) > 1 else 0
+        image.lost[Message("lost.image_tags")] += len(found) if len(found) > 1 else 0
         if image.shapes or image.verdict is not None or not tracked:  # CVAT shows tracks between their key frames too
             yield image
 
@@ -115,7 +115,7 @@ def _add(entry: dict[str, Any], label: str, image: ShapedImage | None) -> None:
         return
     kind, numbers, bitmap = str(entry.get("type")), entry.get("points") or [], None
     if kind in ("skeleton", "cuboid"):
-        image.lost[f"shapes of the kind {kind}"] += 1
+        image.lost[Message("lost.shape_kind", kind=kind)] += 1
         return
     if kind == "mask":
         *runs, left, top, right, bottom = (int(value) for value in numbers)
@@ -129,5 +129,5 @@ def _add(entry: dict[str, Any], label: str, image: ShapedImage | None) -> None:
         raise UnreadableLabel(Message("import.shape_damaged", name=repr(label), why=kind))
     shape = Shape(label, "box" if kind == "rectangle" else CVAT_KINDS.get(kind, kind), points, bitmap=bitmap)
     image.shapes.append(rotated(shape, float(entry.get("rotation") or 0)))
-    image.lost["shapes' attributes"] += bool(entry.get("attributes"))
-    image.lost["group numbers"] += bool(entry.get("group"))
+    image.lost[Message("lost.attributes")] += bool(entry.get("attributes"))
+    image.lost[Message("lost.groups")] += bool(entry.get("group"))

@@ -8,16 +8,20 @@ from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, ImportedEntry, ImportedLabels, decode_text, without_suffix
+from workbench.core.project.formats.base import FileTree, ImportedEntry, ImportedLabels, without_suffix
+from workbench.core.project.formats.text_files import decode_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import read_file
 
 _SPLITS = {
-    "train": ("train", "training"),
-    "val": ("val", "valid", "validation", "dev"),
-    "test": ("test", "testing"),
+    "train": ("train", "training", "训练", "训练集"),
+    "val": ("val", "valid", "validation", "dev", "验证", "验证集"),
+    "test": ("test", "testing", "测试", "测试集"),
 }
 _LIST_WORDS = frozenset(("list", "lists", "images", "file", "files", "set", "paddle"))
+# Columns that may contain blanks, as "images/part 1.jpg labels/part 1.png".
+_SUFFIXES = "|".join(suffix[1:] for suffix in (*sorted(IMAGE_SUFFIXES), ".xml", ".json"))
+_COLUMN = re.compile(rf"\S(?:.*?\S)?\.(?:{_SUFFIXES})(?=\s|$)", re.IGNORECASE)
 _LARGEST = 64 << 20  # bytes of a list
 
 
@@ -62,7 +66,7 @@ def listed_rows(tree: FileTree) -> Iterator[tuple[str, str, list[str]]]:
         except (FileNotFoundError, ValueError):
             continue
         for line in text.splitlines():
-            columns = line.split("\t") if "\t" in line else line.split()
+            columns = line.split("\t") if "\t" in line else _COLUMN.findall(line) or line.split()
             if len(columns) == 1:
                 columns = re.split("[,;]", columns[0])
             if columns:
@@ -87,7 +91,8 @@ def listed_pairs(tree: FileTree) -> dict[str, str]:
 def with_splits(tree: FileTree, batch: ImportedLabels) -> ImportedLabels:
     """Return labels with the data split of each image, from lists or else from the names of its folders.
 
-    A split without images in a second one is none, and neither is one with all defects outside of train (MVTec AD).
+    Images outside of the folders val and test belong to none. A split is none if its only part is train or holds all
+    images, and so is one with all defects outside of train (MVTec AD).
     """
     listed: dict[str, set[str]] = {}
     for _, split, columns in listed_rows(tree):
@@ -97,7 +102,7 @@ def with_splits(tree: FileTree, batch: ImportedLabels) -> ImportedLabels:
         entry.split or _listed(entry.key, listed) or split_of(PurePosixPath(entry.key).parent)
         for entry in batch.entries
     ]
-    if len(set(splits) - {None}) < 2:
+    if len(set(splits)) < 2 or set(splits) == {"train", None}:
         return batch
     if _has_good_train_only(batch.entries, splits):
         batch.notes.append(Message("import.no_split"))

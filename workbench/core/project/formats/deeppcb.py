@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, decode_text
+from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape
+from workbench.core.project.formats.text_files import decode_text
 from workbench.inference.io.json_io import read_file
 
 _LINE = re.compile(r"(\d+)[ ,]+(\d+)[ ,]+(\d+)[ ,]+(\d+)[ ,]+([1-6])\s*")

@@ -35,8 +35,13 @@ class ImageFinder:
         if near or len(same) == 1:
             return near or same
         images = same or images
-        shared = [len(os.path.commonprefix((PurePosixPath(image).parts[:-1], folder.parts))) for image in images]
-        return [image for image, count in zip(images, shared) if count == max(shared)]
+        # Folders that lead to both, and then those at the end of both, as of "Annotations/lot 1" and "Images/lot 1".
+        shared = [
+            (len(os.path.commonprefix((PurePosixPath(image).parts[:-1], folder.parts))), _common_end(label, image))
+            for image in images
+        ]
+        found = [image for image, count in zip(images, shared) if count == max(shared)]
+        return found if len(found) == 1 else _uppermost(found)
 
     def find(self, name: str, label: str, split: str | None = None) -> str | None:
         """Return the image stored as `name` in the file `label`, or None. Only images inside the tree are found.
@@ -84,6 +89,14 @@ class ImageFinder:
             if path not in used
             and (name in known or (PurePosixPath(name).parent in folders and name not in self._masks))
         ]
+
+
+def _uppermost(images: list[str]) -> list[str]:
+    """Return the image in the folder that contains the folders of all others, otherwise all images."""
+    top = min(images, key=lambda image: len(PurePosixPath(image).parts))
+    folder = PurePosixPath(top).parent
+    others = [PurePosixPath(image).parent for image in images if image != top]
+    return [top] if all(folder in other.parents for other in others) else images
 
 
 def _normal(path: PurePosixPath) -> str:

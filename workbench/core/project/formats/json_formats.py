@@ -1,4 +1,4 @@
-"""JSON label files of Cityscapes, Create ML, Datumaro, EISeg and Supervisely."""
+"""JSON label files of Cityscapes, Create ML, Datumaro, EISeg, ISAT and Supervisely."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import PurePosixPath
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
 from workbench.core.project.formats.coco import whole_bitmap
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.json_labels import json_files, load
 from workbench.core.project.formats.shape_labels import BACKGROUND, ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape, pairs, rotated
+from workbench.core.project.formats.text_files import json_files, load
 
 Parse = Callable[[FileTree, str], Iterator[ShapedImage]]
 _CITYSCAPES_ENDINGS = ("_polygons", "_gtFine", "_gtCoarse", "_gtBboxCityPersons")
 _CITYSCAPES_IMAGE = "_leftImg8bit"
 _CITYSCAPES_GROUP = "group"  # end of the label of several objects drawn as one: "cargroup"
+_ISAT_BACKGROUND = "__background__"
+_ISAT_KINDS = ("polygon", "line", "point")
 _LARGEST_BITMAP = 64 << 20  # bytes of an uncompressed bitmap file
 
 
@@ -74,7 +75,7 @@ def _parse_cityscapes(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         if one.get("deleted"):
             continue
         if label.endswith(_CITYSCAPES_GROUP) and label.removesuffix(_CITYSCAPES_GROUP) in named:
-            shaped.lost["marks of groups"] += 1
+            shaped.lost[Message("lost.group_marks")] += 1
             label = label.removesuffix(_CITYSCAPES_GROUP)
         shaped.shapes.append(Shape(BACKGROUND if label == "unlabeled" else label, "polygon", one["polygon"]))
     yield shaped
@@ -142,7 +143,7 @@ def _add_datumaro(entry: dict[str, Any], labels: list[str], shaped: ShapedImage)
         corners = [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)]
         shaped.shapes.append(rotated(Shape(label, "box", corners), degrees))
     else:
-        shaped.lost[f"annotations of the kind {kind}"] += 1
+        shaped.lost[Message("lost.annotation_kind", kind=kind)] += 1
 
 
 def _parse_eiseg(tree: FileTree, name: str) -> Iterator[ShapedImage]:
@@ -152,6 +153,36 @@ def _parse_eiseg(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         raise UnreadableLabel(Message("import.no_polygons"))
     polygons = [Shape(str(one["name"]), "polygon", one["points"]) for one in content]
     yield ShapedImage(name, shapes=polygons, split=split_of(name))
+
+
+def _parse_isat(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    """Yield the image of a file: polygons in layers, the lowest first; polygons of one group are one object."""
+    content = load(tree.path(name))
+    info, objects = content.get("info"), content.get("objects")
+    if not isinstance(info, dict) or not isinstance(objects, list):
+        raise UnreadableLabel(Message("import.no_polygons"))
+    image = PureWindowsPath(str(info.get("folder") or ""), str(info.get("name") or PurePosixPath(name).stem))
+    shaped = ShapedImage(str(image), split=split_of(name), lost=Counter())
+    width, height = info.get("width"), info.get("height")
+    if isinstance(width, int) and isinstance(height, int) and width > 0 < height:
+        shaped.size = width, height
+    shaped.lost[Message("lost.notes")] += bool(info.get("note"))
+    groups: Counter[tuple[str, str]] = Counter()
+    for one in sorted(objects, key=lambda one: float(one.get("layer") or 0)):
+        label, kind, points = str(one["category"]), one.get("shape_type") or "polygon", one.get("segmentation") or []
+        shaped.lost[Message("lost.notes")] += bool(one.get("note"))
+        shaped.lost[Message("lost.crowd")] += one.get("iscrowd") not in (None, "", "false", "False", 0)
+        if kind not in _ISAT_KINDS:
+            shaped.lost[Message("lost.shape_kind", kind=kind)] += 1
+        elif kind == "polygon" and len(points) < 3:
+            shaped.lost[Message("lost.short_polygons")] += 1
+        elif label.strip() == _ISAT_BACKGROUND:
+            shaped.shapes.append(Shape(BACKGROUND, kind, points, outline=True))
+        else:
+            shaped.shapes.append(Shape(label, kind, points, outline=True))
+            groups[label, str(one.get("group"))] += one.get("group") not in (None, "")
+    shaped.lost[Message("lost.several_polygons")] += sum(count > 1 for count in groups.values())
+    yield shaped
 
 
 def _parse_supervisely(tree: FileTree, name: str) -> Iterator[ShapedImage]:
@@ -167,7 +198,7 @@ def _parse_supervisely(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     for entry in content["objects"]:
         shape = _supervisely_shape(entry)
         if shape is None:
-            shaped.lost[f"shapes of the kind {entry.get('geometryType')}"] += 1
+            shaped.lost[Message("lost.shape_kind", kind=entry.get("geometryType"))] += 1
         else:
             shaped.shapes.append(shape)
     yield shaped
@@ -182,7 +213,7 @@ def _add_supervisely_tags(tags: list[Any], shaped: ShapedImage) -> None:
     if len(others) == 1 and not values:
         shaped.verdict = others[0]
     else:
-        shaped.lost["image tags"] += len(others)
+        shaped.lost[Message("lost.image_tags")] += len(others)
 
 
 def _supervisely_shape(entry: dict[str, Any]) -> Shape | None:
@@ -202,6 +233,8 @@ def _supervisely_shape(entry: dict[str, Any]) -> Shape | None:
 
 def _supervisely_bitmap(data: str) -> np.ndarray:
     """Return a bitmap, bool (h, w): a PNG compressed by zlib, in base64."""
+    from workbench.core.images.pillow import Image
+
     try:
         packed = zlib.decompressobj().decompress(base64.b64decode(data), _LARGEST_BITMAP)
         with Image.open(io.BytesIO(packed)) as file:
@@ -217,4 +250,5 @@ CITYSCAPES = JsonFormat(_parse_cityscapes, (b'"imgHeight"', b'"objects"', b'"pol
 CREATEML = JsonFormat(_parse_createml, (b'"image"', b'"annotations"', b'"coordinates"'), b'"image"')
 DATUMARO = JsonFormat(_parse_datumaro, (b'"items"', b'"categories"', b'"annotations"'), b'"annotations"')
 EISEG = JsonFormat(_parse_eiseg, (b'"labelIdx"', b'"points"'))
+ISAT = JsonFormat(_parse_isat, (b'"info"', b'"objects"', b'"ISAT'))
 SUPERVISELY = JsonFormat(_parse_supervisely, (b'"objects"', b'"size"'), folder="ann")

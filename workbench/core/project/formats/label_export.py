@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
 import numpy as np
-from PIL import Image
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images.image_files import copy_upright
@@ -43,11 +42,11 @@ class LabelExport:
     """Running export: target folder, classes with their numbers, copies of images, and lost content.
 
     numbers: class id -> number in the export. table: value of each id in exported masks, uint8 (256,). losses: content
-    that the format cannot hold, image key -> kind -> count.
+    that the format cannot hold, image key -> kind -> count. has_splits: some images are assigned to a split.
     """
 
-    def __init__(self, project: Project, out: Path, options: LabelExportOptions) -> None:
-        self.project, self.out, self.options = project, out, options
+    def __init__(self, project: Project, out: Path, options: LabelExportOptions, has_splits: bool = False) -> None:
+        self.project, self.out, self.options, self.has_splits = project, out, options, has_splits
         self.classes = list(project.classes)
         order = enumerate((info.id for info in self.classes), 1)
         self.numbers = {id: number if options.contiguous else id for number, id in order}
@@ -69,6 +68,15 @@ class LabelExport:
         if image.mask is not None:
             self.lose(image, "masks with ignored areas", int(ignored and bool((image.mask == DONT_CARE).any())))
             self.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
+
+    def lose_background(self, image: ExportedImage) -> None:
+        """Count an empty mask beside a verdict, for formats where a verdict alone does not label the pixels."""
+        empty = image.mask is not None and not image.mask.any()
+        self.lose(image, "empty masks beside a verdict", int(empty and image.verdict is not None))
+
+    def split_folder(self, image: ExportedImage) -> str:
+        """Return the split of an image: "train" if only others are assigned to one, "" if none is."""
+        return image.split or ("train" if self.has_splits else "")
 
     def image_name(self, image: ExportedImage) -> str:
         """Return the path of the image in the export, with its suffix."""
@@ -167,6 +175,8 @@ def palette(export: LabelExport) -> np.ndarray:
 
 def encode_numbers(mask: np.ndarray, colors: np.ndarray) -> bytes:
     """Return a mask, uint8 (H, W), as a palette PNG with `colors`, uint8 (256, 3)."""
+    from workbench.core.images.pillow import Image
+
     image = Image.fromarray(np.ascontiguousarray(mask))
     image.putpalette(colors.tobytes())
     buffer = io.BytesIO()

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from workbench.core.project.formats.base import FileTree, decode_text
+from workbench.core.project.formats.base import FileTree
+from workbench.core.project.formats.text_files import decode_text
 from workbench.inference.io.json_io import JsonError, parse_json, read_file
 
 LIST_FILES = (
@@ -25,8 +26,8 @@ LIST_FILES = (
     "label.txt",
     "label_names.txt",
 )
-BACKGROUND_NAMES = frozenset(("background", "_background_", "__background__", "bg"))
-IGNORE_NAMES = frozenset(("__ignore__", "ignore", "void", "_ignore_"))
+BACKGROUND_NAMES = frozenset(("background", "_background_", "__background__", "bg", "背景"))
+IGNORE_NAMES = frozenset(("__ignore__", "ignore", "void", "_ignore_", "忽略"))
 
 Color = tuple[int, int, int]
 

@@ -20,13 +20,12 @@ from workbench.core.project.formats.base import (
     ImportedLabels,
     ImportOptions,
     UnreadableLabel,
-    decode_text,
 )
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.json_labels import json_files, load
 from workbench.core.project.formats.label_tables import LARGEST
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape, rotated
+from workbench.core.project.formats.text_files import decode_text, json_files, load
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError, parse_json, read_file
 
@@ -84,7 +83,7 @@ def _parse(tree: FileTree, name: str, rows: list[dict[str, str]] | None) -> Iter
         shaped = ShapedImage(file, split=split_of(name), lost=Counter())
         annotations = [one for one in task.get("annotations") or [] if not one.get("was_cancelled")]
         if len(annotations) > 1:
-            shaped.lost["further annotations of the same image"] += len(annotations) - 1
+            shaped.lost[Message("lost.further_annotations")] += len(annotations) - 1
         results = annotations[-1]["result"] if annotations else []
         labels = {one.get("id"): one for one in results if one.get("type") == "labels"}
         for result in results:
@@ -148,20 +147,20 @@ def _add(result: dict[str, Any], shaped: ShapedImage, labels: dict[Any, dict[str
         if len(choices) == 1 and shaped.verdict is None:
             shaped.verdict = str(choices[0])
         else:
-            shaped.lost["choices"] += len(choices)
+            shaped.lost[Message("lost.choices")] += len(choices)
         return
     form = kind.removesuffix("labels")
     if kind == "labels" and result.get("id") is not None:
         return  # the label of a region of the same id
     if form not in _SHAPES:
-        shaped.lost[f"results of the kind {kind}"] += 1
+        shaped.lost[Message("lost.result_kind", kind=kind)] += 1
         return
     named = labels.get(result.get("id"), {}).get("value") or {}
     names = value.get(kind) or value.get("labels") or named.get("labels") or ["defect"]
-    shaped.lost["further labels of the same region"] += len(names) - 1
+    shaped.lost[Message("lost.further_labels")] += len(names) - 1
     shape = _shape(form, value, result, str(names[0]), shaped)
     if shape is None:
-        shaped.lost["rotated shapes of images of unknown size"] += 1
+        shaped.lost[Message("lost.unknown_size")] += 1
     else:
         shaped.shapes.append(shape)
 

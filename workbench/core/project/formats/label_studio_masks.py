@@ -10,8 +10,8 @@ from typing import Any
 
 from workbench.core.project.formats.base import FAULTS, FileTree
 from workbench.core.project.formats.image_finder import ImageFinder
-from workbench.core.project.formats.json_labels import json_files, load
 from workbench.core.project.formats.label_studio import image_names
+from workbench.core.project.formats.text_files import json_files, load
 
 _NAME = re.compile(r"task-(?P<task>\d+)-annotation-(?P<annotation>\d+)-by-.*?-tag-(?P<label>.+)-\d+", re.DOTALL)
 
@@ -42,7 +42,7 @@ def count_task_masks(tree: FileTree) -> int:
 def task_masks(tree: FileTree) -> list[TaskMasks]:
     """Return the masks in a tree by task; of several annotations of a task, the last one.
 
-    The image of a task has the name that a JSON export beside the masks tells, or the number of the task.
+    The image of a task has the name in a JSON export beside the masks, or the number of the task.
     """
     found: dict[int, dict[int, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for file in tree.with_suffix(".png"):

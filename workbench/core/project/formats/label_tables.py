@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 
-from workbench.core.project.formats.base import FileTree, decode_text
+from workbench.core.project.formats.base import FileTree
+from workbench.core.project.formats.text_files import decode_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError, read_file
 
@@ -92,10 +93,14 @@ def _image_column(rows: list[list[str]], stems: frozenset[str]) -> int | None:
             return column
     if len(rows) < 2:
         return None
-    for column in range(width):
-        if all(PureWindowsPath(row[column]).name in stems for row in sample[1:]) and sample[0][column] not in stems:
-            return column
-    return None
+    known = [
+        sum(is_image(row[column]) or PureWindowsPath(row[column]).name in stems for row in sample[1:])
+        if sample[0][column] not in stems
+        else 0
+        for column in range(width)
+    ]
+    most = max(known, default=0)
+    return known.index(most) if most > len(sample[1:]) // 2 else None  # some images may be missing
 
 
 def is_image(cell: str) -> bool:

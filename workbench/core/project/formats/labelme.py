@@ -13,11 +13,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
-from workbench.core.project.formats.json_labels import LARGEST, json_files, load
 from workbench.core.project.formats.label_export import (
     ExportedImage,
     LabelExport,
@@ -27,6 +25,7 @@ from workbench.core.project.formats.label_export import (
 )
 from workbench.core.project.formats.shape_labels import IGNORE, ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Points, Shape, checked
+from workbench.core.project.formats.text_files import LARGEST, json_files, load
 from workbench.core.project.project import DONT_CARE
 from workbench.core.project.storage import write_json, write_text
 from workbench.inference.io import size_limits
@@ -98,7 +97,7 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         names = ", ".join(f"{flag} ({count})" if count > 1 else flag for flag, count in flags.items())
         shaped.notes.append(Message("import.shape_flags", names=names))
     if content.get("description"):
-        shaped.lost["descriptions"] += 1
+        shaped.lost[Message("lost.descriptions")] += 1
     yield shaped
 
 
@@ -123,12 +122,12 @@ def _add(entry: Any, shaped: ShapedImage) -> None:
     for key, lost in _ATTRIBUTES.items():
         shaped.lost[lost] += entry.get(key) not in (None, "", False, [], {})
     if kind == "cuboid":
-        shaped.lost["depths of cuboids"] += 1
+        shaped.lost[Message("lost.depths")] += 1
         kind, points = "polygon", _hull(points, label)
     if kind == "rectangle" and len(points) > 2:
         points = [points[0], points[len(points) // 2]]  # all four corners
     if kind not in _KINDS:
-        shaped.lost[f"shapes of the kind {kind}"] += 1
+        shaped.lost[Message("lost.shape_kind", kind=kind)] += 1
         return
     bitmap = partial(_bitmap, entry.get("mask")) if kind == "mask" else None
     shaped.shapes.append(Shape(label, _KINDS[kind], points, bitmap=bitmap, corners=True))
@@ -144,6 +143,8 @@ def _hull(points: Points, label: str) -> Points:
 
 def _bitmap(encoded: Any) -> np.ndarray:
     """Return the mask of a base64 PNG, bool (h, w)."""
+    from workbench.core.images.pillow import Image
+
     if not isinstance(encoded, str):
         raise ValueError(Message("import.no_mask"))
     try:
@@ -176,6 +177,7 @@ class LabelmeWriter:
         export = self._export
         target = export.out / PurePosixPath(image.split, f"{image.name}.json")
         export.lose_areas(image, ignored=False)
+        export.lose_background(image)
         shapes: list[dict[str, Any]] = []
         for region in regions(image.mask, tuple(self._names)) if image.mask is not None else ():
             name = self._names[region.class_id]
@@ -212,6 +214,8 @@ def _polygon_shape(label: str, region: LabelRegion) -> dict[str, Any]:
 
 
 def _mask_shape(label: str, region: LabelRegion) -> dict[str, Any]:
+    from workbench.core.images.pillow import Image
+
     buffer = io.BytesIO()
     Image.fromarray(region.inside.astype(np.uint8) * 255).save(buffer, "PNG")
     rect = region.rect

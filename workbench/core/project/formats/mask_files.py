@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import tifffile
-from PIL import Image
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import UnreadableLabel
@@ -25,8 +23,6 @@ LOSSY = (".jpg", ".jpeg", ".jpe", ".jfif", ".webp")
 ARRAY_SUFFIXES = (".npy", ".npz", ".mat")
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "I;16B", "I;16L", "I")
 _FORMATS = ("PNG", "TIFF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "PPM", "WEBP")
-
-Image.MAX_IMAGE_PIXELS = None  # the limits of `inference.io.size_limits` are checked instead
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,10 @@ class RawMask:
 
 
 def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
-    """Read a mask whose (width, height) must be `size`; the header is compared before decoding. Raises Unreadable."""
+    """Read a mask whose (width, height) must be `size`; the header is compared before decoding.
+
+    Raises UnreadableLabel.
+    """
     try:
         raw = _read_array(path, size) if path.suffix.lower() in (*ARRAY_SUFFIXES, ".tif", ".tiff") else None
         return raw or _read_image(path, size)
@@ -72,6 +71,8 @@ def _read_array(path: Path, size: tuple[int, int] | None) -> RawMask | None:
 
 
 def _read_image(path: Path, size: tuple[int, int] | None) -> RawMask:
+    from workbench.core.images.pillow import Image
+
     with open_regular(path) as opened, Image.open(opened, formats=_FORMATS) as file:
         mode, palette = file.mode, None
         width, height = file.size
@@ -160,7 +161,7 @@ def read_array(path: Path) -> tuple[np.ndarray, int] | None:
     """Return (class ids, number of instances) of a file, or None for a kind of TIFF that an image decoder reads.
 
     Ids are integers from 0, (H, W). Of two planes, the first holds the numbers of instances and the second the classes
-    (PaddleLabel). Raises UnreadableLabel, OSError, ValueError.
+    (PaddleLabel). Raises UnreadableLabelLabel, OSError, ValueError.
     """
     suffix = path.suffix.lower()
     if suffix == ".npy":
@@ -171,6 +172,8 @@ def read_array(path: Path) -> tuple[np.ndarray, int] | None:
     elif suffix == ".mat":
         array = _from_matlab(read_file(path, limit=_LARGEST))
     else:
+        import tifffile
+
         with tifffile.TiffFile(path) as file:
             series = file.series[0]
             planes = len(series.shape) == 3 and 2 in (series.shape[0], series.shape[-1])

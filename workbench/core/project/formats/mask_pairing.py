@@ -46,7 +46,7 @@ _IMAGE_ENDING = re.compile(r"^(?P<stem>.+?)[-_. ]+(img|image|rgb|leftimg8bit|pho
 class Pairing:
     """Masks and images of a tree.
 
-    pairs: mask -> image. lone: masks whose image is not under the path. pictures: images without a mask.
+    pairs: mask -> image. unpaired: masks whose image is not under the path. images: those without a mask.
     """
 
     pairs: dict[str, str] = field(default_factory=dict)
@@ -68,7 +68,8 @@ def pair(tree: FileTree, *, inspect_contents: bool = False) -> Pairing:
     files = [f for f in files if f not in listed]
     in_mask_folders = [f for f in in_mask_folders if f not in listed]
     others = [f for f in others if f not in listed]
-    result = Pairing(pairs=listed | _pair_in_folder([f for f in others if f not in listed.values()]))
+    beside = [f for f in others if f not in listed.values()]
+    result = Pairing(pairs=listed | (_checked_pairs(tree, beside) if in_mask_folders else _pair_in_folder(beside)))
     used = result.pairs.keys() | set(result.pairs.values())
     others = [f for f in others if f not in used]
     if masks_only and not result.pairs:
@@ -93,11 +94,16 @@ def is_in_mask_folder(file: str) -> bool:
 def masks_beside_images(tree: FileTree) -> set[str]:
     """Return the masks beside their images, judged by names, and by content if mask and image have one name."""
     images = [f for f in tree.images if not is_in_mask_folder(f)]
-    pairs = _pair_in_folder(images)
+    return set(_checked_pairs(tree, images))
+
+
+def _checked_pairs(tree: FileTree, files: list[str]) -> dict[str, str]:
+    """Pair masks in the folder of their image; those that differ from it by the suffix only are judged by content."""
+    pairs = _pair_in_folder(files)
     twins = [m for m, image in pairs.items() if without_suffix(m).casefold() == without_suffix(image).casefold()]
     if not all(is_likely_mask(tree, mask) for mask in twins[:: max(1, len(twins) // 6)]):
         pairs = {mask: image for mask, image in pairs.items() if mask not in twins}
-    return set(pairs)
+    return pairs
 
 
 def _is_derived(file: str) -> bool:
@@ -203,6 +209,7 @@ def _match(masks: list[str], images: list[str], result: Pairing, *, strip_mask_f
     for image in dict.fromkeys(images):
         for path in _relatives(image, IMAGE_FOLDERS):
             by_path[path].add(image)
+            by_path[path + suffix_of(image)].add(image)  # "a.bmp.png" is a mask of "a.bmp", not of "a.jpg"
         by_path[image.casefold()].add(image)
         for stem in _stems(image):
             by_stem[stem].add(image)
@@ -246,7 +253,10 @@ def name_after(mask: str, image: str) -> str:
     ending = _ENDING.match(stem)
     if ending is not None and len(ending["stem"]) >= len(start):
         stem = ending["stem"]
-    name = stem[len(start) :].strip("-_. ")
+    name = stem[len(start) :]
+    if name.casefold().startswith(suffix_of(image)):  # "a.bmp_crack"
+        name = name[len(suffix_of(image)) :]
+    name = name.strip("-_. ")
     return "" if name.isdecimal() or re.fullmatch(r"(masks?|gt|labels?)[-_. ]*\d*", name, re.IGNORECASE) else name
 
 

@@ -26,7 +26,7 @@ MOST_IDS = 40  # more ids without names are numbers of objects
 
 @dataclass
 class ValueStatistics:
-    """Values of all masks of a set. grey: int64 (65536,) counts of gray values; palette: counts of indices."""
+    """Values of all masks of a set. gray: int64 (65536,) counts of gray values; palette: counts of indices."""
 
     gray: np.ndarray = field(default_factory=lambda: np.zeros(65536, np.int64))
     palette: np.ndarray = field(default_factory=lambda: np.zeros(256, np.int64))
@@ -83,7 +83,7 @@ def collect_values(masks: Iterable[tuple[Path, tuple[int, int] | None]]) -> Valu
 class ValueMeaning:
     """Conversion of the values of a set to ids.
 
-    grey: content of gray masks. known: id -> name of the project's classes.
+    gray: content of gray masks. known: id -> name of the project's classes.
     """
 
     gray: Literal["one class", "ids"]
@@ -96,7 +96,7 @@ class ValueMeaning:
     largest: int = 0  # largest gray value in the set
 
     def apply(self, raw: RawMask, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
-        """Return ids, uint8 (H, W), and the names of those present. Raises Unreadable."""
+        """Return ids, uint8 (H, W), and the names of those present. Raises UnreadableLabel."""
         if raw.kind == "colour":
             return self._color(raw, single_name)
         if raw.kind == "bits":

@@ -83,7 +83,7 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
                 ImportedEntry(parts[0][0], None, next(iter(task.masks)), read, aliases=task.aliases, missing=missing)
             )
     if unused:
-        batch.notes.append(Message("import.lost", n=len(unused), name="masks of earlier annotations of the same image"))
+        batch.notes.append(Message("import.lost", n=len(unused), name=Message("lost.earlier_masks")))
     if masks:
         _add_others(tree, [image for image in pairing.images if image not in of_image], batch)
     batch.notes += _describe_source(meaning, bool(values.gray.any()))

@@ -13,12 +13,12 @@ from workbench.core.project.formats.base import (
     ImportedLabels,
     ImportOptions,
     UnreadableLabel,
-    decode_text,
 )
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_tables import LabelTable, tables
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape
+from workbench.core.project.formats.text_files import decode_text
 from workbench.inference.io.json_io import JsonError, read_file
 
 _RUNS = ("encodedpixels", "encoded_pixels", "rle", "rle_mask")

@@ -51,7 +51,9 @@ class ShapedImage:
     shapes: list[Shape] = field(default_factory=list)
     verdict: str | None = None
     split: str | None = None
-    lost: Counter[str] = field(default_factory=Counter)  # content that a class map cannot hold: kind -> count
+    lost: Counter[str] = field(
+        default_factory=Counter
+    )  # content that a class map cannot hold: kind, a message -> count
     embedded: Callable[[], bytes] | None = None
     notes: list[str] = field(default_factory=list)
     problem: str | None = None

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from workbench.core.geometry.drawing import NOTHING, Paint, Rect, draw_region, draw_segment
-from workbench.core.geometry.polygons import draw_polygon
+from workbench.core.geometry.polygons import draw_polygon, polygon_rect
 from workbench.core.messages import Message
+from workbench.inference.io.opencv import cv2
 
 LINE_RADIUS = 1.5  # pixels; a line has no width of its own and is drawn three pixels wide
 POINT_RADIUS = 2.5
@@ -28,7 +29,8 @@ class Shape:
     "point", "bitmap", or "runs" (first pixel, from 1, and length, column by column). points: (N, 2). holes: polygons
     cut out of a polygon. bitmap: returns bool (h, w), whose first pixel is at the first point. fractions: coordinates
     are fractions of the image's width and height.
-    corners: the pixels under the corners of a polygon belong to it.
+    corners: the pixels under the corners of a polygon belong to it. outline: so do all those under its outline, as of
+    polygons that connect the outermost pixels of a region.
     """
 
     label: str
@@ -38,6 +40,7 @@ class Shape:
     bitmap: Callable[[], np.ndarray] | None = None
     fractions: bool = False
     corners: bool = False
+    outline: bool = False
 
 
 def checked(points: Iterable[Any]) -> list[tuple[float, float]]:
@@ -132,6 +135,9 @@ def _run_pixels(runs: list[tuple[float, float]], width: int, height: int) -> np.
 def _draw_polygon(mask: np.ndarray, shape: Shape, points: list[tuple[float, float]], paint: Paint) -> None:
     if len(points) < 3:
         raise ValueError(Message("import.polygon"))
+    if shape.outline:
+        _draw_outlined(mask, points, paint)
+        return
     if not shape.holes:
         draw_polygon(mask, points, paint, vertices=shape.corners)
         return
@@ -140,3 +146,12 @@ def _draw_polygon(mask: np.ndarray, shape: Shape, points: list[tuple[float, floa
     for hole in shape.holes:
         draw_polygon(filled, checked(hole), Paint(0), vertices=False)
     draw_region(mask, filled.astype(bool), (0, 0), paint)
+
+
+def _draw_outlined(mask: np.ndarray, points: Sequence[tuple[float, float]], paint: Paint) -> None:
+    """Paint a polygon with the pixels under its outline."""
+    rect = polygon_rect(points, mask.shape)
+    if not rect.empty:
+        inside = np.zeros((rect.height, rect.width), np.uint8)
+        cv2.fillPoly(inside, [np.floor(points).astype(np.int32) - (rect.x, rect.y)], 1)
+        draw_region(mask, inside.astype(bool), (rect.x, rect.y), paint)

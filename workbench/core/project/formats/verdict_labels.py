@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from pathlib import PurePosixPath, PureWindowsPath
 
@@ -20,7 +21,6 @@ from workbench.core.project.formats.base import (
     ImportedLabel,
     ImportedLabels,
     ImportOptions,
-    decode_text,
     distinctive_folders,
     without_suffix,
 )
@@ -29,6 +29,7 @@ from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport
 from workbench.core.project.formats.label_tables import LabelTable, tables
 from workbench.core.project.formats.region_tables import is_region_table
+from workbench.core.project.formats.text_files import decode_text
 from workbench.core.project.storage import write_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError, read_file
@@ -36,32 +37,34 @@ from workbench.inference.io.json_io import JsonError, read_file
 _LABEL_SUFFIXES = (*IMAGE_SUFFIXES, ".gif", ".xml", ".txt", ".json", ".npy", ".mat")
 _LABEL_COLUMNS = frozenset("label class verdict category target result grade classname 标签 类别 结果 判定".split())
 _OTHER_COLUMNS = frozenset(("region_shape_attributes", "annotation_id"))  # of VIA and of Label Studio
+_SPLIT_COLUMNS = ("split", "subset", "dataset", "数据集", "划分")
 _NAME_LISTS = ("labels.txt", "classes.txt", "label.txt", "label_list.txt")
 
 
 def table_score(tree: FileTree) -> int:
-    return sum(len(verdicts) + several for verdicts, several in _tables(tree).values())
+    return sum(len(verdicts) + several for _, verdicts, several in _tables(tree))
 
 
 def find_table(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the labels found. `known` is not used, since verdicts are not classes."""
     batch, images = ImportedLabels(), ImageFinder(tree)
-    for table, (verdicts, several) in _tables(tree).items():
-        split = split_of(table)
+    for table, verdicts, several in _tables(tree):
+        splits = _splits(table)
+        split = split_of(table.file)
         for name, verdict in verdicts.items():
-            found = images.find(name, table)
+            found = images.find(name, table.file)
             batch.entries.append(
                 ImportedEntry(
-                    label=tree.path(table),
+                    label=tree.path(table.file),
                     image=None if found is None else tree.path(found),
                     key=found or name,
                     read=partial(_read, options.class_name or verdict),
                     aliases=(without_suffix(name), PurePosixPath(name).stem),
-                    split=split,
+                    split=splits.get(name, split),
                 )
             )
         if several:
-            batch.skipped.append((str(tree.path(table)), Message("import.several_labels", n=several)))
+            batch.skipped.append((str(tree.path(table.file)), Message("import.several_labels", n=several)))
     used = {entry.image for entry in batch.entries}
     batch.unlabeled = [(tree.path(name), name) for name in images.names if tree.path(name) not in used]
     return batch
@@ -71,16 +74,23 @@ def _read(verdict: str, width: int, height: int) -> ImportedLabel:
     return ImportedLabel(verdict=verdict)
 
 
-def _tables(tree: FileTree) -> dict[str, tuple[dict[str, str], int]]:
-    """Return the tables of a tree: file -> (verdict by image name, number of images with several labels)."""
+def _tables(tree: FileTree) -> Iterator[tuple[LabelTable, dict[str, str], int]]:
+    """Yield (table, verdict by image name, number of images with several labels)."""
     names = _label_names(tree)
-    found = {}
     for table in tables(tree):
         if not is_region_table(table) and not _OTHER_COLUMNS.intersection(table.header):
             verdicts, several = _table_verdicts(table, names)
             if verdicts or several:
-                found[table.file] = verdicts, several
-    return found
+                yield table, verdicts, several
+
+
+def _splits(table: LabelTable) -> dict[str, str]:
+    """Return the data split of the images that a column of a table assigns to one."""
+    column = table.column(*_SPLIT_COLUMNS)
+    if column is None:
+        return {}
+    cells = ((table.image_name(row), row[column]) for row in table.rows if column < len(row))
+    return {name: split for name, cell in cells if (split := split_of(cell)) is not None}
 
 
 def _table_verdicts(table: LabelTable, names: list[str]) -> tuple[dict[str, str], int]:
@@ -110,8 +120,9 @@ def _table_verdicts(table: LabelTable, names: list[str]) -> tuple[dict[str, str]
 
 def _verdict_columns(table: LabelTable) -> list[int]:
     """Return the column of the verdicts, or the columns of 0 and 1 of all labels."""
-    named = [i for i, name in enumerate(table.header) if i != table.image and name in _LABEL_COLUMNS]
-    others = [i for i, name in enumerate(table.header) if i != table.image and name]
+    columns = [(i, name) for i, name in enumerate(table.header) if i != table.image and name not in _SPLIT_COLUMNS]
+    named = [i for i, name in columns if name in _LABEL_COLUMNS]
+    others = [i for i, name in columns if name]
     if (
         not named
         and len(others) > 1
@@ -169,7 +180,7 @@ def _folder_verdicts(images: list[str]) -> tuple[dict[str, str], str]:
     kinds = Counter(named.values())
     if len(kinds) < 2 or len(named) < 0.9 * len(images):
         return {}, ""
-    return named, "The folders tell no kinds, so the part of each file name before its last _ became the verdict."
+    return named, Message("import.verdicts_of_names")
 
 
 class ImageFolderWriter:
@@ -186,7 +197,7 @@ class ImageFolderWriter:
             return
         folder = re.sub(r'[\\/:*?"<>|]+', "_", image.verdict).strip(". ") or "_"
         flat = export.image_name(image).replace("/", "_")
-        export.copy_image(image, PurePosixPath(image.split, folder, flat), always=True)
+        export.copy_image(image, PurePosixPath(export.split_folder(image), folder, flat), always=True)
 
     def finish(self) -> None:
         pass

@@ -16,13 +16,12 @@ from workbench.core.project.formats.base import (
     ImportedLabels,
     ImportOptions,
     UnreadableLabel,
-    decode_text,
 )
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.json_labels import json_files, load
 from workbench.core.project.formats.label_tables import LARGEST
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape, pairs, rotated
+from workbench.core.project.formats.text_files import decode_text, json_files, load
 from workbench.inference.io.json_io import JsonError, parse_json, read_file
 
 _KEYS = (b'"shape_attributes"', b'"filename"')
@@ -87,7 +86,7 @@ def _tables(tree: FileTree) -> dict[str, list[dict[str, str]]]:
 def _add(shape: dict[str, Any], attributes: Any, shaped: ShapedImage) -> None:
     found = _shape(shape, _label(attributes))
     if found is None:
-        shaped.lost[f"shapes of the kind {shape.get('name')}"] += 1
+        shaped.lost[Message("lost.shape_kind", kind=shape.get("name"))] += 1
     else:
         shaped.shapes.append(found)
 
@@ -138,7 +137,7 @@ def _parse_project(tree: FileTree, name: str) -> Iterator[ShapedImage]:
             continue
         shape = _project_shape(entry["xy"], _project_label(entry.get("av"), content["attribute"]) or "defect")
         if shape is None:
-            shaped.lost[f"shapes of the kind {entry['xy'][0]}"] += 1
+            shaped.lost[Message("lost.shape_kind", kind=entry["xy"][0])] += 1
         else:
             shaped.shapes.append(shape)
     yield from images.values()
@@ -150,7 +149,7 @@ def _add_tag(entry: dict[str, Any], attributes: dict[str, Any], shaped: ShapedIm
     if label and shaped.verdict is None:
         shaped.verdict = label
     else:
-        shaped.lost["image tags"] += 1
+        shaped.lost[Message("lost.image_tags")] += 1
 
 
 def _project_label(values: Any, attributes: dict[str, Any]) -> str:

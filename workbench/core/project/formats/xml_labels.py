@@ -12,17 +12,16 @@ from typing import Any
 from xml.etree.ElementTree import Element, ParseError, SubElement, indent, tostring
 
 import numpy as np
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import fromstring
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel, read_utf8
+from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelRegion, polygon, regions
 from workbench.core.project.formats.mask_files import read_raw
 from workbench.core.project.formats.mask_pairing import is_in_mask_folder
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape, rotated
+from workbench.core.project.formats.text_files import read_utf8
 from workbench.core.project.sources import natural_key
 from workbench.core.project.storage import write_text
 
@@ -67,9 +66,12 @@ def _files(tree: FileTree, *marks: bytes, without: bytes | None = None) -> list[
 
 def _root(tree: FileTree, name: str) -> Element:
     """Return the root element. Entities are not expanded. Raises UnreadableLabel."""
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
     try:
         text = read_utf8(tree.path(name), limit=_LARGEST).decode("utf-8-sig")
-        return fromstring(_ENCODING.sub("", text, count=1))  # the parser knows few encodings
+        return fromstring(_ENCODING.sub("", text, count=1))  # the parser supports few encodings
     except (FileNotFoundError, ValueError, ParseError, DefusedXmlException) as error:
         raise UnreadableLabel(Message("import.no_xml", why=str(error))) from None
 
@@ -110,9 +112,9 @@ def _parse_voc(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         elif mask and (found := _mask_file(tree, name, mask.strip())) is not None:
             shaped.shapes.append(Shape(label, "bitmap", [(0, 0)], bitmap=partial(_mask_pixels, tree.path(found))))
         else:
-            shaped.lost["objects without a shape"] += 1
+            shaped.lost[Message("lost.no_shape")] += 1
         if (entry.findtext("difficult") or "0").strip() == "1":
-            shaped.lost["flags “difficult”"] += 1
+            shaped.lost[Message("lost.difficult")] += 1
     yield shaped
 
 
@@ -154,7 +156,7 @@ def _parse_cvat(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         tags = [tag.get("label") or "" for tag in image.findall("tag")]
         shaped.verdict = tags[0] if len(tags) == 1 else None
         if len(tags) > 1:
-            shaped.lost["image tags"] += len(tags)
+            shaped.lost[Message("lost.image_tags")] += len(tags)
         for entry in sorted(image, key=lambda one: int(one.get("z_order") or 0)):
             _add_cvat(entry, shaped, entry.get("label") or "")
         yield shaped
@@ -183,9 +185,9 @@ def _frames(root: Element, names: Sequence[str]) -> Iterator[ShapedImage]:
         original = root.find("meta/original_size")
     size = None if original is None else _size(original.findtext("width"), original.findtext("height"))
     for track in root.findall("track"):
-        lost["tracks"] += 1
+        lost[Message("lost.tracks")] += 1
         for entry in track:
-            lost["marks of key frames"] += entry.get("keyframe") == "1"
+            lost[Message("lost.key_frames")] += entry.get("keyframe") == "1"
             if entry.get("outside") != "1" and (entry.get("frame") or "").isdecimal():
                 number = int(entry.get("frame") or 0)
                 frames[number].name = names[number] if number < len(names) else f"frame_{number:06d}"
@@ -213,12 +215,12 @@ def _add_cvat(entry: Element, shaped: ShapedImage, label: str) -> None:
         bitmap = partial(cvat_mask, runs, height, width)
     else:
         if kind in ("skeleton", "cuboid"):
-            shaped.lost[f"shapes of the kind {kind}"] += 1
+            shaped.lost[Message("lost.shape_kind", kind=kind)] += 1
         return
     shape = Shape(label, CVAT_KINDS.get(kind, kind), points, bitmap=bitmap)
     shaped.shapes.append(rotated(shape, float(entry.get("rotation") or 0)))
     if entry.find("attribute") is not None:
-        shaped.lost["shapes' attributes"] += 1
+        shaped.lost[Message("lost.attributes")] += 1
 
 
 def _numbers(entry: Element, *keys: str) -> tuple[float, ...]:
@@ -254,6 +256,7 @@ class CvatWriter:
     def add(self, image: ExportedImage) -> None:
         export = self._export
         export.lose_areas(image)
+        export.lose_background(image)
         export.copy_image(image, PurePosixPath("images", export.image_name(image)))
         entry = SubElement(self._root, "image", id=str(self._number), name=export.image_name(image))
         if image.split:

@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
-import yaml
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import (
@@ -19,7 +18,6 @@ from workbench.core.project.formats.base import (
     ImportedLabels,
     ImportOptions,
     UnreadableLabel,
-    decode_text,
     suffix_of,
     without_suffix,
 )
@@ -27,6 +25,7 @@ from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, polygon, regions
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape
+from workbench.core.project.formats.text_files import decode_text
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text
 from workbench.inference.io.json_io import JsonError, read_file
@@ -132,7 +131,7 @@ class _Reader:
         label = names.get(number, f"class_{number}")
         numbers = [float(value) for value in values]
         if self._with_points and len(numbers) > 5:
-            shaped.lost["key point sets"] += 1
+            shaped.lost[Message("lost.key_points")] += 1
             numbers = numbers[:4]
         if len(numbers) in (4, 5):  # the fifth is a probability
             x, y, width, height = numbers[:4]
@@ -154,6 +153,8 @@ class _NearestNames:
             for name in tree.files:
                 if PurePosixPath(name).name.casefold() == file_name:
                     lists[name] = _listed_names(tree, name)
+        for name in tree.with_suffix(".names"):  # of Darknet, by any name
+            lists.setdefault(name, _listed_names(tree, name))
         for name, names in lists.items():
             if names:
                 self._by_folder.setdefault(PurePosixPath(name).parent, names)
@@ -201,6 +202,8 @@ def dataset_tree(file: Path, project: Project | None = None) -> FileTree:
 
 def _load_yaml(path: Path) -> dict[str, Any]:
     """Return the content of a YAML file, {} if it cannot be read or is no mapping."""
+    import yaml
+
     try:
         content = yaml.safe_load(decode_text(read_file(path, limit=1 << 20)))
     except (FileNotFoundError, ValueError, yaml.YAMLError, RecursionError):
@@ -252,16 +255,19 @@ class YoloWriter:
             lines.append(" ".join([str(self._numbers[region.class_id]), *(f"{value:.7g}" for value in numbers)]))
         if self.boxes:
             export.lose(image, "outlines of regions", len(lines))
-        self._splits.add(image.split)
-        export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)))
-        target = export.out / "labels" / PurePosixPath(image.split, f"{image.name}.txt")
+        split = export.split_folder(image)
+        self._splits.add(split)
+        export.copy_image(image, PurePosixPath("images", split, export.image_name(image)))
+        target = export.out / "labels" / PurePosixPath(split, f"{image.name}.txt")
         write_text(target, "".join(f"{line}\n" for line in lines))
 
     def finish(self) -> None:
+        import yaml
+
         names = {number: info.name for number, info in enumerate(self._export.classes)}
         folders = {split: f"images/{split}" for split in ("train", "val", "test") if split in self._splits}
-        if "" in self._splits:  # Ultralytics needs both entries
-            folders = {"train": "images", "val": "images"} | folders
+        all_images = folders.get("train", "images")
+        folders = {"train": all_images, "val": all_images} | folders  # Ultralytics needs both entries
         text = yaml.safe_dump({"path": ".", **folders, "names": names}, allow_unicode=True, sort_keys=False)
         write_text(self._export.out / "data.yaml", text)
 

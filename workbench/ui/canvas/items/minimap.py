@@ -25,6 +25,7 @@ class Minimap(QObject, Interactor):
         super().__init__(parent)
         self._view, self._scene, self._renderer = view, scene, renderer
         self._enabled = True
+        self._covered = 0  # logical pixels at the bottom of the canvas that a bar covers
         self._image: QImage | None = None
         self._dragging = False
         self._delay = QTimer(self, singleShot=True, interval=_DELAY, timeout=self.refresh)
@@ -37,9 +38,16 @@ class Minimap(QObject, Interactor):
 
     @enabled.setter
     def enabled(self, enabled: bool) -> None:
-        self._renderer.update_overlay(self.area)
         self._enabled = enabled
-        self._renderer.update_overlay(self.area)
+        # Bars beside the minimap move too.
+        self._renderer.update_overlay(QRect(0, 0, round(self._view.width), round(self._view.height)))
+
+    def keep_above(self, height: int) -> None:
+        """Stay above a bar that covers this many logical pixels at the bottom of the canvas; 0 for none."""
+        if height != self._covered:
+            self._renderer.update_overlay(self.area)
+            self._covered = height
+            self._renderer.update_overlay(self.area)
 
     def refresh(self) -> None:
         """Redraw the content."""
@@ -63,7 +71,7 @@ class Minimap(QObject, Interactor):
         if not self._enabled or self._scene.image is None or whole:
             return None
         width, height = self._size()
-        right, bottom = round(self._view.width), round(self._view.height)
+        right, bottom = round(self._view.width), round(self._view.height) - self._covered
         if 3 * width > right or 3 * height > bottom:
             return None
         return QRect(right - width - _MARGIN, bottom - height - _MARGIN, width, height)

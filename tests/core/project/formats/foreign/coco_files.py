@@ -139,31 +139,90 @@ def coco_captions(folder):
     return Expected(refuse=True)
 
 
+def segment_image(*segments):
+    """Return the image of panoptic segments, uint8 (HEIGHT, WIDTH, 3). segments: (pixels, number)."""
+    rgb = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+    for pixels, number in segments:
+        rgb[pixels] = (number % 256, number // 256 % 256, number // 65536)
+    return rgb
+
+
+def panoptic(images, annotations, **categories):
+    """Return the file. annotations: (image, file, [(segment, category, crowd)]). categories: isthing by name."""
+    return {
+        "images": images,
+        "annotations": [
+            {
+                "image_id": image,
+                "file_name": file,
+                "segments_info": [
+                    {"id": number, "category_id": category, "area": 1, "bbox": [0, 0, 1, 1], "iscrowd": crowd}
+                    for number, category, crowd in segments
+                ],
+            }
+            for image, file, segments in annotations
+        ],
+        "categories": [
+            {"id": number, "name": name, "supercategory": "", "isthing": thing, "color": [number, 0, 0]}
+            for number, (name, thing) in enumerate((categories or {"scratch": 1, "dent": 1}).items(), 1)
+        ],
+    }
+
+
 @case
 def coco_panoptic(folder):
     photo(folder / "images" / "a.png")
-    rgb = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
-    rgb[SCRATCH] = (5, 0, 0)
-    rgb[DENT] = (6, 1, 0)
-    save(folder / "panoptic" / "a.png", rgb)
-    write_json(
-        folder / "panoptic.json",
-        {
-            "images": [image_entry(1, "a.png")],
-            "annotations": [
-                {
-                    "image_id": 1,
-                    "file_name": "a.png",
-                    "segments_info": [
-                        {"id": 5, "category_id": 1, "area": 200, "bbox": SCRATCH_BOX, "iscrowd": 0},
-                        {"id": 262, "category_id": 2, "area": 144, "bbox": DENT_BOX, "iscrowd": 0},
-                    ],
-                }
-            ],
-            "categories": [{"id": 1, "name": "scratch"}, {"id": 2, "name": "dent"}],
-        },
+    save(folder / "panoptic" / "a.png", segment_image((SCRATCH, 5), (DENT, 262)))
+    write_json(folder / "panoptic.json", panoptic([image_entry(1, "a.png")], [(1, "a.png", [(5, 1, 0), (262, 2, 0)])]))
+    return Expected({"a.png": {"scratch": SCRATCH, "dent": DENT}}, 1, "coco-panoptic", iou=1)
+
+
+@case
+def coco_panoptic_splits(folder):
+    """Two files with a folder of segments each, beside the images of both; one segment is a crowd."""
+    for split, number in (("train2017", 8405120), ("val2017", 3)):
+        photo(folder / split / "000001.jpg", number)
+        save(folder / "annotations" / f"panoptic_{split}" / "000001.png", segment_image((SCRATCH, number), (DENT, 9)))
+        write_json(
+            folder / "annotations" / f"panoptic_{split}.json",
+            panoptic([image_entry(139, "000001.jpg")], [(139, "000001.png", [(number, 1, 1), (9, 2, 0)])]),
+        )
+    label = {"scratch": SCRATCH, "dent": DENT}
+    return Expected(
+        {"train2017/000001.jpg": label, "val2017/000001.jpg": label},
+        2,
+        "coco-panoptic",
+        pins={"train2017/000001.jpg": "train", "val2017/000001.jpg": "val"},
+        iou=1,
+        notes=("crowd flags (2)",),
     )
-    return Expected(refuse=True)
+
+
+@case
+def coco_panoptic_background(folder):
+    """The background has a segment of its own: pixels without one are ignored."""
+    photo(folder / "img" / "a.png")
+    steel = ~SCRATCH & ~DENT
+    save(folder / "panoptic_masks" / "a.png", segment_image((SCRATCH, 65793), (steel, 131586)))
+    write_json(
+        folder / "x.json",
+        panoptic([image_entry(1, "a.png")], [(1, "a.png", [(65793, 1, 0), (131586, 2, 0)])], scratch=1, steel=0),
+    )
+    return Expected({"a.png": {"scratch": SCRATCH, "steel": steel}}, 1, "coco-panoptic", iou=1)
+
+
+@case
+def coco_panoptic_damaged(folder):
+    """The image of segments is missing, is of another size, and holds a segment that is not listed."""
+    for name in "abcd":
+        photo(folder / "images" / f"{name}.png")
+    save(folder / "panoptic" / "b.png", segment_image((SCRATCH, 5))[:-1])
+    save(folder / "panoptic" / "c.png", segment_image((SCRATCH, 5), (DENT, 6)))
+    save(folder / "panoptic" / "d.png", segment_image((SCRATCH, 5)))
+    images = [image_entry(number, f"{name}.png") for number, name in enumerate("abcd")]
+    segments = [(number, f"{name}.png", [(5, 1, 0)]) for number, name in enumerate("abcd")]
+    write_json(folder / "panoptic.json", panoptic(images, segments))
+    return Expected({"d.png": {"scratch": SCRATCH}}, None, "coco-panoptic", skipped=3, iou=1)
 
 
 @case

@@ -1,4 +1,4 @@
-"""Folders of Supervisely, Datumaro and EISeg, after their published descriptions."""
+"""Folders of Supervisely, Datumaro, EISeg and ISAT, after their published descriptions."""
 
 from __future__ import annotations
 
@@ -208,3 +208,70 @@ def eiseg(folder):
         )
     write_text(folder / "img" / "label" / "autosave_label.txt", "1 scratch 255 0 0\n2 dent 0 255 0\n")
     return Expected({n + ".jpeg": {"scratch": SCRATCH, "dent": DENT} for n in "12"}, 2, "eiseg", 0)
+
+
+def isat(name, objects, folder="D:\\照片\\lot", **info):
+    """Return the file of an image. objects: (category, group, points, layer)."""
+    entry = {"description": "ISAT", "folder": folder, "name": name, "width": WIDTH, "height": HEIGHT, "depth": 3}
+    return {
+        "info": entry | {"note": ""} | info,
+        "objects": [
+            {
+                "category": category,
+                "group": group,
+                "segmentation": [[float(x), float(y)] for x, y in points],
+                "area": 1.0,
+                "layer": layer,
+                "bbox": [0.0, 0.0, 1.0, 1.0],
+                "iscrowd": False,
+                "note": "",
+            }
+            for category, group, points, layer in objects
+        ],
+    }
+
+
+def inner(rectangle):
+    """Return the corner pixels of a rectangle, through which ISAT draws polygons."""
+    (x0, y0), _, (x1, y1), _ = rectangle
+    return [(x0, y0), (x1 - 1, y0), (x1 - 1, y1 - 1), (x0, y1 - 1)]
+
+
+@case
+def isat_layers(folder):
+    """A hole above a scratch, a dent of two polygons, an image without objects, and masks beside the files."""
+    hole = [(14, 8), (20, 8), (20, 12), (14, 12)]
+    top, bottom = [(40, 20), (52, 20), (52, 25), (40, 25)], [(40, 27), (52, 27), (52, 32), (40, 32)]
+    photo(folder / "p 1.PNG")
+    photo(folder / "p2.jpg")
+    above = [("__background__", 1, inner(hole), 2.0), ("划痕", 1, inner(SCRATCH_POINTS), 1.0)]
+    parts = [("dent", 3, inner(top), 3.0), ("dent", 3, inner(bottom), 3.0)]
+    content = isat("p 1.PNG", above + parts)
+    content["objects"][-1] |= {"iscrowd": 1, "note": "deep"}
+    write_json(folder / "p 1.json", content, "gb18030", ascii=False)
+    write_json(folder / "p2.json", isat("p2.jpg", []))
+    write_text(folder / "isat.yaml", "label:\n- color: '#800000'\n  name: dent\n- color: '#008000'\n  name: 划痕\n")
+    return Expected(
+        {
+            "p 1.PNG": {"划痕": SCRATCH & ~rectangle(14, 8, 20, 12), "dent": DENT & ~rectangle(40, 25, 52, 27)},
+            "p2.jpg": {},
+        },
+        2,
+        "isat",
+        0,
+        iou=1,
+        notes=("notes (1)", "crowd flags (1)", "groups of several polygons (1)"),
+    )
+
+
+@case
+def isat_other_folder(folder):
+    """Files in a folder of their own; images of one name in two folders, named by the path stored in the file."""
+    for lot, points in (("a", SCRATCH_POINTS), ("b", DENT_POINTS)):
+        photo(folder / "images" / lot / "1.jpg")
+        write_json(
+            folder / f"labels_{lot}" / "1.json", isat("1.jpg", [("x", 1, inner(points), 1)], f"/home/lg/images/{lot}")
+        )
+    photo(folder / "images" / "a" / "2.jpg", size=(30, 20))
+    write_json(folder / "labels_a" / "2.json", isat("2.jpg", [("x", 1, SCRATCH_POINTS, 1)], "/home/lg/images/a"))
+    return Expected({"a/1.jpg": {"x": SCRATCH}, "b/1.jpg": {"x": DENT}}, None, "isat", skipped=1, iou=1)

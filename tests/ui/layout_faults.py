@@ -1,7 +1,8 @@
-"""Search for controls that are cut or outside of their parents."""
+"""Search for controls that are cut or outside of their parents, and for layouts without end."""
 
 from __future__ import annotations
 
+from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractScrollArea,
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+MOST_ROUNDS = 20  # of layouts that request another one
 _ARROWS = 26  # px, arrows and frame of a combo box or a number field
 CHEVRONS = ("qt_toolbar_ext_button", "qt_menubar_ext_button")
 
@@ -54,3 +56,31 @@ def _cut_reason(widget: QWidget) -> str:
     if not ignores and widget.width() < needed.width():
         return f"{widget.width()} px wide, needs {needed.width()}"
     return f"{widget.height()} px high, needs {needed.height()}" if widget.height() < needed.height() else ""
+
+
+class _LayoutRequests(QObject):
+    """Counter of the layouts that a window is requested to make."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self.count = 0
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.LayoutRequest
+        return False
+
+
+def layout_rounds(window: QWidget) -> int:
+    """Process events until the window requests no layout. Return the number of rounds, `MOST_ROUNDS` at most."""
+    requests = _LayoutRequests(window)
+    for number in range(MOST_ROUNDS):
+        requests.count = 0
+        QCoreApplication.processEvents()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        if number and not requests.count:
+            break
+    else:
+        number = MOST_ROUNDS
+    window.removeEventFilter(requests)
+    return number

@@ -1,0 +1,37 @@
+"""Patterns with words that depend on a number."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.core.messages import Message, recognize, render
+from workbench.core.text_patterns import fill
+
+
+@pytest.mark.parametrize(
+    "n, text",
+    [(1, "1 image is"), ("1", "1 image is"), (0, "0 images are"), (21, "21 images are"), ("1,001", "1,001 images are")],
+)
+def test_words_follow_the_number(n, text):
+    assert fill("{n} {n:image is|images are}", n=n) == text
+
+
+def test_other_fields_are_formatted_as_usual():
+    assert fill("{a:.2f} of {b}, {{}}", a=1, b=None) == "1.00 of None, {}"
+    with pytest.raises(KeyError):
+        fill("{n} {m:a|b}", n=1)
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_message_with_one_and_with_many_is_recognized(n):
+    message = Message("import.several_labels", n=n)
+    assert message == f"{n} {'image has' if n == 1 else 'images have'} several labels and got no verdict"
+    found = recognize(str.__str__(message))
+    assert isinstance(found, Message) and found.id == message.id and found.fields == {"n": str(n)}
+    assert render(found, lambda context, pattern: "{n} 张") == f"{n} 张"
+
+
+def test_text_of_an_earlier_version_with_a_wrong_plural_is_recognized():
+    found = recognize("1 images have several labels and got no verdict")
+    assert isinstance(found, Message) and found.id == "import.several_labels"
+    assert render(found, lambda context, pattern: pattern) == "1 image has several labels and got no verdict"

@@ -1,0 +1,88 @@
+"""From the folder of another labeling tool to labeled images that can be trained on, with a drop and two buttons."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from tests.conftest import scratched
+from workbench.inference.io.image_io import write_png
+from workbench.ui.label_files.import_dialog import ImportDialog
+from workbench.ui.project.new_project_dialog import NewProjectDialog
+from workbench.ui.project.quick_project_dialog import QuickProjectDialog
+
+IMAGES = 12
+
+
+def scenes(folder):
+    """Write images; yield (name without suffix, width, height, corners of the box around the defect)."""
+    rng = np.random.default_rng(8)
+    for number in range(IMAGES):
+        image, mask = scratched(rng)
+        name = f"p {number:02d}"
+        write_png(folder / f"{name}.png", image)
+        rows, columns = np.nonzero(mask)
+        (x0, x1), (y0, y1) = ((int(v.min()), int(v.max()) + 1) for v in (columns, rows))
+        yield name, image.shape[1], image.shape[0], [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
+
+
+def labelme(folder, **more):
+    for name, width, height, points in scenes(folder):
+        shape = {"label": "划痕", "points": points, "group_id": None, "shape_type": "polygon", "flags": {}, **more}
+        content = {"version": "5.4.1", "flags": {}, "shapes": [shape], "imagePath": f"{name}.png", "imageData": None}
+        path = folder / f"{name}.json"
+        path.write_text(json.dumps(content | {"imageHeight": height, "imageWidth": width}), "utf-8")
+    return folder
+
+
+def x_anylabeling(folder):
+    return labelme(folder, score=None, difficult=False, attributes={}, kie_linking=[])
+
+
+def yolo(folder):
+    (folder / "labels").mkdir()
+    for name, width, height, points in scenes(folder / "images"):
+        numbers = " ".join(f"{x / width:.6f} {y / height:.6f}" for x, y in points)
+        (folder / "labels" / f"{name}.txt").write_text(f"0 {numbers}\n", "utf-8")
+    (folder / "data.yaml").write_text("train: images\nval: images\nnames: [划痕]\n", "utf-8")
+    return folder
+
+
+def cvat(folder):
+    """A zip file, as CVAT exports it."""
+    entries = []
+    for number, (name, width, height, points) in enumerate(scenes(folder / "images")):
+        text = ";".join(f"{x},{y}" for x, y in points)
+        polygon = f'<polygon label="划痕" occluded="0" points="{text}" z_order="0"/>'
+        entries.append(f'<image id="{number}" name="{name}.png" width="{width}" height="{height}">{polygon}</image>')
+    with zipfile.ZipFile(folder / "task.zip", "w") as archive:
+        for path in (folder / "images").iterdir():
+            archive.write(path, f"images/{path.name}")
+        archive.writestr("annotations.xml", f"<annotations><version>1.1</version>{''.join(entries)}</annotations>")
+    return folder / "task.zip"
+
+
+@pytest.mark.parametrize("make", [labelme, x_anylabeling, yolo, cvat])
+def test_from_the_files_of_a_tool_to_the_training(hand, qtbot, tmp_path, make, monkeypatch):
+    monkeypatch.setattr("pathlib.Path.home", lambda: tmp_path / "home")  # the project is created there
+    folder = tmp_path / "其他工具 [2]"
+    folder.mkdir()
+    hand.drop_folder(make(folder))
+    if make is cvat:
+        hand.dialog(NewProjectDialog)
+    else:
+        qtbot.waitUntil(hand.dialog(QuickProjectDialog).found.isVisible)
+    hand.key(Qt.Key.Key_Return)  # the proposed name, and the proposed class
+
+    dialog = hand.dialog(ImportDialog)
+    with qtbot.waitSignal(hand.session.label_import.imported):
+        hand.click(dialog.import_button)
+    hand.click(dialog.close_button)
+    qtbot.waitUntil(lambda: sum(row.status == "done" for row in hand.session.rows.values()) == IMAGES)
+    assert [info.name for info in hand.session.project.classes] == ["划痕"]
+    qtbot.waitUntil(lambda: hand.window.stage_bar.next.text().startswith("Train "))
+    assert (hand.inputs.clicks, hand.inputs.keys, hand.inputs.drags) == (2, 1, 1)

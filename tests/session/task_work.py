@@ -1,0 +1,47 @@
+"""Work of background tasks that waits or fails, and records of the error log."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+
+from workbench.session.error_log import LOGGER
+from workbench.session.tasks import Task
+
+
+@pytest.fixture
+def log(monkeypatch) -> list[logging.LogRecord]:
+    """Records of the error log."""
+    records: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = records.append
+    LOGGER.addHandler(handler)
+    yield records
+    LOGGER.removeHandler(handler)
+
+
+class Gate:
+    """Work that starts and then waits until `open` is called."""
+
+    def __init__(self, result: object = None) -> None:
+        self.started, self.released, self.result = threading.Event(), threading.Event(), result
+
+    def __call__(self, task: Task) -> object:
+        self.started.set()
+        assert self.released.wait(60)
+        return self.result
+
+    def wait_for_start(self) -> None:
+        assert self.started.wait(60)
+
+    def open(self) -> None:
+        self.released.set()
+
+
+def fail(error: Exception):
+    def work(_: Task) -> None:
+        raise error
+
+    return work

@@ -1,0 +1,55 @@
+"""List of images: the current row stays visible although rows are laid out in batches and the height changes."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QStringListModel
+
+from workbench.ui.images.image_list_view import ImageListView
+
+ROWS = 1000  # several batches
+
+
+@pytest.fixture
+def view(qtbot) -> ImageListView:
+    view = ImageListView()
+    qtbot.addWidget(view)
+    view.resize(200, 400)
+    view.setModel(QStringListModel([f"image-{n}" for n in range(ROWS)], view))
+    view.show()
+    return view
+
+
+def visible(view: ImageListView, row: int) -> bool:
+    return view.viewport().rect().contains(view.visualRect(view.model().index(row, 0)).center())
+
+
+def test_row_of_a_later_batch_is_shown_once_it_is_laid_out(view, qtbot):
+    view.setCurrentIndex(view.model().index(ROWS - 50, 0))
+    view.scrollTo(view.currentIndex())
+    qtbot.waitUntil(lambda: visible(view, ROWS - 50), timeout=5000)
+
+
+def test_change_of_a_row_does_not_scroll_the_list(view, qtbot):
+    qtbot.waitUntil(lambda: view.verticalScrollBar().maximum() > 10_000, timeout=5000)
+    view.verticalScrollBar().setValue(10_000)
+    least = []
+    view.verticalScrollBar().valueChanged.connect(least.append)
+    view.model().setData(view.model().index(3, 0), "another name")
+    qtbot.wait(20)
+    assert not least and view.verticalScrollBar().value() == 10_000
+
+
+def test_current_row_stays_visible_when_the_list_gets_lower(view, qtbot):
+    last = next(row for row in range(ROWS) if not visible(view, row + 1))
+    view.setCurrentIndex(view.model().index(last, 0))
+    view.resize(200, 120)
+    qtbot.waitUntil(lambda: visible(view, last), timeout=5000)
+
+
+def test_row_that_was_scrolled_away_stays_there(view, qtbot):
+    view.setCurrentIndex(view.model().index(0, 0))
+    qtbot.waitUntil(lambda: view.verticalScrollBar().maximum() > 2000, timeout=5000)
+    view.verticalScrollBar().setValue(2000)
+    view.resize(200, 120)
+    assert view.verticalScrollBar().value() == 2000 and not visible(view, 0)

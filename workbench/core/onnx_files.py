@@ -1,0 +1,74 @@
+"""ONNX files that the user chooses: checks before they are read, and sessions of ONNX Runtime on the CPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.core.messages import Message, first_line
+from workbench.inference.engine_options import EngineOptions
+from workbench.inference.io.regular_files import NotRegular, read_regular, require_regular
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+MAX_FILE = 2**31 - 1  # bytes: limit of the file format; more weights are in a file of their own
+
+
+class NetworkRefused(Exception):
+    """Network that cannot be used; the text is a Message, a part of a sentence."""
+
+    def __init__(self, id: str, **fields: object) -> None:
+        super().__init__(Message(id, **fields))
+
+    @property
+    def why(self) -> str:
+        return self.args[0]
+
+
+def network_stamp(path: Path) -> tuple[int, int]:
+    """Return the time of the last change and the size of a file. Raises NetworkRefused if it cannot be a network."""
+    try:
+        require_regular(path)
+        state = path.stat()
+    except FileNotFoundError as error:
+        raise NetworkRefused("file.missing") from error
+    except NotRegular as error:
+        raise NetworkRefused("network.no_file") from error
+    except OSError as error:
+        raise unreadable(error) from error
+    if state.st_size > MAX_FILE:
+        raise NetworkRefused("network.too_large", n=2)
+    return state.st_mtime_ns, state.st_size
+
+
+def unreadable(error: OSError) -> NetworkRefused:
+    """Return the refusal of a file, or of the file of its weights, that cannot be read."""
+    return NetworkRefused("network.unreadable", why=error.strerror or first_line(error))
+
+
+def open_session(source: Path | bytes) -> onnxruntime.InferenceSession:
+    """Return a session for a file or for the content of one. Raises NetworkRefused."""
+    import onnxruntime
+
+    from workbench.inference.engines.onnx_engine import session_options
+
+    def load(network: bytes | str) -> onnxruntime.InferenceSession:
+        options = session_options(EngineOptions())
+        return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
+
+    try:
+        content = source if isinstance(source, bytes) else read_regular(source)
+    except OSError as error:
+        raise unreadable(error) from error
+    try:
+        return load(content)  # from bytes, because the library cannot open all paths on Windows
+    except Exception as error:  # the library raises many kinds
+        first = error
+    reasons = [first_line(first)]
+    if isinstance(source, Path):
+        try:
+            return load(str(source))  # weights in a second file are found through the path only
+        except Exception as error:
+            reasons.append(first_line(error))
+    raise NetworkRefused("network.not_loaded", why="; ".join(dict.fromkeys(reasons))) from first

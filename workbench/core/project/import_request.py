@@ -1,0 +1,78 @@
+"""Choices of the user for an import of labels, and its result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from workbench.core import problems
+from workbench.core.geometry.selection.box_cut import BOX_SHAPES
+from workbench.core.messages import Message
+
+Conflicts = Literal["keep", "replace", "merge"]
+CONFLICTS: tuple[Conflicts, ...] = ("keep", "replace", "merge")
+
+
+@dataclass(frozen=True)
+class ImportRequest:
+    """Choices of the user for an import.
+
+    class_name, threshold, boxes: see `formats.base.ImportOptions`. copy: images that are not in the project are copied;
+    otherwise the folder becomes a source of the project. conflicts: for an image that is labeled already, "keep" its
+    label, "replace" it, or "merge": regions are added where the existing label is background. classes, verdicts: name
+    in the labels -> name in the project, None to ignore it; other names are taken over. split: take over the data
+    split. background: images without a label become images without defects, which are done. Raises BadSettings.
+    """
+
+    format: str = "auto"
+    class_name: str | None = None
+    threshold: int | None = None
+    copy: bool = True
+    conflicts: Conflicts = "keep"
+    boxes: str = "box"
+    classes: Mapping[str, str | None] = field(default_factory=dict)
+    verdicts: Mapping[str, str | None] = field(default_factory=dict)
+    split: bool = True
+    background: bool = False
+
+    def __post_init__(self) -> None:
+        for key, known in (("conflicts", CONFLICTS), ("boxes", BOX_SHAPES)):
+            if getattr(self, key) not in known:
+                why = Message("settings.choice", names=", ".join(known))
+                raise problems.BadSettings(key=key, value=getattr(self, key), why=why)
+
+
+@dataclass
+class ImportReport:
+    """Result of an import. images: images found, with or without a label; copied: number new in the project.
+
+    background: images without a label in files that label pixels; by request they were imported as without defects.
+    """
+
+    format: str
+    images: int = 0
+    labeled: int = 0
+    copied: int = 0
+    skipped: list[tuple[str, str]] = field(default_factory=list)  # (file, why)
+    added_classes: list[str] = field(default_factory=list)
+    added_verdicts: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)  # patterns that exclude masks from the images
+    notes: list[str] = field(default_factory=list)
+    image_notes: list[tuple[str, str]] = field(default_factory=list)  # (label file, remark on its image)
+    boxes: int = 0  # boxes that became regions
+    unchanged: int = 0  # images whose existing label was kept
+    found: dict[str, int] = field(default_factory=dict)  # recognized formats and the number of their labels
+    splits: Counter[str] = field(default_factory=Counter)  # images of each side of the data split
+    replaced: int = 0  # images whose existing label was replaced or merged
+    matched: int = 0  # images that are in the project already
+    missing: int = 0  # labels whose image was not found
+    background: int = 0
+    cancelled: bool = False  # nothing was imported
+
+    @property
+    def all_notes(self) -> list[str]:
+        """Remarks on the import and on single images."""
+        return [*self.notes, *(f"{Path(path).name}: {text}" for path, text in self.image_notes)]

@@ -1,0 +1,84 @@
+"""Limits of a verdict rule by region: for each class an area and a probability."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtWidgets import QDoubleSpinBox, QGridLayout, QLabel, QWidget
+
+from workbench.inference.verdict_rule import RegionLimit
+
+_MAX_AREA = 1e9
+
+
+class RegionLimits(QWidget):
+    """One row per class: area in mm² if the pixel scale is known, otherwise in pixels, and probability."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: dict[int, tuple[QDoubleSpinBox, QDoubleSpinBox]] = {}
+        self._um_per_pixel: float | None = None
+        self._shown: tuple[object, ...] = ()
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(8)
+        self._grid.setColumnStretch(0, 1)
+
+    def show_classes(self, names: dict[int, str], um_per_pixel: float | None) -> None:
+        """List the classes, with all limits off. Nothing changes if they are listed already."""
+        if (tuple(names.items()), um_per_pixel) == self._shown:
+            return
+        self._shown = (tuple(names.items()), um_per_pixel)
+        self._um_per_pixel = um_per_pixel
+        while self._grid.count():
+            item = self._grid.takeAt(0)
+            if item is not None and (widget := item.widget()) is not None:
+                widget.deleteLater()
+        unit = self.tr("Area from, mm²") if um_per_pixel else self.tr("Area from, px²")
+        for column, text in enumerate((unit, self.tr("Probability from")), start=1):
+            self._grid.addWidget(QLabel(text, objectName="muted", wordWrap=True), 0, column)
+        self.rows = {}
+        decimals = max(0, math.ceil(-math.log10(self._pixel_area)))
+        for row, (id, name) in enumerate(names.items(), start=1):
+            area = QDoubleSpinBox(maximum=_MAX_AREA, decimals=decimals)
+            probability = QDoubleSpinBox(maximum=1.0, singleStep=0.05, decimals=2)
+            self._grid.addWidget(QLabel(name, wordWrap=True), row, 0)
+            for column, (box, text) in enumerate(((area, unit), (probability, self.tr("Probability from"))), start=1):
+                box.setSpecialValueText(self.tr("Off"))
+                box.setKeyboardTracking(False)
+                box.lineEdit().setTextMargins(5, 0, 0, 0)
+                box.setAccessibleName(f"{name}: {text}")
+                box.valueChanged.connect(lambda _: self.changed.emit())
+                self._grid.addWidget(box, row, column)
+            area.setToolTip(self.tr("An image with a region of at least this area is rejected"))
+            probability.setToolTip(self.tr("An image with a region that reaches this probability is rejected"))
+            self.rows[id] = area, probability
+
+    @property
+    def limits(self) -> tuple[RegionLimit, ...]:
+        """Limits of the classes that have one."""
+        limits = []
+        for id, (area, probability) in self.rows.items():
+            if area.value() or probability.value():
+                pixels = max(1, round(area.value() / self._pixel_area)) if area.value() else None
+                limits.append(RegionLimit(id, pixels, round(probability.value(), 2) or None))
+        return tuple(limits)
+
+    def show_limits(self, limits: tuple[RegionLimit, ...]) -> None:
+        """Show limits without emitting `changed`; those of unknown classes are ignored. Nothing changes if shown."""
+        if limits == self.limits:
+            return
+        by_class = {limit.class_id: limit for limit in limits}
+        for id, (area, probability) in self.rows.items():
+            limit = by_class.get(id)
+            with QSignalBlocker(area), QSignalBlocker(probability):
+                area.setValue((limit.area or 0) * self._pixel_area if limit else 0)
+                probability.setValue((limit.probability or 0) if limit else 0)
+
+    @property
+    def _pixel_area(self) -> float:
+        """Area of a pixel in the shown unit."""
+        return 1.0 if self._um_per_pixel is None else self._um_per_pixel**2 / 1e6
