@@ -321,6 +321,7 @@ NEEDED_BY = {
     "ml-dtypes": ("workbench/training/export/export_formats.py", r"onnxruntime\.quantization"),
     "pytest-qt": ("pyproject.toml", r"^qt_api ="),
     "pytest-timeout": ("pyproject.toml", r"^timeout ="),
+    "pytest-rerunfailures": ("pyproject.toml", r"^addopts = .*--reruns"),
     "pytest-xdist": ("README.md", r"pytest .*-n "),
     "import-linter": ("tests/test_architecture.py", r"from importlinter"),
     "ruff": ("tests/test_architecture.py", r'"-m", "ruff"'),

@@ -32,6 +32,7 @@ DECIDED = SuggestionDecision(what="rejected", model="run", class_id=1, x=1, y=2,
 KILLED = """
 import os, signal, sys
 from PySide6.QtCore import QCoreApplication
+from tests.session.conftest import dot
 from tests.session.test_note_journal import DECIDED
 from workbench.core.project.annotation import ConfirmedLabel
 from workbench.session.suggestion_decisions import REJECT, SuggestionDecisions
@@ -52,6 +53,10 @@ os.kill(os.getpid(), signal.SIGKILL)
 ORDERS = {
     "verdict": ("session.verdict_steps.set_verdicts([session.key], 'NG')", {"verdict": "NG"}),
     "status": ("session.notes.set_status('done')", {"status": "done"}),
+    "status after a stroke": (
+        "dot(session, 20, 20); session.verdict_steps.set_status('new')",
+        {"status": "new"},
+    ),
     "pin": ("session.notes.set_pin('test')", {"pin": "test"}),
     "explicit": ("session.editor.set_explicit_background(True)", {"explicit_background": True, "status": "started"}),
     "decided": (

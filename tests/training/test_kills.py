@@ -29,6 +29,13 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_nothing_had_been(labele
     assert fate.kills and differences(whole, cut) == []
 
 
+def test_file_of_a_write_that_was_interrupted_before_the_first_save_is_removed(labeled_project, child):
+    run = make_run(labeled_project, epochs=1, validations=1)
+    interrupted = run.root / ".0123456789abcdef.tmp"
+    interrupted.touch()
+    assert child("train", run.root).end() == 0 and not interrupted.exists()
+
+
 def test_the_best_weights_report_themselves_what_they_are(labeled_project, child):
     """Killed when the newer best weights were on the disk, and what `last/` knows of them was not."""
     run = make_run(labeled_project, epochs=2, validations=2)

@@ -140,8 +140,8 @@ class LabelRecovery:
             patches = recovered.patches
             if recovered.changed or recovered.explicit not in (None, label.note.explicit_background):
                 label.edits += 1
-                if label.note.status == "new":
-                    label.note.status = "started"
+                if label.note.status == "new" and not any("status" in change.fields for change in changes):
+                    label.note.status = "started"  # strokes of versions that recorded no changes of notes
                 if recovered.explicit is not None:
                     label.set_explicit(recovered.explicit)
                 label.note.add(RECOVERED)

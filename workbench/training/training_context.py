@@ -186,11 +186,14 @@ class TrainingContext:
         self.loader.restart()
         return state
 
-    def resume(self) -> None:
-        """Continue from `last/` in a new process. Raise RunBroken."""
+    def remove_temporary_files(self) -> None:
+        """Remove the files of writes during which a previous process of the run was killed, before or after a save."""
         if self.ranks.is_leader:
             for folder in (self.run.root, self.run.last, self.run.best, self.run.previews):
-                sweep(folder)  # temporary files of writes during which the previous process was killed
+                sweep(folder)
+
+    def resume(self) -> None:
+        """Continue from `last/` in a new process. Raise RunBroken."""
         state = self.load_last()
         elapsed = state.get("elapsed")
         if type(elapsed) not in (int, float) or not 0 <= elapsed < 1e10:

@@ -38,6 +38,7 @@ def train(run: Run, report: Reporter, orders: ControlChannel, clock: Clock, *, r
     """Carry out a run. Return its last event. Raise a Problem if it cannot continue."""
     context = prepare(run, report, orders, clock, resume=resume)
     try:
+        context.remove_temporary_files()
         if resume:
             context.resume()
         elif context.ranks.is_leader:

@@ -314,7 +314,7 @@ def test_a_new_verdict_and_a_class_name_are_committed_with_return(driver):
     assert driver.session.project.classes[0].name == "crack" and driver.canvas.hasFocus()
 
 
-def test_return_presses_a_button_that_was_reached_by_the_keyboard(driver):
+def test_return_presses_a_button_that_was_reached_by_the_keyboard(driver, qtbot):
     driver.open(NEW)
     for button in driver.window.verdict.findChildren(QPushButton)[:2]:
         driver.window.activateWindow()
@@ -324,7 +324,7 @@ def test_return_presses_a_button_that_was_reached_by_the_keyboard(driver):
         assert driver.session.note.verdict == button.text()
     driver.canvas.setFocus(Qt.FocusReason.TabFocusReason)
     QTest.keyClick(driver.window.windowHandle(), K.Key_Return)
-    assert driver.session.rows[NEW].status == "done"
+    qtbot.waitUntil(lambda: driver.session.rows[NEW].status == "done")
 
 
 def test_return_on_the_welcome_page_presses_the_focused_button(application, monkeypatch):
