@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from functools import partial
 
 import numpy as np
 import paddle
@@ -65,6 +66,29 @@ def test_ignored_pixels_teach_nothing():
     logits[:, :, :, 5:] = 99  # whatever is said there changes nothing
     assert loss_of(logits, truth)[0] == pytest.approx(loss, rel=1e-6)
     assert np.isfinite(loss_of(logits, np.full_like(truth, IGNORED))[0])
+
+
+def test_classes_together_are_detected_as_one_and_told_apart():
+    """Expected values from NumPy: cross entropy and Dice of any defect, and cross entropy between the classes."""
+    generator = np.random.default_rng(3)
+    logits = generator.normal(size=(2, 4, 6, 5))
+    truth = generator.integers(0, 4, (2, 6, 5)).astype(np.uint8)
+    truth[1, :, 3:] = IGNORED
+    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    valid, defects = truth != IGNORED, (truth > 0) & (truth != IGNORED)
+    any_defect = 1 - probabilities[:, 0]
+    of_truth = np.take_along_axis(probabilities, np.where(valid, truth, 0)[:, None].astype(int), axis=1)[:, 0]
+    detection = -np.log(np.where(defects, any_defect, 1 - any_defect))[valid].mean()
+    told_apart = -np.log(of_truth / any_defect)[defects].mean()
+    common, sums = any_defect * defects, any_defect * valid + defects
+    per_image = 1 - (2 * common.sum((1, 2)) + 1) / (sums.sum((1, 2)) + 1)
+    dice = (per_image.mean() + 1 - (2 * common.sum() + 1) / (sums.sum() + 1)) / 2
+    loss = partial(segmentation_loss, dice_weight=1.0, cross_entropy_weight=1.0, class_weight=0.3)
+    tensors = paddle.to_tensor(logits.astype(np.float32)), paddle.to_tensor(truth)
+    assert loss(*tensors).item() == pytest.approx(detection + dice + 0.3 * told_apart, rel=1e-5)
+    two = paddle.to_tensor(logits[:, :2].astype(np.float32)), paddle.to_tensor(np.where(valid, truth > 0, IGNORED))
+    separate = segmentation_loss(*two, dice_weight=1.0, cross_entropy_weight=1.0)
+    assert loss(*two).item() == separate.item()  # a single class
 
 
 def test_loss_falls_with_the_right_answer_and_weighs_a_pinhole():

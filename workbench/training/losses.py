@@ -19,27 +19,42 @@ def make_loss(settings: TrainingSettings) -> Callable[[paddle.Tensor, paddle.Ten
     if settings.model == "resnet":
         return partial(verdict_loss, label_smoothing=settings.label_smoothing)
     return partial(
-        segmentation_loss, dice_weight=settings.dice_weight, cross_entropy_weight=settings.cross_entropy_weight
+        segmentation_loss,
+        dice_weight=settings.dice_weight,
+        cross_entropy_weight=settings.cross_entropy_weight,
+        class_weight=settings.class_weight,
     )
 
 
 def segmentation_loss(
-    logits: paddle.Tensor, truth: paddle.Tensor, *, dice_weight: float, cross_entropy_weight: float
+    logits: paddle.Tensor,
+    truth: paddle.Tensor,
+    *,
+    dice_weight: float,
+    cross_entropy_weight: float,
+    class_weight: float = 0.0,
 ) -> paddle.Tensor:
     """Return cross entropy plus Dice loss (Milletari et al. 2016) over whole batches.
 
     logits: (N, K, H, W), channel 0 being the background. truth: integer (N, H, W), channels or IGNORED. Half of the
     Dice is pooled over the batch, half is the mean over patches: if only pooled, a pinhole would have no weight in a
     batch with a large stain. Both are means over the foreground channels that occur; elsewhere there is no Dice.
+
+    class_weight: if above 0 and there are several foreground channels, both losses are those of any defect against
+    background, and the cross entropy between the classes, a mean over the defect pixels, is added with this weight.
     """
     log_probabilities = _log_softmax(logits.astype("float32"))
     channels = log_probabilities.shape[1]
     valid = (truth != IGNORED).astype("float32")
     # One plane per channel, by comparison: an ignored pixel is in none of them.
     targets = paddle.stack([(truth == c).astype("float32") for c in range(channels)], axis=1)
+    class_entropy = 0.0
+    if class_weight and channels > 2:
+        log_probabilities, targets, class_entropy = _detection_and_class(log_probabilities, targets)
+        channels = 2
     entropy = -(targets * log_probabilities).sum() / valid.sum().clip(min=1.0)
     if not dice_weight:
-        return cross_entropy_weight * entropy
+        return cross_entropy_weight * entropy + class_weight * class_entropy
     predictions = log_probabilities.exp() * _broadcast(valid.unsqueeze(1), channels)
     # (N, foreground channels), used by both kinds of Dice.
     intersection, predictions, target_sum = (
@@ -47,7 +62,28 @@ def segmentation_loss(
     )
     per_image = _dice_loss(intersection, predictions, target_sum)
     whole_batch = _dice_loss(intersection.sum(axis=0), predictions.sum(axis=0), target_sum.sum(axis=0))
-    return cross_entropy_weight * entropy + dice_weight * (per_image + whole_batch) / 2
+    loss = cross_entropy_weight * entropy + dice_weight * (per_image + whole_batch) / 2
+    return loss + class_weight * class_entropy
+
+
+def _detection_and_class(
+    log_probabilities: paddle.Tensor, targets: paddle.Tensor
+) -> tuple[paddle.Tensor, paddle.Tensor, paddle.Tensor]:
+    """Return log probabilities and targets of background and any defect, and the cross entropy between classes.
+
+    log_probabilities, targets: (N, K, H, W), channel 0 being the background; returned as (N, 2, H, W).
+    """
+    classes, defects = log_probabilities[:, 1:], targets[:, 1:]
+    highest = classes.detach().max(axis=1, keepdim=True)
+    of_class = classes - _broadcast(highest, classes.shape[1])
+    any_defect = of_class.exp().sum(axis=1, keepdim=True).log()
+    of_class = of_class - _broadcast(any_defect, classes.shape[1])  # given that there is a defect
+    entropy = -(defects * of_class).sum() / defects.sum().clip(min=1.0)
+    return (
+        paddle.concat([log_probabilities[:, :1], any_defect + highest], axis=1),
+        paddle.concat([targets[:, :1], defects.sum(axis=1, keepdim=True)], axis=1),
+        entropy,
+    )
 
 
 def _log_softmax(logits: paddle.Tensor) -> paddle.Tensor:

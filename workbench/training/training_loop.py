@@ -26,8 +26,7 @@ from workbench.training.training_context import TrainingContext, prepare
 from workbench.training.validation import validate
 from workbench.training.worker_rank import abandon, run_worker
 
-_SAVE_SECONDS = 60.0
-_REPORT_SECONDS = 0.2
+_SAVE_SECONDS, _REPORT_SECONDS = 60.0, 0.2
 _MAX_ROLLBACKS = 3
 _ROLLBACKS_IN_16_BITS = 2  # after as many, a run in mixed precision continues in 32 bits
 _SEARCH_STEPS = 2  # in which cuDNN searches for its fastest algorithms

@@ -64,6 +64,20 @@ def test_only_a_fast_model_predicts_once(project):
     assert not create_run(project, request("unet", epochs=1, mirror=False)).settings().mirror
 
 
+@pytest.mark.parametrize(("painted", "weight"), [((1, 2), 0.3), ((1,), 0.0), ((12,), 0.0)])
+def test_classes_are_learned_together_if_most_images_show_one(project, painted, weight):
+    """painted: the class ids of the images in turn; 12 stands for both classes in an image."""
+    project.add_class("dent")
+    for number in range(6):
+        write_png(project.image_path(f"{number}.png"), brushed(number))
+        mask = np.zeros(brushed(number).shape, np.uint8)
+        for place, digit in enumerate(str(painted[number % len(painted)])):
+            mask[20 + 20 * place :][:10, 20:30] = int(digit)
+        annotation.save_mask(project, f"{number}.png", mask)
+    settings = create_run(project, request("unet", epochs=1)).settings()
+    assert settings.class_weight == weight and bool(settings.reasons.get("class_weight")) == bool(weight)
+
+
 def test_tiles_share_what_the_network_sees_around_a_pixel(project):
     mask = np.zeros((brushed(0, turned=False).shape), np.uint8)
     mask[20:30, 20:30] = 1

@@ -126,6 +126,12 @@ def informative_items(items: list[Item]) -> list[Item]:
     return [item for item in items if item.classes] or items
 
 
+def mostly_one_class(items: list[Item]) -> bool:
+    """Return whether there are several painted classes, and two thirds of the images with classes show only one."""
+    painted = [set(item.classes) for item in items if item.classes]
+    return len(set().union(*painted)) > 1 and 3 * sum(len(ids) == 1 for ids in painted) >= 2 * len(painted)
+
+
 def _strata(items: list[Item]) -> dict[str, list[object]]:
     """Return the strata of each image by key: its classes, each with a third by painted area; its verdict; or "good".
 

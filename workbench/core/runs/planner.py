@@ -14,6 +14,7 @@ from workbench.core.project.project import Project
 from workbench.core.runs import gpu_plan
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.gpu_plan import MANY_STEPS, START_SECONDS, STEPPING, uses_gpu
+from workbench.core.runs.held_out import mostly_one_class
 from workbench.core.runs.image_statistics import ImageStatistics, advise_masks, measure_sample, thinness
 from workbench.core.runs.launch import processes
 from workbench.core.runs.network_stats import multiplications, receptive_field
@@ -176,19 +177,18 @@ def _plan_unet(training: list[Item], thickness: float, draft: _Draft) -> None:
     if quality == "fast":
         draft.choose("mirror", False, Message("plan.no_mirror"))
     else:
-        why = Message("plan.mirror")
-        draft.choose("mirror", True, why)
-    why = Message("plan.loss_weights")
-    draft.choose("dice_weight", 1.0, why)
-    draft.choose("cross_entropy_weight", 1.0, why)
+        draft.choose("mirror", True, Message("plan.mirror"))
+    for key in ("dice_weight", "cross_entropy_weight"):
+        draft.choose(key, 1.0, Message("plan.loss_weights"))
+    if mostly_one_class(training):
+        draft.choose("class_weight", 0.3, Message("plan.class_weight"))
     draft.choose("foreground_share", 0.5, Message("plan.foreground", n=f"{share:.2%}"))
 
 
 def _plan_overlap(draft: _Draft) -> None:
     field = receptive_field(draft.settings)
     if 2 * field <= _MOST_SHARED:
-        why = Message("plan.overlap", n=field)
-        draft.choose("overlap", 2 * field + 32, why)
+        draft.choose("overlap", 2 * field + 32, Message("plan.overlap", n=field))
     else:
         draft.choose("overlap", _MOST_SHARED, Message("plan.overlap_seams"))
 

@@ -57,6 +57,7 @@ class TrainingSettings(BaseModel):
     foreground_share: float = Field(default=0.5, ge=0, le=1)  # share of patches centered on a defect
     dice_weight: float = Field(default=1.0, ge=0)
     cross_entropy_weight: float = Field(default=1.0, ge=0)
+    class_weight: float = Field(default=0.0, ge=0)  # of the cross entropy between classes; 0: a Dice of each class
     mirror: bool = False  # the trained model also predicts each image mirrored, in a way of `augment`
     min_area: int = Field(default=0, ge=0)  # pixels of the original image; smaller regions are dropped
 
@@ -99,6 +100,7 @@ OF_UNET = {
     "foreground_share",
     "dice_weight",
     "cross_entropy_weight",
+    "class_weight",
     "min_area",
     "mirror",
 }

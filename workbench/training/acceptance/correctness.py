@@ -59,6 +59,11 @@ def check_losses(conditions: Conditions) -> Outcome:
     mask[:, :4] = 255  # without influence on the loss
     cases: dict[str, tuple[Any, np.ndarray, np.ndarray]] = {
         "segmentation": (partial(segmentation_loss, dice_weight=1.0, cross_entropy_weight=1.0), planes, mask),
+        "classes together": (
+            partial(segmentation_loss, dice_weight=1.0, cross_entropy_weight=1.0, class_weight=0.3),
+            planes,
+            mask,
+        ),
         "cross entropy": (partial(segmentation_loss, dice_weight=0.0, cross_entropy_weight=1.0), planes, mask),
         "verdict": (partial(verdict_loss, label_smoothing=0.05), verdicts, generator.integers(0, 5, 16)),
     }

@@ -114,6 +114,14 @@ _SETTINGS: dict[str, tuple[str, str]] = {
         QT_TRANSLATE_NOOP("recipe", "Cross-entropy weight"),
         QT_TRANSLATE_NOOP("recipe", "Weight of the cross-entropy loss."),
     ),
+    "class_weight": (
+        QT_TRANSLATE_NOOP("recipe", "Class weight"),
+        QT_TRANSLATE_NOOP(
+            "recipe",
+            "Weight of telling the classes apart, while defects of all classes are learned together. 0: each class is "
+            "learned separately.",
+        ),
+    ),
     "label_smoothing": (
         QT_TRANSLATE_NOOP("recipe", "Label smoothing"),
         QT_TRANSLATE_NOOP("recipe", "Prevents overconfident predictions."),
@@ -204,6 +212,7 @@ _GROUPS: list[tuple[str, tuple[str, ...]]] = [
             "warm_up",
             "dice_weight",
             "cross_entropy_weight",
+            "class_weight",
             "label_smoothing",
             "weight_decay",
             "grad_clip",
