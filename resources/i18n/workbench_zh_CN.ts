@@ -8800,6 +8800,14 @@
         <translation>交叉熵损失的权重。</translation>
     </message>
     <message>
+        <source>Class weight</source>
+        <translation>类别权重</translation>
+    </message>
+    <message>
+        <source>Weight of telling the classes apart, while defects of all classes are learned together. 0: each class is learned separately.</source>
+        <translation>区分各类别这一项的权重；此时所有类别的缺陷一起学习。0：各类别分别学习。</translation>
+    </message>
+    <message>
         <source>Prevents overconfident predictions.</source>
         <translation>防止预测概率过高。</translation>
     </message>
@@ -9858,6 +9866,10 @@
     <message>
         <source>the ONNX network is damaged ({why})</source>
         <translation>ONNX 网络已损坏（{why}）</translation>
+    </message>
+    <message>
+        <source>Most images show a single class: defects of all classes are learned together and told apart by an extra term.</source>
+        <translation>大多数图片只含一个类别：所有类别的缺陷一起学习，再用附加项加以区分。</translation>
     </message>
     <message>
         <source>its ONNX operators are of version {n} and cannot be converted; export it again with opset {m} or later</source>
@@ -12218,6 +12230,10 @@
     <message>
         <source>Cross-entropy weight</source>
         <translation>交叉熵权重</translation>
+    </message>
+    <message>
+        <source>Class weight</source>
+        <translation>类别权重</translation>
     </message>
     <message>
         <source>Mirrored prediction</source>
