@@ -34,13 +34,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder: its queue.py is not Python's
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, whose queue.py would hide the standard module
 
 from workbench.core.runs.launch import worker_environment  # noqa: E402
 
 TICK = 5  # ms
 FRAME = 16.7  # ms
-REST = 10.0  # seconds after a training: the model looks at the pictures then
+REST = 10.0  # seconds after a training, in which the model predicts images
 AIMS = {"late p99": 8.0, "late max": 100.0, "stroke": 1.5, "memory": 10.0}  # ms, ms, times idle, MB
 IMAGES, FEW = 16, 10  # labeled images of a training, and of the row "first"
 
@@ -70,7 +70,7 @@ class Bench:
         self._sent: float | None = None
         self._last, self._worked = time.perf_counter(), time.thread_time()
         self._moves = 0
-        self.tick_timer = QTimer(interval=TICK, timeout=self._beat, timerType=Qt.TimerType.PreciseTimer)
+        self.tick_timer = QTimer(interval=TICK, timeout=self._record_tick, timerType=Qt.TimerType.PreciseTimer)
         self.move_timer = QTimer(interval=16, timeout=self._move, timerType=Qt.TimerType.PreciseTimer)
         session = self.services.session
         session.open_project(make_project(folder, labeled))
@@ -106,14 +106,14 @@ class Bench:
         self._release()
         return summary(self.late, self.held, self.strokes)
 
-    def _beat(self) -> None:
+    def _record_tick(self) -> None:
         now = time.perf_counter()
         self.late.append(max(0.0, (now - self._last) * 1e3 - TICK))
         worked = time.thread_time()
         self.held.append((worked - self._worked) * 1e3)
         self._last, self._worked = now, worked
 
-    # --- the hand --------------------------------------------------------------------------------
+    # --- simulated painting --------------------------------------------------------------------------------
 
     def _time_painting(self) -> None:
         """Record the end of every paint event of a canvas."""
@@ -265,7 +265,7 @@ def train_in_a_thread() -> None:
         def detach(self) -> None:
             self._order("stop")
 
-        def __getattr__(self, name: str):  # orders of newer windows
+        def __getattr__(self, name: str):  # commands of newer versions of the window
             return lambda *_: None
 
     room.TrainerThread = TrainerInWindow
@@ -403,7 +403,7 @@ def one_row(way: str, args: argparse.Namespace) -> dict[str, Any]:
         if way == "first":
             found = row_first(bench, args)
         else:
-            bench.run_window(2)  # what is done for the first time
+            bench.run_window(2)  # costs of first calls
             found = row_points(bench, args) if way == "points" else row_trained(bench, way, args)
         bench.window_app.end()
     return found

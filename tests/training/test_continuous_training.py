@@ -1,4 +1,4 @@
-"""Labels that are made while a run goes on, and runs that go on for them: a real child, real files."""
+"""Labels added during a run, and continuous training, with real child processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ QUICK = {"widths": [4, 8], "patch": 32}
 
 
 def label(project: Project, key: str, *, status: str = "done", verdict: str | None = "NG", **note) -> None:
-    """A new picture with a defect, labelled."""
+    """Add a labeled image with a defect."""
     image, mask = scratched(np.random.default_rng(len(key)))
     write_png(project.image_path(key), image)
     annotation.save_mask(project, key, mask)
@@ -45,7 +45,7 @@ def correct(project: Project, key: str) -> None:
 
 
 def defects(child) -> int:
-    """How many there are on the held-out pictures, as the run sees it."""
+    """Return the number of defects on the validation images in the last evaluation."""
     return [event for event in child.events if isinstance(event, Evaluated)][-1].metrics["regions"]["defects"]
 
 
@@ -55,14 +55,14 @@ def joined(child, key: str) -> LabelsAdded:
     return event
 
 
-def test_a_run_that_is_kept_open_takes_in_what_is_labeled_until_it_is_let_go(labeled_project, child, tmp_path):
+def test_continuous_training_adds_labels_until_it_is_ended(labeled_project, child, tmp_path):
     run = make_run(labeled_project, **QUICK)
     before = run.dataset()
     one = child("train", run.root)
     one.order(encode_order("keep_open"))
     kept = one.next(BestKept)
     assert kept.waiting and kept.round == 0
-    # Its best model can be exported while it waits.
+    # The best model can be exported meanwhile.
     export = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0)
     assert export.end() == 0, export.stderr[-2000:]
     assert Predictor.open(tmp_path / "out").settings.run == run.name
@@ -95,48 +95,48 @@ def test_a_run_that_is_kept_open_takes_in_what_is_labeled_until_it_is_let_go(lab
     assert not np.array_equal(kept_truth, annotation.load_mask(labeled_project, held_out))
 
 
-def test_what_may_not_be_learned_is_left_out_and_reported(labeled_project, child):
-    """The same part, a pin, half a label, a class of tomorrow: none of it teaches."""
+def test_labels_that_must_not_be_trained_on_are_left_out_and_reported(labeled_project, child):
+    """Left out: an image of a validation part, a pinned one, an unfinished one, one with a later class."""
     run = make_run(labeled_project, **{**QUICK, "epochs": None, "minutes": 60.0})
     held_out = run.dataset().of("val")[0].key
-    twin = held_out.replace(".png", "b.png")  # the same number, and it looks the same
+    duplicate = held_out.replace(".png", "b.png")  # the same number and content
     one = child("train", run.root)
     one.next(Step)
-    write_png(labeled_project.image_path(twin), read_image(labeled_project.image_path(held_out)))
-    annotation.save_mask(labeled_project, twin, annotation.load_mask(labeled_project, held_out))
-    annotation.save_note(labeled_project, twin, Note(status="done"))
+    write_png(labeled_project.image_path(duplicate), read_image(labeled_project.image_path(held_out)))
+    annotation.save_mask(labeled_project, duplicate, annotation.load_mask(labeled_project, held_out))
+    annotation.save_note(labeled_project, duplicate, Note(status="done"))
     label(labeled_project, "pinned.png", pin="val")
     label(labeled_project, "half.png", status="started")
-    labeled_project.add_class("tomorrow")
-    label(labeled_project, "tomorrow.png")
-    annotation.save_mask(labeled_project, "tomorrow.png", 2 * annotation.load_mask(labeled_project, "tomorrow.png"))
+    labeled_project.add_class("later")
+    label(labeled_project, "later.png")
+    annotation.save_mask(labeled_project, "later.png", 2 * annotation.load_mask(labeled_project, "later.png"))
     label(labeled_project, "free.png", status="started")
     one.order(encode_order("watch", "half.png"))
-    for key in (twin, "pinned.png", "tomorrow.png", "half.png", "free.png"):
+    for key in (duplicate, "pinned.png", "later.png", "half.png", "free.png"):
         one.order(encode_order("labels_changed", key))
     message = {}
     while "free.png" not in message:
         event = one.next(LabelsAdded)
         message[event.picture] = event.how, event.why
     assert (
-        message[twin][0] == message["pinned.png"][0] == "left out"
-        and "group of a validation or test image" in message[twin][1]
+        message[duplicate][0] == message["pinned.png"][0] == "left out"
+        and "group of a validation or test image" in message[duplicate][1]
     )
-    assert message["tomorrow.png"][0] == "left out" and "class" in message["tomorrow.png"][1]
-    assert message["free.png"][0] == "new" and "half.png" not in message  # that one is being painted on
+    assert message["later.png"][0] == "left out" and "class" in message["later.png"][1]
+    assert message["free.png"][0] == "new" and "half.png" not in message  # it is being edited
     one.order(encode_order("watch", "free.png"))
     assert joined(one, "half.png").how == "new"
-    # Taken away again: it is drawn from no more.
+    # A removed label is not used any more.
     labeled_project.mask_path("free.png").unlink()
     one.order(encode_order("labels_changed", "free.png"))
     assert joined(one, "free.png").how == "gone"
     one.order(encode_order("stop"))
     assert one.end() == 0, one.stderr[-2000:]
     now = {item.key for item in run.dataset().of("train")}
-    assert "half.png" in now and not now & {"free.png", "pinned.png", "tomorrow.png", twin}
+    assert "half.png" in now and not now & {"free.png", "pinned.png", "later.png", duplicate}
 
 
-def test_verdicts_enter_too(labeled_project, child):
+def test_verdicts_are_added(labeled_project, child):
     run = make_run(labeled_project, "resnet", width=0.25, input_size=32)
     one = child("train", run.root)
     one.order(encode_order("keep_open"))
@@ -155,7 +155,7 @@ def test_verdicts_enter_too(labeled_project, child):
     assert next(item for item in run.dataset().of("train") if item.key == key).verdict == other
 
 
-def test_a_resumed_run_learns_from_what_had_joined_and_reports_what_it_cannot_repeat(labeled_project, child):
+def test_a_resumed_run_uses_added_labels_and_reports_missing_ones(labeled_project, child):
     run = make_run(labeled_project, **{**QUICK, "epochs": None, "minutes": 60.0, "validations": 200})
     one = child("train", run.root)
     one.next(Step)
@@ -164,7 +164,7 @@ def test_a_resumed_run_learns_from_what_had_joined_and_reports_what_it_cannot_re
     joined(one, "lot9/x900.png")
     one.order(encode_order("stop"))
     assert one.end() == 0
-    correct(labeled_project, run.dataset().of("train")[0].key)  # behind its back
+    correct(labeled_project, run.dataset().of("train")[0].key)  # without a command to the trainer
     more = child("train", run.root, "--resume")
     assert more.next(Started).pictures["train"] == 13
     trouble = more.next(Trouble)
@@ -179,12 +179,12 @@ def test_a_resumed_run_learns_from_what_had_joined_and_reports_what_it_cannot_re
     assert more.end() == 0
 
 
-def test_a_run_that_has_ended_is_opened_again_for_what_was_labeled_since(trained, labeled_project, child, tmp_path):
+def test_a_finished_run_is_continued_with_later_labels(trained, labeled_project, child, tmp_path):
     root = tmp_path / "again"
     shutil.copytree(trained.project_root, root)
     run = Run(root / "runs" / trained.name)
     with Project.open(root) as project:
-        label(project, "lot9/x900.png")  # nobody tells the trainer of it
+        label(project, "lot9/x900.png")  # the trainer is not informed
     one = child("train", run.root, "--resume")
     one.order(encode_order("keep_open"))
     assert joined(one, "lot9/x900.png").how == "new"
@@ -193,7 +193,7 @@ def test_a_run_that_has_ended_is_opened_again_for_what_was_labeled_since(trained
     assert one.end() == 0 and one.last.result["steps"] > trained.ending().result["steps"]
 
 
-def test_images_that_will_be_opened_next_are_predicted_ahead(labeled_project, child):
+def test_next_images_are_predicted_ahead(labeled_project, child):
     labeled_project.add_class("dent")
     run = make_run(labeled_project, **QUICK)
     keys = [item.key for item in run.dataset().items[:3]]
@@ -204,12 +204,12 @@ def test_images_that_will_be_opened_next_are_predicted_ahead(labeled_project, ch
     one.order(encode_order("keep_open"))
     one.next(BestKept)
 
-    def seen() -> dict[str, Preview]:
+    def previews() -> dict[str, Preview]:
         return {event.picture: event for event in one.events if isinstance(event, Preview)}
 
-    while not set(keys) <= set(seen()):
+    while not set(keys) <= set(previews()):
         one.next(Preview)
-    for event in seen().values():
+    for event in previews().values():
         mask, scores = (read_image(run.root / getattr(event, kind)) for kind in ("mask", "scores"))
         assert mask.shape == (80, 96) and scores.shape == (2 * 80, 96)
         assert len(event.thresholds) == len(event.min_area) == 2
@@ -235,6 +235,6 @@ def test_previews_on_disk_stay_within_bounds(tmp_path):
     for number in range(IMAGES):
         put(f"{number}.png", 7)
     assert steps("a.png") == [290]
-    again = PreviewFiles(tmp_path)  # of another sitting
+    again = PreviewFiles(tmp_path)  # of an earlier process
     again.add("a.png", 300)
     assert again._steps[safe_name("a.png")] == [290, 300]

@@ -65,7 +65,7 @@ def test_environment_and_folder_are_passed(tmp_path):
     assert json.loads(output.stdout) == ["1", str(tmp_path.resolve())]
 
 
-def test_kill_ends_a_child_that_ignores_the_order_to_stop(tmp_path):
+def test_kill_ends_a_child_that_ignores_sigterm(tmp_path):
     line = encode(Trouble(what="ready"))
     code = f"import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print({line!r}, flush=True)\n"
     child = ChildProcess(

@@ -95,7 +95,7 @@ def test_batch_follows_the_patch_and_is_a_multiple_of_the_gpus(side, batch):
 
 
 @pytest.mark.parametrize("quality", ["fast", "balanced", "best"])
-def test_network_of_a_gpu_sees_as_far_as_that_of_a_cpu(project, quality, monkeypatch):
+def test_receptive_field_on_a_gpu_is_at_least_that_on_a_cpu(project, quality, monkeypatch):
     from tests.core.runs.planned_projects import brushed, with_verdicts
     from workbench.core.project import annotation
 

@@ -133,7 +133,7 @@ def test_a_changed_bit_is_a_change():
 
 
 @pytest.fixture
-def half_precision(card, monkeypatch):
+def half_precision(simulated_gpu, monkeypatch):
     """Stand-in for a GPU whose logits, and therefore gradients, have 16 bits."""
 
     def loss(logits, truth, **weights):

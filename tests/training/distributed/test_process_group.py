@@ -1,4 +1,4 @@
-"""Distributed training as it really runs: Paddle's launcher, two ranks, messages over gloo."""
+"""Distributed training with Paddle's launcher, two ranks, and messages by gloo."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def ranks_of(run: Run) -> dict[int, psutil.Process]:
             words, environment = process.cmdline(), process.environ()
         except psutil.Error:
             continue
-        learns = str(run.root) in words and "--apart" in words and "paddle.distributed.launch" not in words
-        if learns and "PADDLE_TRAINER_ID" in environment:
+        is_rank = str(run.root) in words and "--apart" in words and "paddle.distributed.launch" not in words
+        if is_rank and "PADDLE_TRAINER_ID" in environment:
             found[int(environment["PADDLE_TRAINER_ID"])] = process
     return found
 
@@ -62,7 +62,7 @@ def of_run(run: Run) -> list[psutil.Process]:
     return found
 
 
-def all_gone(run: Run, patience: float = 30.0) -> bool:
+def wait_until_ended(run: Run, patience: float = 30.0) -> bool:
     until = time.monotonic() + patience
     while of_run(run) and time.monotonic() < until:
         time.sleep(0.1)
@@ -72,7 +72,7 @@ def all_gone(run: Run, patience: float = 30.0) -> bool:
 # --- whole runs ---------------------------------------------------------------------------------------
 
 
-# The wider network has layers for each of the two optimizers; the narrow one has none that Muon updates.
+# The wider network has layers for both optimizers; the narrow one has none for Muon.
 @pytest.mark.parametrize("widths", [pytest.param([4, 8], marks=pytest.mark.slow), [16, 24]])
 def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child, widths):
     choices = {**TINY, "widths": widths, "workers": 2}
@@ -80,10 +80,10 @@ def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child,
     one = child("train", several.root)
     assert one.end() == 0, (several.ranks / "rank-0.log").read_text()
     assert child("train", alone.root).end() == 0
-    begun, ended = one.events[0], one.last
-    assert isinstance(begun, Started) and begun.device == "cpu:2" and ended.why == "done"
+    started, ended = one.events[0], one.last
+    assert isinstance(started, Started) and started.device == "cpu:2" and ended.why == "done"
     assert [event.kind for event in one.events if event.kind in ("started", "finished")] == ["started", "finished"]
-    assert "".join(one.lines) == several.events_path.read_text("utf-8")  # one writer, and no word of the launcher's
+    assert "".join(one.lines) == several.events_path.read_text("utf-8")  # one writer, and no output of the launcher
     for name in ("weights", "average", "optimiser"):
         first, second = (arrays_of(run.last / state_of(run)["files"][name]) for run in (several, alone))
         assert first.keys() == second.keys()
@@ -94,7 +94,8 @@ def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child,
     for step in losses[0].keys() & losses[1].keys():
         assert losses[0][step] == pytest.approx(losses[1][step], rel=1e-4)
     printed = {path.name for path in several.ranks.iterdir()}
-    assert printed == {"launcher.log", "rank-0.log", "rank-1.log", "rank-1.jsonl"}  # and nobody's environment
+    # and no files with environment variables
+    assert printed == {"launcher.log", "rank-0.log", "rank-1.log", "rank-1.jsonl"}
 
 
 def test_killed_rank_is_reported_and_the_run_can_resume(labeled_project, child):
@@ -108,11 +109,11 @@ def test_killed_rank_is_reported_and_the_run_can_resume(labeled_project, child):
     assert re.search("process 2 of 2 ended without a report", one.last.why) and one.last.fields["log"].endswith(
         "rank-1.log"
     )
-    assert [event.kind for event in one.events].count("failed") == 1 and all_gone(run) and run.resumable
+    assert [event.kind for event in one.events].count("failed") == 1 and wait_until_ended(run) and run.resumable
     again = child("train", run.root, "--resume")
     again.next(Step)
-    ranks_of(run)[0].kill()  # the one that would have told
-    assert again.end() == 1 and again.last.problem == "WorkerFailed" and all_gone(run)
+    ranks_of(run)[0].kill()  # the rank that reports events
+    assert again.end() == 1 and again.last.problem == "WorkerFailed" and wait_until_ended(run)
     assert "process 1: the process was killed by signal 9" in again.last.why and again.last.fields["log"].endswith(
         "rank-0.log"
     )
@@ -128,9 +129,9 @@ def test_killed_rank_is_reported_and_the_run_can_resume(labeled_project, child):
     more.next(Checkpoint)
     more.order(encode_order("resume"))
     more.next(Step)
-    more.process.terminate()  # as a window does that has got no answer
+    more.process.terminate()  # as a window does without an answer
     assert more.end() == 0 and isinstance(more.last, Finished) and more.last.why == "stopped"
-    assert run.usable and all_gone(run)
+    assert run.usable and wait_until_ended(run)
 
 
 def test_all_ranks_end_if_the_launcher_is_killed(labeled_project, child, tmp_path, monkeypatch):
@@ -140,9 +141,9 @@ def test_all_ranks_end_if_the_launcher_is_killed(labeled_project, child, tmp_pat
     one.next(Step)
     one.process.kill()
     one.process.wait()
-    assert all_gone(run)
+    assert wait_until_ended(run)
     assert run.ending().why == "stopped" and run.usable and run.resumable
-    assert not list(tmp_path.glob("workbench-launcher-*"))  # it holds everything that the environment holds
+    assert not list(tmp_path.glob("workbench-launcher-*"))  # it contains all environment variables
 
 
 def test_run_on_two_hosts(labeled_project):
@@ -182,19 +183,19 @@ def test_impossible_run_is_reported_once(labeled_project, child):
     one = child("train", run.root)
     assert one.end() == 1
     assert [event.kind for event in one.events] == ["failed"]
-    assert one.last.problem == "DeviceMissing" and "0,1" in one.last.why and all_gone(run)
+    assert one.last.problem == "DeviceMissing" and "0,1" in one.last.why and wait_until_ended(run)
 
 
 def test_diverged_training_is_rolled_back_in_all_ranks(labeled_project, child):
     run = make_run(labeled_project, device="cpu:2", std=[1e-38], local_contrast=False, **TINY)
     one = child("train", run.root)
     assert one.end() == 1 and "diverged 4 times" in one.last.why
-    assert [event.kind for event in one.events].count("trouble") == 3 and all_gone(run)
+    assert [event.kind for event in one.events].count("trouble") == 3 and wait_until_ended(run)
     others = [decode(line) for line in (run.ranks / "rank-1.jsonl").read_text("utf-8").splitlines()]
-    assert [event.kind for event in others] == ["finished"]  # dismissed, not cut off
+    assert [event.kind for event in others] == ["finished"]  # released, not killed
 
 
-# --- one process, and what the others would have sent -------------------------------------------------
+# --- one process with simulated others -------------------------------------------------
 
 
 @pytest.fixture
@@ -222,7 +223,7 @@ def test_worker_rank_executes_commands(labeled_project, monkeypatch):
     record = run.dataset()
     record.joined.append(AddedImage(step=0, item=record.of("train")[0]))
     write_json(run.dataset_path, record.model_dump(mode="json"))
-    # The first and the third come to nothing for want of memory: going back puts the parts back to one.
+    # The first and the third command fail for lack of memory: a rollback sets the number of parts back to one.
     received = [
         CommandMessage(RankCommand.STEP, 0, 1e-3),
         CommandMessage(RankCommand.LOAD),
@@ -294,12 +295,12 @@ def test_failure_in_one_process_fails_in_all(peer):
 
     with pytest.raises(RuntimeError, match="Out of memory"):
         group.together(full)
-    assert not group.broken  # all of them split their batches and go on
+    assert not group.broken  # all of them split their batches and continue
     peer.append(np.array([0.0, 0, 1]))
     with pytest.raises(problems.WorkerFailed, match="another"):
         group.together(lambda: 0.5)
     assert group.broken
-    group.dismiss()  # nobody is left to be told
+    group.dismiss()  # no other process is left
 
 
 def test_gradients_are_summed_and_statistics_averaged(peer):
@@ -308,7 +309,8 @@ def test_gradients_are_summed_and_statistics_averaged(peer):
     frozen.stop_gradient = True
     (weight * paddle.to_tensor([[1.0, 2], [3, 4]])).sum().backward()
     frozen.set_value(np.array([1.0, 2, 3], np.float32))
-    peer.append(np.array([10.0, 10, 10, 10, 0.5, 0.5, 0.5]))  # its share of the mean is halved there, too
+    # its share of the mean is halved in the other process, too
+    peer.append(np.array([10.0, 10, 10, 10, 0.5, 0.5, 0.5]))
     ProcessGroup(0, 2).combine([weight, frozen])
     assert weight.grad.tolist() == [[11, 12], [13, 14]] and frozen.tolist() == [1, 1.5, 2]
 
@@ -345,7 +347,7 @@ def test_launcher_gets_the_visible_gpu_numbers(monkeypatch):
 
 
 @pytest.fixture
-def cards(monkeypatch):
+def simulated_gpus(monkeypatch):
     """Simulate a machine with two GPUs for Paddle; calls of set_device are recorded."""
     chosen: list[str] = []
     cuda = paddle.device.cuda
@@ -358,28 +360,28 @@ def cards(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("asked", "name", "chosen"),
+    ("requested", "name", "chosen"),
     [("auto", "gpu:0", "gpu:0"), ("gpu", "gpu:0", "gpu:0"), ("GPU:1", "gpu:1", "gpu:1"), ("cpu", "cpu", "cpu")],
 )
-def test_one_gpu_is_selected(cards, asked, name, chosen):
-    found = device.choose(asked)
-    assert found.name == name and cards == [chosen]
+def test_one_gpu_is_selected(simulated_gpus, requested, name, chosen):
+    found = device.choose(requested)
+    assert found.name == name and simulated_gpus == [chosen]
     assert found.capability == ((9, 0) if name != "cpu" else (0, 0))
 
 
-def test_each_process_uses_its_assigned_gpu(cards, monkeypatch):
+def test_each_process_uses_its_assigned_gpu(simulated_gpus, monkeypatch):
     monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
     monkeypatch.setenv("PADDLE_TRAINER_ID", "1")
     monkeypatch.setenv("FLAGS_selected_gpus", "1")
     found = device.choose("gpu:0,1")
-    assert (found.name, found.title) == ("gpu:0,1", "2 × A card") and cards == ["gpu:1"]
+    assert (found.name, found.title) == ("gpu:0,1", "2 × A card") and simulated_gpus == ["gpu:1"]
     assert device.choose("auto").name == "gpu:1"
     monkeypatch.setenv("FLAGS_selected_gpus", "5")
     with pytest.raises(problems.DeviceMissing, match="no GPU 5"):
         device.choose("auto")
-    for asked, words in (("gpu:0,2", "no GPU 2"), ("gpu:1,1", "named twice")):
+    for requested, words in (("gpu:0,2", "no GPU 2"), ("gpu:1,1", "named twice")):
         with pytest.raises(problems.DeviceMissing, match=words):
-            device.check(asked)
+            device.check(requested)
 
 
 def test_broken_group_names_the_cause(tmp_path, monkeypatch):

@@ -55,7 +55,7 @@ def test_parity_is_measured_on_every_kind_of_image(exported):
             assert parity["max_abs"] <= 1e-4 and parity["mask_agreement"] >= 0.9999 and parity["same_regions"]
         rows = {row["picture"] for row in report["formats"][name]["rows"]}
         assert {"large.png", "deep.png", "turned.jpg"} <= rows and "broken.png" not in rows
-        assert parity["passed"] and parity["pictures"] == len(rows) >= 19  # all that the project has
+        assert parity["passed"] and parity["pictures"] == len(rows) >= 19  # all images of the project
 
 
 def test_readme_describes_the_export(exported, trained):
@@ -118,7 +118,7 @@ def test_export_that_differs_is_refused(trained, child, tmp_path):
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".*"))
 
 
-# --- the gate itself ----------------------------------------------------------------------------------
+# --- parity check ----------------------------------------------------------------------------------
 
 
 def test_parity_accepts_rounding_differences():
@@ -146,12 +146,12 @@ def test_parity_detects_a_lost_region_below_the_pixel_limit():
     big = np.zeros((600, 600), np.uint8)
     big[5:200, 5:200], big[500:503, 500:503] = 220, 129
 
-    def forgets(batch):
+    def lose_region(batch):
         answer = bright(batch)
         answer[:, 1][(answer[:, 1] > 0.5) & (answer[:, 1] < 0.507)] = 0.49
         return answer
 
-    found = compare(SETTINGS, bright, {"x": forgets}, [("a", lambda: big)])["x"]
+    found = compare(SETTINGS, bright, {"x": lose_region}, [("a", lambda: big)])["x"]
     assert found.mask_agreement > 0.9999 and not found.same_regions and not found.passed
 
 
@@ -189,7 +189,7 @@ def test_files_of_a_killed_export_are_removed(trained, child, tmp_path):
     one.next(Progress)
     with Project.open(root) as project:
         remove_leftovers(project.root)
-    assert len(list((root / "exports").glob(".one.*.part"))) == 1  # the export is still under way
+    assert len(list((root / "exports").glob(".one.*.part"))) == 1  # the export is still running
     one.process.kill()
     one.process.wait()
     with Project.open(root) as project:

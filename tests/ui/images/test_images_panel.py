@@ -99,7 +99,7 @@ def test_list_of_100000_images_requests_visible_rows_only(qtbot, opened):
     view.show()
     model.relist()
     qtbot.wait(30)
-    assert model.rowCount() == 100_000 and model.asked < 20_000
+    assert model.rowCount() == 100_000 and model.requested < 20_000
     model.text = "lot42/"
     model.refilter()
     assert model.rowCount() == 1000

@@ -37,7 +37,7 @@ def run(driver) -> Run:
         planes = np.concatenate([np.full((80, 96), level, np.uint8) for level in (step, 2 * step)])
         write_png(run.root / names["scores"], planes)
         events.append(Preview(step=step, picture=driver.session.key, **names, thresholds=[0.5, 0.6], min_area=[0, 0]))
-    (run.previews / "p.20.mask.png").unlink()  # as if removed for later previews
+    (run.previews / "p.20.mask.png").unlink()  # as if later previews had replaced it
     run.events_path.write_text("\n".join(map(encode, [*events, Finished()])) + "\n")
     return run
 

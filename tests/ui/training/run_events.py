@@ -36,5 +36,5 @@ def live(application) -> None:
     application.services.training._thread = Thread()
 
 
-def at_rest(application) -> None:
+def without_trainer(application) -> None:
     application.services.training._thread = None

@@ -14,7 +14,7 @@ from PySide6.QtGui import QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from tests.ui.training.run_events import METRICS, STARTED, at_rest, live, steps
+from tests.ui.training.run_events import METRICS, STARTED, live, steps, without_trainer
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Finished, Progress, Started, Step, encode
 from workbench.core.runs.run import Run, create_run
@@ -217,7 +217,7 @@ def test_long_run_is_drawn_with_few_points(opened, qtbot):
     plot = panel.curves.plots["loss"]
     values = plot._lines["loss"].getData()[1]
     assert len(values) <= MOST * 1.5 and np.nanmax(values) == 5.0
-    at_rest(opened)
+    without_trainer(opened)
 
 
 def test_plots_are_redrawn_in_turn_and_only_for_new_data(opened, qtbot):
@@ -239,7 +239,7 @@ def test_plots_are_redrawn_in_turn_and_only_for_new_data(opened, qtbot):
     qtbot.waitUntil(lambda: not curves._draw_timer.isActive(), timeout=5000)
     times = [moment for _, moment in drawn]
     assert len(drawn) <= 2 * len(curves.plots) and len(set(times)) == len(times)
-    at_rest(opened)
+    without_trainer(opened)
 
 
 def test_time_left_is_that_of_the_whole_run(opened, qtbot):
@@ -255,7 +255,7 @@ def test_time_left_is_that_of_the_whole_run(opened, qtbot):
     panel.refresh()
     assert panel.controls.left.text() == "Evaluating validation/test images: 3 of 40"
     assert panel.controls.bar.value() == 1000
-    at_rest(opened)
+    without_trainer(opened)
 
 
 def test_pause_and_resume(driver, qtbot):
@@ -275,7 +275,7 @@ def test_pause_and_resume(driver, qtbot):
     qtbot.waitUntil(driver.window.table["pause"].isEnabled, timeout=2000)
     driver.key(Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     assert orders == ["pause", "resume"] and not training.paused
-    at_rest(driver)
+    without_trainer(driver)
     training.state_changed.emit()
     assert panel.controls.pause.isHidden()
     qtbot.waitUntil(lambda: not driver.window.table["pause"].isEnabled(), timeout=2000)

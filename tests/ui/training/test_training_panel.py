@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.session.stored_result import store_result, stored_result
-from tests.ui.training.run_events import METRICS, STARTED, at_rest, live, steps
+from tests.ui.training.run_events import METRICS, STARTED, live, steps, without_trainer
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Trouble, encode
 from workbench.core.runs.run import create_run
@@ -56,7 +56,7 @@ def test_running_training_shows_status_text(opened, qtbot):
     assert "11 of 12" in panel.view.result.full_text
     training.reported.emit(Trouble(what=Message("training.diverged", n=7), done=Message("training.rolled_back", n=3)))
     assert any("diverged" in text for text in opened.window.messages.texts)
-    at_rest(opened)
+    without_trainer(opened)
     training.ended.emit(Finished(why="stopped", time=3))
     assert "Stopped. The best" in panel.view.status.full_text and not opened.window.messages.texts
     training.state_changed.emit()
@@ -79,7 +79,7 @@ def test_system_stats_use_time_axis_of_run(opened, qtbot):
     assert all(2.8 <= t <= 4 for t in machine.times)
     assert not legend["gpu_load"].isDisabled()
     qtbot.waitUntil(lambda: {"gpu_load", "gpu_memory", "cpu"} <= set(panel.curves.plots), timeout=3000)
-    at_rest(opened)
+    without_trainer(opened)
 
 
 def test_missing_data_is_disabled_with_reason(opened, qtbot):
@@ -101,7 +101,7 @@ def test_missing_data_is_disabled_with_reason(opened, qtbot):
     qtbot.waitUntil(lambda: {"cpu", "ram"} <= set(panel.curves.plots), timeout=3000)
     assert "gpu_load" not in panel.curves.plots
     assert legend["score"].text(0) == "Macro F1" and legend["cpu"].text(1) == "33 %"
-    at_rest(opened)
+    without_trainer(opened)
 
 
 def test_failed_run_shows_advice(opened, qtbot):
@@ -129,7 +129,7 @@ def test_ctrl_t_starts_and_stops(driver, monkeypatch):
     training.state_changed.emit()
     QTest.mouseClick(driver.window.training.controls.button, Qt.MouseButton.LeftButton)
     assert calls[-1] == "stop"
-    at_rest(driver)
+    without_trainer(driver)
 
 
 def test_preview_of_current_image_is_shown(driver, old_run, qtbot):
@@ -147,7 +147,7 @@ def test_preview_of_current_image_is_shown(driver, old_run, qtbot):
     assert driver.window.header.prediction.text() == "After step 12: the model still marks far too much"
     driver.open("lot1/new.png")
     assert canvas.scene.predictions is None and driver.window.header.prediction.text() == ""
-    at_rest(driver)
+    without_trainer(driver)
 
 
 def test_predictions_are_shown_for_current_image_only(driver):

@@ -133,7 +133,7 @@ def type_into(driver, widget, keys) -> list[str]:
     before, wrong = state(driver), []
     for key, modifiers in keys:
         if not widget.isVisible():
-            driver.window.verdict.add_button.click()  # the field for a new verdict goes with Return
+            driver.window.verdict.add_button.click()  # Return hides the field for a new verdict
         widget.setFocus()
         if QApplication.focusWidget() is not widget:
             return [*wrong, "no focus"]
@@ -177,7 +177,7 @@ def test_no_key_in_a_class_name_changes_the_label(labeled_project, qtbot):
     before = state(driver)
     for key, modifiers in pressed_keys(driver.window):
         if key == K.Key_Tab:
-            continue  # it goes on to the next name
+            continue  # the editor opens on the next name
         view.edit(view.model().index(0, 0))
         field = view.findChild(QLineEdit)
         field.setFocus()
@@ -190,7 +190,7 @@ def test_no_key_in_a_class_name_changes_the_label(labeled_project, qtbot):
 
 
 def test_no_key_in_a_dialog_changes_the_label(labeled_project, qtbot):
-    driver, keys, seen = labeled_project, pressed_keys(labeled_project.window), 0
+    driver, keys, editors_tested = labeled_project, pressed_keys(labeled_project.window), 0
     ending = {K.Key_Escape, K.Key_Return, K.Key_Enter}
     driver.window.table["keys"].trigger()
     driver.window.project_commands.new_project()
@@ -208,9 +208,9 @@ def test_no_key_in_a_dialog_changes_the_label(labeled_project, qtbot):
                     QTest.keyClick(widget, key, modifiers)
                     if (popup := QApplication.activePopupWidget()) is not None:
                         popup.close()
-            seen += 1
+            editors_tested += 1
             assert state(driver) == before, (dialog, widget)
-    assert seen >= 12
+    assert editors_tested >= 12
     for dialog in dialogs:
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.close()

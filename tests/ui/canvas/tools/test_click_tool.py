@@ -175,7 +175,7 @@ def test_faulty_network_leaves_the_labels_alone(empty, pair, tmp_path, fault):
     empty.driver.canvas.context.shape_end.clock = lambda: 0.0
     empty.click(ON_BAR)
     empty.wait()
-    empty.driver.key(K.Key_Return)  # too late for the object, and does not mark the image as done
+    empty.driver.key(K.Key_Return)  # the object is painted already; the image is not marked as done
     assert len(empty.problems) == 1 and isinstance(empty.problems[0], ClickModelRefused)
     assert not empty.session.mask.any() and not empty.session.can_undo()
 

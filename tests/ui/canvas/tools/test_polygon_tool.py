@@ -195,7 +195,7 @@ def test_escape_discards_and_the_next_box_paints_the_preview(preview):
     driver.drag((2, 2), (14, 14))
     assert np.array_equal(driver.session.mask > 0, before)
     wait_for_tasks(driver)
-    assert driver.canvas.current.current is None  # nothing stands out there
+    assert driver.canvas.current.current is None  # no object there
 
 
 @pytest.mark.parametrize("leave", ["tool", "image", "done"])

@@ -51,7 +51,7 @@ def test_wand_selects_similar_values_and_ctrl_erases(driver, image):
     driver.open(image)
     choose(driver, "wand")
     driver.click(50.5, 50.5)
-    assert np.array_equal(painted(driver) > 0, DISC)  # with its hole, as asked by default
+    assert np.array_equal(painted(driver) > 0, DISC)  # with its hole, which is filled by default
     driver.canvas.options.switch("fill_inside", False)
     driver.click(50.5, 50.5, keys=CTRL)
     assert np.array_equal(painted(driver) > 0, HOLE)
@@ -72,7 +72,7 @@ def test_wand_drag_sets_the_tolerance(driver):
     QTest.mouseMove(driver.canvas, start + QPoint(110, 0))
     QTest.mouseRelease(driver.canvas, LEFT, pos=start + QPoint(110, 0))
     wide = driver.canvas.options["tolerance"]
-    assert 20 < wide < 35  # tones of the disc and the halo are 19.6 apart, those of the disc and the ground 35
+    assert 20 < wide < 35  # lightness of the disc differs by 19.6 from the halo and by 35 from the background
     assert np.array_equal(painted(driver) > 0, DISC | HALO)
 
 
@@ -204,7 +204,7 @@ def test_polygon_corners_are_added_and_removed(driver):
     choose(driver, "polygon")
     corners = [driver.click(*p) for p in ((20, 20), (90, 20), (90, 80), (50, 90), (20, 80))]
     driver.click(50, 90, keys=SHIFT)
-    driver.drag((90, 50), (60, 50))  # out of the middle of a side
+    driver.drag((90, 50), (60, 50))  # from the middle of a side
     driver.key(K.Key_Return)
     assert len(corners) == 5
     mask = painted(driver) > 0
@@ -256,7 +256,7 @@ def test_ignore_and_background_brushes(driver):
     driver.drag((40, 80), (60, 80), keys=CTRL)
     mask = painted(driver)
     assert [mask[y, 30] for y in (20, 40, 60, 80)] == [0, 255, 254, 1]
-    assert mask[80, 60] == 255  # taken away: not labelled again, which is not the same as good
+    assert mask[80, 60] == 255  # erased: unlabeled, which differs from good
 
 
 class TestRegion:
@@ -281,7 +281,7 @@ class TestRegion:
         regions.key(K.Key_Z, CTRL)
         regions.key(K.Key_Z, CTRL)
         assert np.array_equal(painted(regions) == 1, DISC & ~HOLE)
-        assert regions.canvas.current.region is None  # what was chosen lies elsewhere now
+        assert regions.canvas.current.region is None  # the chosen region was moved
 
     def test_move_beyond_the_border_keeps_the_inside(self, regions):
         regions.drag((50.5, 50.5), (50.5, 98.5))
@@ -292,7 +292,7 @@ class TestRegion:
         regions.click(50.5, 50.5)
         regions.key(K.Key_2)
         assert np.array_equal(painted(regions) == 2, (DISC & ~HOLE) | ((COLUMNS < 10) & (ROWS < 10)))
-        assert regions.session.class_id == 1  # the digit was the region's, not the brush's
+        assert regions.session.class_id == 1  # the digit applied to the region, not to the brush
         regions.key(K.Key_Plus)
         one = cv2.dilate((DISC & ~HOLE).astype(np.uint8), cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))) > 0
         assert np.array_equal(painted(regions)[20:] == 2, one[20:])
@@ -300,7 +300,7 @@ class TestRegion:
         regions.key(K.Key_Delete)
         assert np.array_equal(painted(regions) == 2, (COLUMNS < 10) & (ROWS < 10))
         regions.key(K.Key_2)
-        assert regions.session.class_id == 2  # with nothing chosen it is the brush's again
+        assert regions.session.class_id == 2  # without a chosen region it applies to the brush
 
     def test_option_bar_shows_the_measures(self, regions):
         regions.click(50.5, 50.5)
