@@ -219,8 +219,8 @@ def train_in_a_thread() -> None:
     """Replace the child process of TrainingControl by a thread of this process."""
     from PySide6.QtCore import QThread, Signal
 
-    from workbench.core.runs.events import Event, encode_order
-    from workbench.session.training import training_control as room
+    from workbench.core.runs.events import Event, encode_command
+    from workbench.session.training import training_control
 
     class TrainerInWindow(QThread):
         """Substitute for TrainerThread without a child process."""
@@ -229,7 +229,7 @@ def train_in_a_thread() -> None:
 
         def __init__(self, run, **how: Any) -> None:
             super().__init__(how.get("parent"))
-            self.training_run, self.live, self._orders = run, True, None
+            self.training_run, self.live, self._channel = run, True, None
 
         def run(self) -> None:
             from workbench.training.control_channel import ControlChannel
@@ -242,33 +242,33 @@ def train_in_a_thread() -> None:
                     self.reported.emit(event)
 
             clock = Clock()
-            self._orders = ControlChannel(None)
+            self._channel = ControlChannel(None)
             report = Direct(None, clock, self.training_run.events_path)
-            ending = train(self.training_run, report, self._orders, clock, resume=False)
+            ending = train(self.training_run, report, self._channel, clock, resume=False)
             report(ending)
             self.live = False
             self.ended.emit(ending)
 
-        def _order(self, *order: str) -> None:
-            if self._orders is not None:
-                self._orders.apply(encode_order(*order))
+        def _send(self, *command: str) -> None:
+            if self._channel is not None:
+                self._channel.apply(encode_command(*command))
 
         def watch(self, key: str) -> None:
-            self._order("watch", key)
+            self._send("watch", key)
 
-        def labels_changed(self, key: str) -> None:
-            self._order("labels_changed", key)
+        def report_labels(self, key: str) -> None:
+            self._send("labels_changed", key)
 
         def stop(self, *, force: bool = False) -> None:
-            self._order("stop")
+            self._send("stop")
 
         def detach(self) -> None:
-            self._order("stop")
+            self._send("stop")
 
         def __getattr__(self, name: str):  # commands of newer versions of the window
             return lambda *_: None
 
-    room.TrainerThread = TrainerInWindow
+    training_control.TrainerThread = TrainerInWindow
 
 
 # --- rows --------------------------------------------------------------------------------------------
@@ -331,7 +331,7 @@ def row_points(bench: Bench, args: argparse.Namespace) -> dict[str, Any]:
     training.recalled.connect(pasts.append)
     training.ended.connect(endings.append)
     legend = bench.window.training.view.legend
-    for item in legend._items.values():
+    for item in legend.items.values():
         item.setCheckState(0, type(item.checkState(0)).Checked)
     training.follow(run)
     start_time = time.perf_counter()

@@ -31,7 +31,7 @@ processor\t: 1
     ],
 )
 def test_environment_follows_proc_cpuinfo(text, expected):
-    assert cpu_environment._environment_for(*cpu_environment._parse_cpuinfo(text)) == expected
+    assert cpu_environment.environment_for(*cpu_environment.parse_cpuinfo(text)) == expected
 
 
 def test_environment_of_this_machine():
@@ -56,11 +56,11 @@ def test_cpu_quota_of_a_container(tmp_path, files, expected):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert cpu_environment._quota(tmp_path) == expected
+    assert cpu_environment.quota(tmp_path) == expected
 
 
 def test_a_container_limits_the_number_of_cores(tmp_path, monkeypatch):
-    monkeypatch.setattr(cpu_environment, "_CGROUP", tmp_path)
+    monkeypatch.setattr(cpu_environment, "CGROUP", tmp_path)
     everything = cpu_environment.cores()
     (tmp_path / "cpu.max").write_text("100000 100000")
     assert cpu_environment.cores() == 1

@@ -119,27 +119,27 @@ def in_journal(session, key):
 
 
 def test_stroke_made_during_save_stays_in_journal(opened):
-    opened.autosave._delay_ms = 600_000
+    opened.autosave.delay_ms = 600_000
     dot(opened, 20, 20, 2)
-    opened.autosave.changed(opened._parts.image.label, now=True)
-    opened.autosave._tasks._pool.waitForDone()  # written, but the result is not delivered yet
+    opened.autosave.schedule(opened.editor.label, now=True)
+    opened.autosave.tasks.finish_work()  # written, but the result is not delivered yet
     dot(opened, 60, 60, 2)
     second = opened.undo_stack.next_undo.patch
-    opened.autosave._tasks.wait()
+    opened.autosave.tasks.wait()
     assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.save_state == "dirty"
     assert in_journal(opened, opened.key) == [second]
     assert opened.flush() and saved_mask(opened, opened.key)[60, 60] == 2 and not journal_files(opened)
 
 
 def test_stroke_included_in_save_is_removed_from_journal(opened):
-    opened.autosave._delay_ms = 600_000
+    opened.autosave.delay_ms = 600_000
     gate = threading.Event()
-    opened.autosave._tasks.submit(lambda _: gate.wait(10))
+    opened.autosave.tasks.submit(lambda _: gate.wait(10))
     dot(opened, 20, 20, 2)
-    opened.autosave.changed(opened._parts.image.label, now=True)  # waits for the blocked task
+    opened.autosave.schedule(opened.editor.label, now=True)  # waits for the blocked task
     dot(opened, 60, 60, 2)
     gate.set()
-    opened.autosave._tasks.wait()
+    opened.autosave.tasks.wait()
     assert opened.save_state == "saved" and saved_mask(opened, opened.key)[60, 60] == 2
     assert not journal_files(opened)
 
@@ -163,8 +163,8 @@ session.open_image(sys.argv[2])
 while session.key != sys.argv[2]:
     app.processEvents()
 paint((20, 20, 2), (40, 50, 1))
-session.autosave.changed(session._parts.image.label, now=True)   # these two reach the mask file ...
-session.autosave._tasks.wait()
+session.autosave.schedule(session.editor.label, now=True)   # these two reach the mask file ...
+session.autosave.tasks.wait()
 paint((60, 30, 2), (60, 60, 1), (10, 70, 2))       # ... and these only the journal
 session.undo()
 session.open_image(sys.argv[3])
@@ -371,5 +371,5 @@ def test_closed_sessions_leave_no_thread(root, qtbot):
         session.open_project(root)
         session.close_project()
         for part in (session.autosave, session.image_loader, session.image_list, session._parts.label_copier):
-            assert part._tasks._pool.activeThreadCount() == 0
+            assert part.tasks.running_threads == 0
     assert os.path.exists(root / "project.json")

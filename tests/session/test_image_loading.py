@@ -63,12 +63,12 @@ def test_only_last_requested_image_is_shown(opened, qtbot):
     for key in opened.keys[2:]:  # the previous image is cached
         opened.open_image(key)
     qtbot.waitUntil(lambda: opened.key == opened.keys[-1])
-    opened.image_loader._tasks.wait()
+    opened.image_loader.tasks.wait()
     assert shown == [opened.keys[-1]]
 
 
 def test_neighbors_are_prefetched(opened, qtbot):
-    qtbot.waitUntil(lambda: opened.keys[1] in opened.image_loader._cache)
+    qtbot.waitUntil(lambda: opened.keys[1] in opened.image_loader.cache)
     shown = []
     opened.image_opened.connect(shown.append)
     opened.go(1)
@@ -203,15 +203,15 @@ def test_removed_image_leaves_list(opened, qtbot):
 
 
 def test_image_cache_is_limited_by_bytes():
-    run_list = LruCache(limit=10_000)
+    image_cache = LruCache(limit=10_000)
     for name in "abc":
-        run_list.put(name, LoadedImage(np.zeros((60, 60), np.uint8), Label(name), ""))
-    assert "a" not in run_list and "b" in run_list and "c" in run_list and run_list.nbytes == 7200
-    run_list.get("b")
-    run_list.put("d", LoadedImage(np.zeros((60, 60), np.uint8), Label("d"), ""))
-    assert "c" not in run_list and "b" in run_list
-    run_list.put("huge", LoadedImage(np.zeros((300, 300), np.uint8), Label("huge"), ""))
-    assert "huge" in run_list and "b" not in run_list
+        image_cache.put(name, LoadedImage(np.zeros((60, 60), np.uint8), Label(name), ""))
+    assert "a" not in image_cache and "b" in image_cache and "c" in image_cache and image_cache.nbytes == 7200
+    image_cache.get("b")
+    image_cache.put("d", LoadedImage(np.zeros((60, 60), np.uint8), Label("d"), ""))
+    assert "c" not in image_cache and "b" in image_cache
+    image_cache.put("huge", LoadedImage(np.zeros((300, 300), np.uint8), Label("huge"), ""))
+    assert "huge" in image_cache and "b" not in image_cache
 
 
 def test_classes_can_be_added_renamed_and_recolored(opened, qtbot):

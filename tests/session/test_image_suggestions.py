@@ -186,7 +186,7 @@ def test_rejection_is_written_at_once(open_session, root):
     opened = open_session()
     opened.predict()
     opened.suggestions.reject([opened.one(10, 10)])
-    opened.session.autosave._tasks.wait()
+    opened.session.autosave.tasks.wait()
     note = annotation.Note.model_validate_json((root / "notes" / f"{KEY}.json").read_bytes())
     assert [(one.what, one.y, one.x) for one in note.decided] == [("rejected", 10, 10)]
 

@@ -35,7 +35,7 @@ def large(session, tmp_path, qtbot) -> Session:
     root = tmp_path / "large"
     with Project.create(root, classes=["scratch", "dent"]) as project:
         write_png(project.image_path("large.png"), np.full((1800, 2400), 140, np.uint8))
-    session.autosave._delay_ms = 600_000
+    session.autosave.delay_ms = 600_000
     session.open_project(root)
     show(session, qtbot, "large.png")
     return session
@@ -57,8 +57,8 @@ def check_file(session: Session, key: str = "large.png") -> None:
 @pytest.fixture
 def encoded_bands(monkeypatch):
     """Heights of the bands that are encoded."""
-    heights, encode = [], incremental_png._encode_band
-    monkeypatch.setattr(incremental_png, "_encode_band", lambda rows: heights.append(len(rows)) or encode(rows))
+    heights, encode = [], incremental_png.encode_band
+    monkeypatch.setattr(incremental_png, "encode_band", lambda rows: heights.append(len(rows)) or encode(rows))
     return heights
 
 
@@ -163,7 +163,7 @@ def test_saved_mask_contains_whole_strokes_only(project):
 
 def test_stroke_during_encoding_is_saved(project, monkeypatch):
     label = Label("a.png", mask=np.zeros((900, 2400), np.uint8), edits=1)
-    encode, count = incremental_png._encode_band, []
+    encode, count = incremental_png.encode_band, []
 
     def paint_meanwhile(rows):
         found = encode(rows)
@@ -173,7 +173,7 @@ def test_stroke_during_encoding_is_saved(project, monkeypatch):
                 mask[5, 5] = 1
         return found
 
-    monkeypatch.setattr(incremental_png, "_encode_band", paint_meanwhile)
+    monkeypatch.setattr(incremental_png, "encode_band", paint_meanwhile)
     saved = save_label(project, label, None, 0)
     assert saved.edits == label.edits == 2 and saved.counts == ((1, 1),)
     assert annotation.load_mask(project, "a.png")[5, 5] == 1
@@ -184,11 +184,11 @@ def test_save_during_stroke_is_repeated_after_it(large):
     dot(large, 100, 100, 2)
     large.editor.begin("paint")
     large.editor.paint_segment((500, 500), (600, 500), 4, 1)
-    autosave._save_all()
-    autosave._tasks.wait()
+    autosave.save_all()
+    autosave.tasks.wait()
     assert large.save_state == "dirty" and not large.project.mask_path("large.png").exists()
     large.editor.commit()
-    autosave._tasks.wait()
+    autosave.tasks.wait()
     assert large.save_state == "saved"
     check_file(large)
 
@@ -228,7 +228,7 @@ def test_restore_is_saved_and_can_be_undone(opened, qtbot):
 
 
 def test_a_restored_explicit_background_survives_a_crash(opened, root, qtbot):
-    opened.autosave._delay_ms = 600_000
+    opened.autosave.delay_ms = 600_000
     key, start = opened.key, opened.mask.copy()
     dot(opened, 20, 20, 2)
     opened.editor.set_explicit_background(True)
@@ -314,7 +314,7 @@ def test_mask_written_by_another_program_clears_undo(opened, qtbot):
 
 
 def test_recovered_strokes_do_not_overwrite_later_changes(opened, root):
-    opened.autosave._delay_ms = 600_000
+    opened.autosave.delay_ms = 600_000
     key = opened.key
     dot(opened, 20, 20, 2)
     dot(opened, 70, 70, 2)
@@ -354,7 +354,7 @@ def test_journal_of_newer_version_is_kept_and_reported(session, root):
 
 
 def test_several_images_are_recovered(opened, root, qtbot):
-    opened.autosave._delay_ms = 600_000
+    opened.autosave.delay_ms = 600_000
     painted = {}
     for key in opened.keys:
         show(opened, qtbot, key)
@@ -373,7 +373,7 @@ def test_several_images_are_recovered(opened, root, qtbot):
 
 
 def test_temporary_files_of_killed_process_are_removed(opened, root):
-    opened.autosave._delay_ms = 600_000
+    opened.autosave.delay_ms = 600_000
     dot(opened, 20, 20, 2)
     folder = opened.project.mask_path(opened.key).parent
     crashed = shutil.copytree(root, root.with_name("crashed"))
@@ -438,7 +438,7 @@ def test_full_disk_loses_no_labels(on_small_disk, small_disk, qtbot):
 
 def test_strokes_are_journaled_after_disk_was_full(on_small_disk, small_disk):
     session = on_small_disk
-    session.autosave._delay_ms = session.autosave._retry_ms = 600_000
+    session.autosave.delay_ms = session.autosave.retry_ms = 600_000
     key = session.key
     ballast = disk.fill_up(small_disk)
     noise(session, 0)

@@ -22,7 +22,7 @@ from workbench.core.project.annotation import ConfirmedLabel, Note, SuggestionDe
 from workbench.core.project.project import Project
 from workbench.core.project.storage import holding_part
 from workbench.core.runs.launch import worker_environment
-from workbench.session.journal import Journal, _framed
+from workbench.session.journal import Journal, framed
 from workbench.session.note_changes import NoteChange, difference, merge
 from workbench.session.session import Session
 from workbench.session.suggestion_decisions import REJECT, SuggestionDecisions
@@ -187,7 +187,7 @@ def test_a_record_of_a_newer_version_is_kept_and_reported(root, left, qapp):
     key = left(verdict="NG")
     path = next((root / "journal").glob("*.note"))
     record = {"format": 2, "key": key, "what": "unknown"}
-    path.write_bytes(path.read_bytes() + _framed(json.dumps(record).encode()))
+    path.write_bytes(path.read_bytes() + framed(json.dumps(record).encode()))
     content, note = path.read_bytes(), (root / "notes" / f"{key}.json").read_bytes()
     session, problems_met = reopened(root)
     assert [type(problem) for problem in problems_met] == [problems.NoteChangesUnreadable]
@@ -210,7 +210,7 @@ def test_a_record_of_a_newer_version_is_kept_and_reported(root, left, qapp):
     ],
 )
 def test_invalid_records_are_reported(change, root, qapp):
-    (root / "journal" / f"{'0' * 32}-000001.note").write_bytes(_framed(change))
+    (root / "journal" / f"{'0' * 32}-000001.note").write_bytes(framed(change))
     session, problems_met = reopened(root)
     assert [type(problem) for problem in problems_met] == [problems.NoteChangesUnreadable]
     session.close_project()
@@ -247,8 +247,8 @@ def test_merging_twice_changes_nothing():
 def test_verdict_set_during_save_stays_in_journal(opened, qtbot):
     opened.notes.set_verdict("NG")
     opened.notes.set_status("started")  # the verdict is being saved
-    opened.autosave._tasks._pool.waitForDone()
-    opened.autosave._tasks._deliver()
+    opened.autosave.tasks.finish_work()
+    opened.autosave.tasks._deliver()
     changes = Journal(opened.project.root / "journal")
     changes.leftovers()
     found = [change.fields for change in changes.note_changes.get(opened.key, [])]
@@ -259,9 +259,9 @@ def test_verdict_set_during_save_stays_in_journal(opened, qtbot):
 def test_saved_note_is_a_copy(opened, qtbot, monkeypatch):
     """Entries of the lists of a note are changed in place while a thread writes the note."""
     decisions = SuggestionDecisions(opened)
-    opened.autosave._tasks.wait()
+    opened.autosave.tasks.wait()
     submitted = []
-    monkeypatch.setattr(opened.autosave._tasks, "submit", lambda work, *_, **__: submitted.append(work))
+    monkeypatch.setattr(opened.autosave.tasks, "submit", lambda work, *_, **__: submitted.append(work))
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=1))
     decisions.decide(REJECT, "one", added=[DECIDED])
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=2))

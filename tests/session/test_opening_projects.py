@@ -185,7 +185,7 @@ def test_memory_stays_bounded_over_many_changes(project, qtbot):
         key = session.keys[i % 20]
         session.open_image(key)
         qtbot.waitUntil(lambda key=key: session.key == key, timeout=10_000)
-        assert session.image_loader._cache.nbytes <= session.image_loader.budget
+        assert session.image_loader.cache.nbytes <= session.image_loader.budget
     qtbot.wait(50)
     gc.collect()
     alive = {id(ref()) for ref in images if ref() is not None}

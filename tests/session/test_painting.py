@@ -210,9 +210,9 @@ def test_strokes_on_explicit_background(opened, qtbot):
 def test_large_mask_is_replaced_in_thread(opened, qtbot, monkeypatch):
     monkeypatch.setattr(editor, "THREAD_PIXELS", 0)
     threads = []
-    replace = editor._replace
+    replace = editor.replace_id
     monkeypatch.setattr(
-        editor, "_replace", lambda *given: threads.append(threading.current_thread()) or replace(*given)
+        editor, "replace_id", lambda *given: threads.append(threading.current_thread()) or replace(*given)
     )
     show(opened, qtbot, opened.keys[6])
     with qtbot.waitSignal(opened.editor.committed):

@@ -68,12 +68,12 @@ def test_engine_runs_without_memory_arena(predictions, opened, run, qtbot):
     predictions.load(run)
     with qtbot.waitSignal(predictions.predicted, timeout=20_000):
         predictions.predict(opened.key)
-    options = predictions._predictor.engine._session.get_session_options()
+    options = predictions._predictor.engine.session.get_session_options()
     assert not options.enable_cpu_mem_arena and options.intra_op_num_threads == 1
     assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
     assert predictions.cached(opened.key).settings.engines == {"onnx": tuning}
     assert (run.best / "model.json").read_bytes() == before
-    assert Predictor.open(run.best).engine._session.get_session_options().enable_cpu_mem_arena  # as in an export
+    assert Predictor.open(run.best).engine.session.get_session_options().enable_cpu_mem_arena  # as in an export
 
 
 def test_only_last_requested_image_is_predicted(predictions, opened, run, qtbot):
@@ -83,7 +83,7 @@ def test_only_last_requested_image_is_predicted(predictions, opened, run, qtbot)
     for key in opened.keys:
         predictions.predict(key)
     qtbot.waitUntil(lambda: opened.keys[-1] in received, timeout=20_000)
-    predictions._tasks.wait()
+    predictions.tasks.wait()
     assert received[-1] == opened.keys[-1] and len(received) <= 2
 
 
@@ -146,7 +146,7 @@ def test_thresholds_apply_to_cached_probabilities(predictions, opened, run, qtbo
     thresholds.choose("r", [gray_settings().classes[1].id], 0.9)
     for _ in range(50):  # as of a dragged slider
         thresholds.apply("r", maps)
-    qtbot.waitUntil(lambda: bool(shown) and not thresholds._tasks.busy)
+    qtbot.waitUntil(lambda: bool(shown) and not thresholds.tasks.busy)
     assert np.array_equal(shown[-1], expected.mask) and len(shown) < 10
     thresholds.reset("r")
     assert thresholds.of("r", maps) == maps.settings.thresholds and not thresholds.differ("r")
@@ -159,7 +159,7 @@ def test_error_of_superseded_request_is_not_reported(predictions, opened, run, q
     failures = []
     predictions.failed.connect(failures.append)
     predictions.predict(opened.keys[5])
-    predictions._tasks._pool.waitForDone()  # its result is computed but not delivered yet
+    predictions.tasks.finish_work()  # its result is computed but not delivered yet
     with qtbot.waitSignal(predictions.predicted, timeout=20_000) as predicted:
         predictions.predict(opened.key)
     assert predicted.args[0] == opened.key and failures == []

@@ -22,7 +22,7 @@ from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.core.runs.dataset import collect
-from workbench.session.index_worker import _images_in
+from workbench.session.index_worker import images_in
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 ROOT = Path(__file__).parents[2]
@@ -201,7 +201,7 @@ def test_links_never_list_an_image_twice(tmp_path, cases, report):
         for found in (
             [relative for relative, _ in walk(root)],
             list(FileTree.of(root).files),
-            [key.partition("/")[2] for _, key in _images_in(root)],
+            [key.partition("/")[2] for _, key in images_in(root)],
         ):
             beyond = set(found) - real
             if len(found) != len(set(found)) or not real <= set(found) or len(beyond) > 1:

@@ -63,7 +63,7 @@ class Child:
         _, self.stderr = self.process.communicate()
         raise AssertionError(f"no {kind.__name__} came:\n{''.join(self.lines[-3:])}\n{self.stderr[-2000:]}")
 
-    def order(self, line: str) -> None:
+    def send(self, line: str) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
@@ -253,7 +253,7 @@ def gpu_training(simulated_gpu, labeled_project, monkeypatch):
         validations=1,
         average=0.5,
     )
-    monkeypatch.setattr(training_loop, "_REPORT_SECONDS", 0.0)
+    monkeypatch.setattr(training_loop, "REPORT_SECONDS", 0.0)
     monkeypatch.setattr(
         precision, "LossScaler", lambda **options: LossScaler(**{**options, "init_loss_scaling": gpu_run.scale})
     )

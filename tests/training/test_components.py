@@ -39,7 +39,7 @@ from workbench.training.threshold_search import (
     max_areas,
 )
 from workbench.training.unet import UNet, multiple_of
-from workbench.training.validation import _reserve_time
+from workbench.training.validation import reserve_time
 from workbench.training.weights import warm_start
 
 GPU = Device("gpu:0", "a card", (8, 0))
@@ -132,7 +132,7 @@ def test_time_of_the_final_evaluation_is_reserved(device, share):
         best=types.SimpleNamespace(writing_seconds=1.0),
     )
     found = Evaluation({}, None, settings=None, keys=["0.png", "1.png"], seconds=5.0)
-    _reserve_time(stage, found)
+    reserve_time(stage, found)
     assert stage.state.reserve == stage.budget.reserve == pytest.approx(1 + share * 15)
 
 

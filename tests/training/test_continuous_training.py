@@ -20,7 +20,7 @@ from workbench.core.runs.events import (
     Started,
     Step,
     Trouble,
-    encode_order,
+    encode_command,
 )
 from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import read_image, write_png
@@ -59,7 +59,7 @@ def test_continuous_training_adds_labels_until_it_is_ended(labeled_project, chil
     run = make_run(labeled_project, **QUICK)
     before = run.dataset()
     one = child("train", run.root)
-    one.order(encode_order("keep_open"))
+    one.send(encode_command("keep_open"))
     kept = one.next(BestKept)
     assert kept.waiting and kept.round == 0
     # The best model can be exported meanwhile.
@@ -72,7 +72,7 @@ def test_continuous_training_adds_labels_until_it_is_ended(labeled_project, chil
     correct(labeled_project, train)
     correct(labeled_project, held_out)
     for key in ("lot9/x900.png", train, held_out):
-        one.order(encode_order("labels_changed", key))
+        one.send(encode_command("labels_changed", key))
     assert joined(one, "lot9/x900.png").how == "new"
     assert joined(one, train).how == "corrected"
     assert (left := joined(one, held_out)).how == "left out" and "Validation image" in left.why
@@ -81,7 +81,7 @@ def test_continuous_training_adds_labels_until_it_is_ended(labeled_project, chil
     again = one.next(BestKept)
     assert again.waiting and again.round == 1
     assert defects(one) == judged_by
-    one.order(encode_order("let_end"))
+    one.send(encode_command("let_end"))
     assert one.end() == 0, one.stderr[-2000:]
     assert one.last.why == "done" and one.last.result["steps"] > kept.step
     after = run.dataset()
@@ -111,9 +111,9 @@ def test_labels_that_must_not_be_trained_on_are_left_out_and_reported(labeled_pr
     label(labeled_project, "later.png")
     annotation.save_mask(labeled_project, "later.png", 2 * annotation.load_mask(labeled_project, "later.png"))
     label(labeled_project, "free.png", status="started")
-    one.order(encode_order("watch", "half.png"))
+    one.send(encode_command("watch", "half.png"))
     for key in (duplicate, "pinned.png", "later.png", "half.png", "free.png"):
-        one.order(encode_order("labels_changed", key))
+        one.send(encode_command("labels_changed", key))
     message = {}
     while "free.png" not in message:
         event = one.next(LabelsAdded)
@@ -124,13 +124,13 @@ def test_labels_that_must_not_be_trained_on_are_left_out_and_reported(labeled_pr
     )
     assert message["later.png"][0] == "left out" and "class" in message["later.png"][1]
     assert message["free.png"][0] == "new" and "half.png" not in message  # it is being edited
-    one.order(encode_order("watch", "free.png"))
+    one.send(encode_command("watch", "free.png"))
     assert joined(one, "half.png").how == "new"
     # A removed label is not used any more.
     labeled_project.mask_path("free.png").unlink()
-    one.order(encode_order("labels_changed", "free.png"))
+    one.send(encode_command("labels_changed", "free.png"))
     assert joined(one, "free.png").how == "gone"
-    one.order(encode_order("stop"))
+    one.send(encode_command("stop"))
     assert one.end() == 0, one.stderr[-2000:]
     now = {item.key for item in run.dataset().of("train")}
     assert "half.png" in now and not now & {"free.png", "pinned.png", "later.png", duplicate}
@@ -139,18 +139,18 @@ def test_labels_that_must_not_be_trained_on_are_left_out_and_reported(labeled_pr
 def test_verdicts_are_added(labeled_project, child):
     run = make_run(labeled_project, "resnet", width=0.25, input_size=32)
     one = child("train", run.root)
-    one.order(encode_order("keep_open"))
+    one.send(encode_command("keep_open"))
     assert one.next(BestKept).waiting
     key = run.dataset().of("train")[0].key
     other = {"OK": "NG", "NG": "OK"}[run.dataset().of("train")[0].verdict]
     annotation.save_note(labeled_project, key, Note(status="done", verdict=other))
     label(labeled_project, "lot9/x900.png", verdict="perhaps")
-    one.order(encode_order("labels_changed", "lot9/x900.png"))
-    one.order(encode_order("labels_changed", key))
+    one.send(encode_command("labels_changed", "lot9/x900.png"))
+    one.send(encode_command("labels_changed", key))
     assert "verdict" in joined(one, "lot9/x900.png").why
     assert joined(one, key).how == "corrected"
     assert one.next(Step).round == 1
-    one.order(encode_order("stop"))
+    one.send(encode_command("stop"))
     assert one.end() == 0 and isinstance(one.last, Finished)
     assert next(item for item in run.dataset().of("train") if item.key == key).verdict == other
 
@@ -160,9 +160,9 @@ def test_a_resumed_run_uses_added_labels_and_reports_missing_ones(labeled_projec
     one = child("train", run.root)
     one.next(Step)
     label(labeled_project, "lot9/x900.png")
-    one.order(encode_order("labels_changed", "lot9/x900.png"))
+    one.send(encode_command("labels_changed", "lot9/x900.png"))
     joined(one, "lot9/x900.png")
-    one.order(encode_order("stop"))
+    one.send(encode_command("stop"))
     assert one.end() == 0
     correct(labeled_project, run.dataset().of("train")[0].key)  # without a command to the trainer
     more = child("train", run.root, "--resume")
@@ -175,7 +175,7 @@ def test_a_resumed_run_uses_added_labels_and_reports_missing_ones(labeled_projec
     )
     assert [entry.item.key for entry in run.dataset().joined][0] == "lot9/x900.png" and len(run.dataset().joined) == 2
     more.next(Step)
-    more.order(encode_order("stop"))
+    more.send(encode_command("stop"))
     assert more.end() == 0
 
 
@@ -186,10 +186,10 @@ def test_a_finished_run_is_continued_with_later_labels(trained, labeled_project,
     with Project.open(root) as project:
         label(project, "lot9/x900.png")  # the trainer is not informed
     one = child("train", run.root, "--resume")
-    one.order(encode_order("keep_open"))
+    one.send(encode_command("keep_open"))
     assert joined(one, "lot9/x900.png").how == "new"
     assert one.next(Step).round == 1
-    one.order(encode_order("stop"))
+    one.send(encode_command("stop"))
     assert one.end() == 0 and one.last.result["steps"] > trained.ending().result["steps"]
 
 
@@ -198,10 +198,10 @@ def test_next_images_are_predicted_ahead(labeled_project, child):
     run = make_run(labeled_project, **QUICK)
     keys = [item.key for item in run.dataset().items[:3]]
     one = child("train", run.root)
-    one.order(encode_order("watch", keys[0]))
+    one.send(encode_command("watch", keys[0]))
     for key in keys[1:]:
-        one.order(encode_order("expect", key))
-    one.order(encode_order("keep_open"))
+        one.send(encode_command("expect", key))
+    one.send(encode_command("keep_open"))
     one.next(BestKept)
 
     def previews() -> dict[str, Preview]:
@@ -213,7 +213,7 @@ def test_next_images_are_predicted_ahead(labeled_project, child):
         mask, scores = (read_image(run.root / getattr(event, kind)) for kind in ("mask", "scores"))
         assert mask.shape == (80, 96) and scores.shape == (2 * 80, 96)
         assert len(event.thresholds) == len(event.min_area) == 2
-    one.order(encode_order("stop"))
+    one.send(encode_command("stop"))
     assert one.end() == 0
 
 

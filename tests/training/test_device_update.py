@@ -71,7 +71,7 @@ def test_step_of_a_gpu_gives_the_results_of_a_step_of_a_cpu(kind, clip):
         results = [learner.step(*batch(number), 1e-3) for learner in (one, other)]
         assert results[0].loss == pytest.approx(results[1].loss, rel=1e-5)
         assert results[0].grad_norm == pytest.approx(results[1].grad_norm, rel=1e-4)
-    assert one.updates == other.updates == other._device_update.updates.item() == 5
+    assert one.updates == other.updates == other.device_update.updates.item() == 5
     tables = state(one), state(other)
     assert tables[0].keys() == tables[1].keys()
     for name, array in tables[0].items():
@@ -297,7 +297,7 @@ def test_state_of_a_gpu_equals_that_of_a_cpu_and_is_restored():
         assert fresh.updates == gpu.updates
         for name, array in state(gpu).items():
             np.testing.assert_allclose(state(fresh)[name], array, rtol=1e-2, atol=1e-4, err_msg=name)
-    assert gpu._device_update.is_intact
+    assert gpu.device_update.is_intact
 
 
 def test_weights_of_16_bits_are_updated_with_a_read():
@@ -380,7 +380,7 @@ def test_divergence_is_detected_one_step_later_and_rolled_back(gpu_training, mon
 
 def test_killed_training_of_a_gpu_continues_bit_by_bit(gpu_training, monkeypatch):
     gpu_training.fits, gpu_training.scale = 4, 2.0**36
-    monkeypatch.setattr(training_loop, "_SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(training_loop, "SAVE_SECONDS", 0.0)
     advance, calls = Learner.advance, []
 
     def killed(self, *arguments, **options):

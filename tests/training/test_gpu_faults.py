@@ -360,9 +360,9 @@ def test_arithmetic_in_16_bits_is_compared_before_the_first_step(fault, alike):
 
 def test_differing_gradients_are_detected_although_the_losses_agree():
     exact = (1.0, np.array([1.0, 2.0, 3.0]))
-    assert precision_check._are_alike(exact, (1.0, np.array([1.0, 2.0, 3.1])))
-    assert not precision_check._are_alike(exact, (1.0, np.array([-3.0, 2.0, 1.0])))
-    assert precision_check._are_alike((float("nan"), exact[1]), (float("nan"), exact[1]))
+    assert precision_check.are_alike(exact, (1.0, np.array([1.0, 2.0, 3.1])))
+    assert not precision_check.are_alike(exact, (1.0, np.array([-3.0, 2.0, 1.0])))
+    assert precision_check.are_alike((float("nan"), exact[1]), (float("nan"), exact[1]))
 
 
 def test_run_whose_gpu_computes_wrongly_in_16_bits_trains_in_32(gpu_training, monkeypatch):
@@ -382,7 +382,7 @@ def test_run_whose_gpu_computes_wrongly_in_16_bits_trains_in_32(gpu_training, mo
 
 def test_run_that_diverges_twice_in_16_bits_continues_in_32(gpu_training, monkeypatch):
     monkeypatch.setattr(loop, "computes_alike", lambda *arguments: True)
-    monkeypatch.setattr(loop, "_MAX_SKIPPED", 3)
+    monkeypatch.setattr(loop, "MAX_SKIPPED", 3)
     gpu_training.fits, gpu_training.scale = 4, 2.0**100  # every step overflows
     events = gpu_training.train()
     troubles = [event for event in events if isinstance(event, Trouble)]
@@ -655,7 +655,7 @@ def test_checkpoint_is_written_beside_the_training(gpu_training, monkeypatch):
 
     monkeypatch.setattr(checkpoint, "save_last", slow)
     monkeypatch.setattr(Learner, "advance", observed)
-    monkeypatch.setattr(loop, "_SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(loop, "SAVE_SECONDS", 0.0)
     gpu_training.fits, gpu_training.scale = 4, 1.0
     events = gpu_training.train()
     saved = [event.step for event in events if isinstance(event, Checkpoint) and event.which == "last"]

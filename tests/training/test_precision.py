@@ -202,7 +202,7 @@ def test_problem_if_nothing_fits_or_no_step_is_finite(gpu_training, monkeypatch)
     with pytest.raises(WorkerFailed, match="smaller network"):
         gpu_training.train()
     gpu_training.fits, gpu_training.scale = 4, 2.0**100
-    monkeypatch.setattr(training_loop, "_MAX_SKIPPED", 3)
+    monkeypatch.setattr(training_loop, "MAX_SKIPPED", 3)
     monkeypatch.setattr(TrainingContext, "use_fp32", lambda context, reason: False)  # as with level O2
     with pytest.raises(WorkerFailed, match="diverged 4 times"):
         gpu_training.train()

@@ -49,7 +49,7 @@ def test_a_second_resume_of_a_run_is_refused_without_a_change(labeled_project, c
     assert run.name in message and "another process" in message and str(first.process.pid) in message
     assert len(started(run)) == 1 and run.ending() is None
     first.next(Step)  # it continues
-    first.order('{"order": "stop"}')
+    first.send('{"order": "stop"}')
     assert first.end() == 0
     steps = [event.step for event in run.events() if isinstance(event, Step)]
     assert len(steps) == len(set(steps)) and isinstance(run.ending(), Finished)
@@ -67,7 +67,7 @@ def test_a_resume_waits_for_a_trainer_that_is_ending(labeled_project, child):
     first.process.stdin.close()  # its window was closed
     resumed = second.next(Started)
     assert first.process.wait(60) == 0 and resumed.resumed
-    second.order('{"order": "stop"}')
+    second.send('{"order": "stop"}')
     assert second.end() == 0
 
 
@@ -79,7 +79,7 @@ def test_a_stop_ends_the_waiting(labeled_project, child):
     lock.acquire(0)
     second = child("train", run.root, "--resume", "--lock-seconds", "3000")
     second.next(Progress)
-    second.order('{"order": "stop"}')
+    second.send('{"order": "stop"}')
     assert second.end() == 1 and isinstance(second.last, Failed) and second.last.problem == "RunInUse"
     assert not run.events_path.exists()
     lock.release()
@@ -102,7 +102,7 @@ def test_a_trainer_that_has_reported_nothing_yet_is_found(labeled_project, child
     while training_process(run.root) is None:
         assert first.process.poll() is None
     assert find_live_process(run) == psutil.Process(first.process.pid)
-    first.order('{"order": "stop"}')
+    first.send('{"order": "stop"}')
     first.end()
     assert find_live_process(run) is None
 
@@ -129,5 +129,5 @@ def test_several_processes_hold_the_lock_through_the_first(labeled_project, chil
     second = child("train", run.root, "--resume", "--lock-seconds", "1")
     assert second.end() == 1 and second.last.problem == "RunInUse"
     assert len(started(run)) == 1 and (run.ranks / "launcher.log").exists()
-    first.order('{"order": "stop"}')
+    first.send('{"order": "stop"}')
     assert first.end() == 0

@@ -27,7 +27,7 @@ from workbench.core.runs.events import (
     Step,
     Trouble,
     decode,
-    encode_order,
+    encode_command,
 )
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.inference.io.image_io import read_image
@@ -106,11 +106,11 @@ def test_a_stopped_run_is_usable_and_can_be_resumed(labeled_project, child, way)
     one = child("train", run.root)
     one.next(Step)
     if way == "order":
-        one.order("nonsense")
-        one.order(encode_order("stop"))
+        one.send("nonsense")
+        one.send(encode_command("stop"))
     elif way == "file":
         with (run.root / "orders.jsonl").open("a") as file:
-            file.write(encode_order("stop") + "\n")
+            file.write(encode_command("stop") + "\n")
     elif way == "closed pipe":
         one.process.stdin.close()
     else:
@@ -145,7 +145,7 @@ def test_pause_saves_and_suspends_the_training(labeled_project, child):
     run = make_run(labeled_project, **{**LONG, "widths": [4, 8], "patch": 32})
     one = child("train", run.root)
     one.next(Step)
-    one.order(encode_order("pause"))
+    one.send(encode_command("pause"))
     one.next(Checkpoint)
     # Another checkpoint may follow the first; afterwards nothing is written for longer than in an active run.
     before, deadline = -1, time.monotonic() + 20
@@ -153,7 +153,7 @@ def test_pause_saves_and_suspends_the_training(labeled_project, child):
         assert time.monotonic() < deadline, "the training continues although it was paused"
         before = run.events_path.stat().st_size
         time.sleep(1.2)
-    one.order(encode_order("resume"))
+    one.send(encode_command("resume"))
     after = one.next(Step)
     written = [event for event in run.events() if isinstance(event, Checkpoint) and event.time <= after.time][-1]
     assert after.time - written.time < 1.0  # the pause is not counted
@@ -164,8 +164,8 @@ def test_watched_image_has_a_preview_and_a_new_label_is_added(labeled_project, c
     key = run.dataset().of("train")[0].key
     one = child("train", run.root)
     one.next(Step)
-    one.order(encode_order("watch", key))
-    one.order(encode_order("labels_changed", key))
+    one.send(encode_command("watch", key))
+    one.send(encode_command("labels_changed", key))
     preview = one.next(Preview)
     while preview.picture != key:
         preview = one.next(Preview)
@@ -312,5 +312,5 @@ def test_no_process_remains(labeled_project, child):
     one.process.wait()
     more = child("train", run.root, "--resume")
     more.next(Step)
-    more.order(encode_order("stop"))
+    more.send(encode_command("stop"))
     assert more.end() == 0 and run.usable and not (run.root / ".convert").exists()

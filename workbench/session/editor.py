@@ -49,7 +49,7 @@ class Editor(QObject):
         self._postponed: list[Callable[[], object]] = []  # steps that wait for the end of the edit
         self._refused = False
         self._tasks = TaskRunner(1, self)
-        self._replacing = False  # the mask is being changed in a thread; no other change is allowed
+        self._replacing_id = False  # the mask is being changed in a thread; no other change is allowed
         self._last_segment: tuple[Point, float, Paint] | None = None  # its end point, radius and paint
 
     def open(self, project: Project) -> None:
@@ -105,11 +105,11 @@ class Editor(QObject):
 
     def commit(self) -> bool:
         """End the edit. Return True if it changed the mask and was pushed to the undo stack."""
-        self._finish_replacing()
+        self._wait_for_replacement()
         self._refused = False
         changed = False
         if self._recording is not None and self.label is not None:
-            changed = self._end(self.label, self._recording, self._recording.finish())
+            changed = self._finish_edit(self.label, self._recording, self._recording.finish())
         self._recording = None
         steps, self._postponed = self._postponed, []
         for step in steps:
@@ -123,7 +123,7 @@ class Editor(QObject):
         else:
             step()
 
-    def _end(self, label: Label, recording: StepRecording, patch: Patch | None) -> bool:
+    def _finish_edit(self, label: Label, recording: StepRecording, patch: Patch | None) -> bool:
         self._recording = None
         label.end(recording.touched, changed=patch is not None)
         if patch is None:
@@ -136,7 +136,7 @@ class Editor(QObject):
 
     def cancel(self) -> None:
         """End the edit and restore the former pixels."""
-        self._finish_replacing()
+        self._wait_for_replacement()
         recording, self._recording = self._recording, None
         if recording is not None and self.label is not None:
             rect = recording.cancel()
@@ -205,26 +205,28 @@ class Editor(QObject):
         recording.explicit = on
         old, new = (BACKGROUND, NOT_LABELED) if on else (NOT_LABELED, BACKGROUND)
         if recording.mask.size <= THREAD_PIXELS:
-            self._replaced(_replace(recording, old, new))
+            self._finish_replacement(replace_id(recording, old, new))
         else:
-            self._replacing = True
-            self._tasks.submit(lambda _: _replace(recording, old, new), self._replaced, self._replace_failed)
+            self._replacing_id = True
+            self._tasks.submit(
+                lambda _: replace_id(recording, old, new), self._finish_replacement, self._cancel_replacement
+            )
 
-    def _replace_failed(self, problem: Problem) -> None:
-        self._replacing = False
+    def _cancel_replacement(self, problem: Problem) -> None:
+        self._replacing_id = False
         self.cancel()
         self.problem_met.emit(problem)
 
-    def _replaced(self, patch: Patch | None) -> None:
-        self._replacing = False
+    def _finish_replacement(self, patch: Patch | None) -> None:
+        self._replacing_id = False
         label, recording = self.label, self._recording
         assert label is not None and recording is not None
         self._turn_explicit(label, recording)
         self.mask_changed.emit(Rect(0, 0, recording.mask.shape[1], recording.mask.shape[0]))
-        self._end(label, recording, patch)
+        self._finish_edit(label, recording, patch)
 
-    def _finish_replacing(self) -> None:
-        if self._replacing:
+    def _wait_for_replacement(self) -> None:
+        if self._replacing_id:
             self._tasks.wait()
 
     def _draw(
@@ -235,7 +237,7 @@ class Editor(QObject):
         *,
         continued: bool = False,
     ) -> None:
-        self._finish_replacing()
+        self._wait_for_replacement()
         single = self._recording is None and not self._refused
         if single:
             self.begin("paint")
@@ -324,7 +326,7 @@ class Editor(QObject):
         self.note_changed.emit(label.key)
 
 
-def _replace(recording: StepRecording, old: int, new: int) -> Patch | None:
+def replace_id(recording: StepRecording, old: int, new: int) -> Patch | None:
     """Replace one id by another in the whole mask. Return the patch, None without a change."""
     recording.touch(Rect(0, 0, recording.mask.shape[1], recording.mask.shape[0]))
     table = np.arange(256, dtype=np.uint8)

@@ -66,7 +66,7 @@ points = some.builds(
 def test_counts_of_stored_predictions_equal_those_of_the_whole_image(seed, point, small):
     truth, scores = scene(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "_MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
+        patch.setattr(kept, "MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
         found = collect_prediction("a", truth, cut_patches(scores), (1, 4))
     evaluated = evaluate_prediction(found, point.on(MODEL)).counts
     whole = count_image("a", truth, apply_thresholds(scores, point.on(MODEL))[0], (1, 4))
@@ -81,7 +81,7 @@ def test_verdict_counts_the_same_regions_as_a_prediction(seed, point, border, sm
     truth, scores = scene(seed)
     settings = dataclasses.replace(point, verdict_border=border).on(MODEL)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "_MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
+        patch.setattr(kept, "MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
         found = collect_prediction("a", truth, cut_patches(scores), (1, 4))
     evaluated = evaluate_prediction(found, settings).regions
     mask, highest = apply_thresholds(scores, settings)

@@ -63,7 +63,7 @@ def test_small_images_are_not_cached_and_read_only_projects_not_written(project)
 
 
 def test_folder_size_is_limited(project, monkeypatch):
-    monkeypatch.setattr(thumbnail_cache, "_CHECK_INTERVAL", 1)
+    monkeypatch.setattr(thumbnail_cache, "CHECK_INTERVAL", 1)
     monkeypatch.setattr(thumbnail_cache, "LIMIT", 100_000)
     cache = ThumbnailCache(project, 192)
     for seed in range(2, 8):

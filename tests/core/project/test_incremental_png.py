@@ -86,10 +86,10 @@ def test_file_equals_plain_encoder(tmp_path):
 def packed_rows(png, mask, dirty, monkeypatch):
     """Numbers of rows that are encoded, by call."""
     rows = []
-    encode_band = incremental_png._encode_band
-    monkeypatch.setattr(incremental_png, "_encode_band", lambda part: rows.append(len(part)) or encode_band(part))
+    encode_band = incremental_png.encode_band
+    monkeypatch.setattr(incremental_png, "encode_band", lambda part: rows.append(len(part)) or encode_band(part))
     data = png.encode(mask, dirty)
-    monkeypatch.setattr(incremental_png, "_encode_band", encode_band)
+    monkeypatch.setattr(incremental_png, "encode_band", encode_band)
     check(data, mask)
     return sum(rows)
 
@@ -113,7 +113,7 @@ def test_remaining_bands_are_encoded_after_error(monkeypatch, small_bands):
     png = IncrementalPng(CLASSES)
     png.encode(mask)
     mask[:] = 1
-    encode_band, calls = incremental_png._encode_band, []
+    encode_band, calls = incremental_png.encode_band, []
 
     def failing(rows):
         calls.append(rows)
@@ -121,10 +121,10 @@ def test_remaining_bands_are_encoded_after_error(monkeypatch, small_bands):
             raise MemoryError
         return encode_band(rows)
 
-    monkeypatch.setattr(incremental_png, "_encode_band", failing)
+    monkeypatch.setattr(incremental_png, "encode_band", failing)
     with pytest.raises(MemoryError):
         png.encode(mask, [Rect(0, 0, 50, 90)])
-    monkeypatch.setattr(incremental_png, "_encode_band", encode_band)
+    monkeypatch.setattr(incremental_png, "encode_band", encode_band)
     check(png.encode(mask, []), mask)
 
 
@@ -165,5 +165,5 @@ def test_invalid_masks_are_refused(mask):
 @settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_checksums_combine(first, second):
-    combined = incremental_png._combine_adler32(zlib.adler32(first), zlib.adler32(second), len(second))
+    combined = incremental_png.combine_adler32(zlib.adler32(first), zlib.adler32(second), len(second))
     assert combined == zlib.adler32(first + second)

@@ -58,7 +58,7 @@ def test_tiles_are_lower_if_a_row_of_them_needs_too_much_memory(monkeypatch):
     """Tiles of wide images with many classes are lower; the result is the same."""
     image = np.random.default_rng(0).integers(0, 256, (900, 1400), dtype=np.uint8)
     whole = Predictor(replace(SETTINGS, tile=1408, overlap=0), Coarse()).probabilities(image)
-    monkeypatch.setattr(tiles, "_MAX_PENDING_BYTES", 300 * 1400 * 4)
+    monkeypatch.setattr(tiles, "MAX_PENDING_BYTES", 300 * 1400 * 4)
     requests: list[tuple[int, ...]] = []
 
     class RecordingEngine(Coarse):
@@ -72,7 +72,7 @@ def test_tiles_are_lower_if_a_row_of_them_needs_too_much_memory(monkeypatch):
 
 
 def test_an_image_of_one_tile_is_not_divided_for_many_classes(monkeypatch):
-    monkeypatch.setattr(tiles, "_MAX_PENDING_BYTES", 1000)
+    monkeypatch.setattr(tiles, "MAX_PENDING_BYTES", 1000)
     engine = Coarse()
     Predictor(SETTINGS, engine).probabilities(np.zeros((500, 512), np.uint8))
     assert engine.calls == 1

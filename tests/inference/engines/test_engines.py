@@ -104,9 +104,9 @@ def test_settings_of_an_engine_are_stored_and_used(gray_export):
     )
     save_settings(tuned, gray_export / "model.json")
     assert load_settings(gray_export / "model.json") == tuned
-    options = Predictor.open(gray_export).engine._session.get_session_options()
+    options = Predictor.open(gray_export).engine.session.get_session_options()
     assert options.intra_op_num_threads == 1 and not options.enable_cpu_mem_arena
-    options = Predictor.open(gray_export, threads=3).engine._session.get_session_options()
+    options = Predictor.open(gray_export, threads=3).engine.session.get_session_options()
     assert options.intra_op_num_threads == 3 and not options.enable_cpu_mem_arena
 
 

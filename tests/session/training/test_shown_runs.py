@@ -77,7 +77,7 @@ def test_active_run_is_recorded_with_machine_samples(monitor, training, machine,
         machine.sampled.emit(SAMPLE)
         qtbot.wait(30)
     assert monitor.track.machine.count == 3 and list(monitor.track.machine["cpu"]) == [40.0] * 3
-    monitor._tasks.wait()
+    monitor.tasks.wait()
     kept = list(read_samples(machine_path(training.run)))
     assert [sample for _, sample in kept] == [SAMPLE] * 3
     assert [at for at, _ in kept] == pytest.approx(list(monitor.track.machine.times), abs=0.01)
@@ -102,7 +102,7 @@ def test_samples_of_long_runs_are_thinned(monitor, training, machine, qtbot):
     monitor._clock = time.monotonic() - 40_000  # samples are then 20 seconds apart
     for _ in range(5):
         machine.sampled.emit(SAMPLE)
-    monitor._tasks.wait()
+    monitor.tasks.wait()
     assert len(list(read_samples(machine_path(training.run)))) == 1 and monitor.track.machine.count == 5
 
 

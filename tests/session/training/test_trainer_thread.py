@@ -72,14 +72,14 @@ def wait_end(qtbot, thread: TrainerThread):
 
 
 def test_events_arrive_typed_and_in_order(begin, run, qtbot):
-    trainer_thread.send_order(run, "a command for an earlier process")
+    trainer_thread.send_command(run, "a command for an earlier process")
     thread = begin("done")
     ending = wait_end(qtbot, thread)
     assert isinstance(ending, Finished) and ending.why == "done"
     assert [type(event) for event in thread.events] == [Started, Step, Step, Step, Finished]
     assert thread.events == list(run.events())
     assert "output of a library" in run.log_path.read_text()
-    assert not trainer_thread.orders_path(run).exists()
+    assert not trainer_thread.commands_path(run).exists()
 
 
 def test_commands_are_sent_through_the_pipe(begin, qtbot, monkeypatch, niceness_of_children):
@@ -90,7 +90,7 @@ def test_commands_are_sent_through_the_pipe(begin, qtbot, monkeypatch, niceness_
     assert thread.live
     thread.resume()
     thread.watch("划痕 😀.png")
-    thread.labels_changed("b.png")
+    thread.report_labels("b.png")
     thread.stop()
     ending = wait_end(qtbot, thread)
     assert isinstance(ending, Finished) and ending.why == "stopped"

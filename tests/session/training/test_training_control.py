@@ -126,7 +126,7 @@ def test_newest_preview_is_available_after_a_replay(training, opened, qtbot):
     training.preview_arrived.connect(arrived.append)
     training.follow(run)
     qtbot.waitUntil(lambda: bool(training.endings))
-    training._previews._tasks.wait()
+    training.previews.tasks.wait()
     qtbot.waitUntil(lambda: training.previews.get("a.png").step == 8)
     preview = training.previews.get("a.png")
     assert (preview.mask == 2).all() and (preview.scores == 108).all() and not preview.adjustable

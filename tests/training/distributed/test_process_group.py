@@ -18,7 +18,7 @@ from tests.training.conftest import arrays_of, make_run, state_of
 from workbench.core import problems
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import AddedImage
-from workbench.core.runs.events import Checkpoint, Failed, Finished, Preview, Started, Step, decode, encode_order
+from workbench.core.runs.events import Checkpoint, Failed, Finished, Preview, Started, Step, decode, encode_command
 from workbench.core.runs.launch import launcher_command, launcher_environment, processes, worker_command
 from workbench.core.runs.run import Run
 from workbench.training import control_channel, device, training_context, training_loop
@@ -120,14 +120,14 @@ def test_killed_rank_is_reported_and_the_run_can_resume(labeled_project, child):
     more = child("train", run.root, "--resume")
     assert more.next(Started).resumed
     more.next(Step)
-    more.order(encode_order("watch", key))
-    more.order(encode_order("labels_changed", key))
+    more.send(encode_command("watch", key))
+    more.send(encode_command("labels_changed", key))
     preview = more.next(Preview)
     while preview.picture != key:
         preview = more.next(Preview)
-    more.order(encode_order("pause"))
+    more.send(encode_command("pause"))
     more.next(Checkpoint)
-    more.order(encode_order("resume"))
+    more.send(encode_command("resume"))
     more.next(Step)
     more.process.terminate()  # as a window does without an answer
     assert more.end() == 0 and isinstance(more.last, Finished) and more.last.why == "stopped"
@@ -207,7 +207,7 @@ def peer(monkeypatch):
         with paddle.no_grad():
             paddle.assign(tensor + paddle.to_tensor(sent.pop(0)).astype(tensor.dtype), tensor)
 
-    monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: [])
+    monkeypatch.setattr(ProcessGroup, "exchange_ids", lambda self: [])
     monkeypatch.setattr(distributed, "all_reduce", all_reduce)
     return sent
 
@@ -257,12 +257,12 @@ def test_worker_rank_executes_commands(labeled_project, monkeypatch):
 
 def test_worker_rank_without_leader_ends(monkeypatch):
     left = []
-    monkeypatch.setattr(control_channel, "_EXIT_SECONDS", 0.0)
+    monkeypatch.setattr(control_channel, "EXIT_SECONDS", 0.0)
     monkeypatch.setattr(control_channel.os, "read", lambda pipe, most: b"")
     monkeypatch.setattr(control_channel.os, "_exit", left.append)
-    ControlChannel(None)._read_pipe()
+    ControlChannel(None).read_pipe()
     assert left == []
-    ControlChannel(None, in_group=True)._read_pipe()
+    ControlChannel(None, in_group=True).read_pipe()
     assert left == [1]
 
 
@@ -270,11 +270,11 @@ def test_failure_is_read_from_the_launcher_log(tmp_path):
     run = Run(tmp_path)
     run.ranks.mkdir()
     (run.ranks / "launcher.log").write_text("no such module\n")
-    assert "exit code 1; last output: no such module" in str(rank_launcher._failure(run, 1))
+    assert "exit code 1; last output: no such module" in str(rank_launcher.failure_of(run, 1))
     words = "Container rank 3 status failed cmd ['python', '-m', 'x y'] code -11 log /tmp/workerlog.3"
     (run.ranks / "launcher.log").write_text(f"LAUNCH ERROR 2026-01-01 Container failed !!!\n{words}\n")
     (run.ranks / "rank-3.log").write_text("Segmentation fault\n")
-    received = rank_launcher._failure(run, 1)
+    received = rank_launcher.failure_of(run, 1)
     assert "process 4: the process crashed with signal 11" in str(received) and str(received.fields["log"]).endswith(
         "rank-3.log"
     )
@@ -385,14 +385,14 @@ def test_each_process_uses_its_assigned_gpu(simulated_gpus, monkeypatch):
 
 
 def test_broken_group_names_the_cause(tmp_path, monkeypatch):
-    processes = [(1, 0), (2**22 + 1, process_group._host()), (3, 0)]
-    monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: processes)
+    processes = [(1, 0), (2**22 + 1, process_group.host_number()), (3, 0)]
+    monkeypatch.setattr(ProcessGroup, "exchange_ids", lambda self: processes)
     group = ProcessGroup(0, 3, tmp_path)
     assert "process 2 of 3 ended without a report" in str(group._lost("reset by peer"))
     (tmp_path / "rank-2.jsonl").write_text('{"kind": "failed", "time": 1.0, "why": "The disk is full."}\n')
-    monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: [(1, 0), (2, 0), (3, 0)])
+    monkeypatch.setattr(ProcessGroup, "exchange_ids", lambda self: [(1, 0), (2, 0), (3, 0)])
     assert "process 3 of 3 failed: The disk is full" in str(ProcessGroup(0, 3, tmp_path)._lost("reset by peer"))
-    monkeypatch.setattr(process_group, "_LOSS_TIMEOUT", 0.0)
+    monkeypatch.setattr(process_group, "LOSS_TIMEOUT", 0.0)
     (tmp_path / "rank-2.jsonl").unlink()
     assert "reset by peer" in str(ProcessGroup(0, 3, tmp_path)._lost("reset by peer"))
 
@@ -407,7 +407,7 @@ from workbench.training.distributed import process_group
 
 number = int(os.environ["PADDLE_TRAINER_ID"])
 process_group._MESSAGE_SECONDS = 2.0
-process_group._LOSS_TIMEOUT = 0.1
+process_group.LOSS_TIMEOUT = 0.1
 group = process_group.join(Path(sys.argv[1]), 4)
 group.limit_messages(lambda problem: (print("timeout:", problem, flush=True), os._exit(3)))
 
@@ -465,7 +465,7 @@ def test_failures_of_nccl_are_reported(monkeypatch):
     def broken(tensor: paddle.Tensor, *arguments: object) -> None:
         raise OSError("(External) NCCL error(3), internal error.")
 
-    monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: [])
+    monkeypatch.setattr(ProcessGroup, "exchange_ids", lambda self: [])
     monkeypatch.setattr(distributed, "all_reduce", broken)
     monkeypatch.setattr(distributed, "broadcast", broken)
     group = ProcessGroup(0, 2)
@@ -504,7 +504,7 @@ def test_failure_of_the_process_that_ended_first_is_reported(tmp_path):
     words = "Container rank 1 status failed cmd ['python', '-m', 'x y'] code 1 log /tmp/workerlog.1"
     (run.ranks / "launcher.log").write_text(f"LAUNCH ERROR 2026-01-01 Container failed !!!\n{words}\n")
     (run.ranks / "rank-1.jsonl").write_text('{"kind": "failed", "time": 1.0, "why": "the memory is too small"}\n')
-    assert "the memory is too small" in str(rank_launcher._failure(run, 1))
+    assert "the memory is too small" in str(rank_launcher.failure_of(run, 1))
 
 
 def test_forward_pass_of_several_gpus_contains_no_message(monkeypatch, labeled_project):

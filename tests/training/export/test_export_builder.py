@@ -17,7 +17,7 @@ from tests.training.conftest import make_run
 from tests.training.export.export_settings import SETTINGS, bright, spots
 from workbench.core.project.project import Project
 from workbench.core.project.storage import remove_leftovers
-from workbench.core.runs.events import Failed, Finished, Progress, encode_order
+from workbench.core.runs.events import Failed, Finished, Progress, encode_command
 from workbench.core.runs.run import Run
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.image_io import write_png
@@ -100,7 +100,7 @@ def test_run_without_weights_and_unknown_format_are_reported(labeled_project, ch
 def test_cancelled_export_leaves_no_files(trained, child, tmp_path):
     one = child("export", trained.root, "--out", tmp_path / "out")
     one.next(Progress)
-    one.order(encode_order("stop"))
+    one.send(encode_command("stop"))
     assert one.end() == 0 and one.last.why == "stopped" and not one.last.result
     assert list(tmp_path.iterdir()) == []
 

@@ -35,7 +35,7 @@ def turn(driver, id: str, number: int) -> None:
 
 
 def page_indicator(driver):
-    return next(guest_tool for guest_tool in driver.canvas._items if type(guest_tool).__name__ == "PageIndicator")
+    return next(guest_tool for guest_tool in driver.canvas.items if type(guest_tool).__name__ == "PageIndicator")
 
 
 def test_labels_are_unchanged_while_pages_are_shown(stack):

@@ -45,10 +45,10 @@ def test_search_terms_are_completed(pictures):
     field = pictures.search
     field.setFocus()
     QTest.keyClicks(field, "lot0 cl")
-    assert field._completions.stringList() == ["class:"]
+    assert field.completions.stringList() == ["class:"]
     field.clear()
     QTest.keyClicks(field, "lot0 status:do")
-    assert field.completer().pathFromIndex(field._completions.index(0)) == "lot0 status:done"
+    assert field.completer().pathFromIndex(field.completions.index(0)) == "lot0 status:done"
 
 
 def test_list_is_sorted_by_area_probability_and_name(opened, pictures, qtbot):

@@ -146,7 +146,7 @@ def full(early_retries, application, qtbot, tmp_path, root, monkeypatch):
     other = tmp_path / "other" / "second"
     with Project.create(other, classes=["scratch"]) as project:
         fill_project(project, 1)
-    monkeypatch.setattr(type(application.window.project_commands), "_projects_folder", lambda self: other.parent)
+    monkeypatch.setattr(type(application.window.project_commands), "projects_folder", lambda self: other.parent)
     application.services.preferences.recent_projects[:] = [str(other)]
     with disk.small_disk(tmp_path / "disk", kilobytes=2500) as folder:
         yield Full(application, qtbot, folder, root, other)
@@ -482,7 +482,7 @@ real = application.Application.show
 def show(self):
     real(self)
     session = self.services.session
-    session.autosave._delay_ms = 600_000
+    session.autosave.delay_ms = 600_000
     def painted(key):
         session.editor.paint_polygon([(1, 1), (90, 1), (90, 70), (1, 70)], 2)
         print("painted", key, flush=True)

@@ -27,7 +27,7 @@ class Sender(QObject):
 
 
 def message(application):
-    return next((one for one in application.window.messages._shown if one.topic == "unexpected"), None)
+    return next((one for one in application.window.messages.shown if one.topic == "unexpected"), None)
 
 
 def buttons(application) -> dict[str, QPushButton]:

@@ -127,7 +127,7 @@ def test_large_text_in_the_import_dialog(large_text, opened, qtbot, tmp_path):
     write_png(tmp_path / "in" / "masks" / "n0.png", np.eye(40, 60, dtype=np.uint8))
     dialog = ImportDialog(opened.services.session, opened.style, [tmp_path / "in"], parent=opened.window)
     dialog.show()
-    qtbot.waitUntil(lambda: dialog._plan is not None)
+    qtbot.waitUntil(lambda: dialog.plan is not None)
     assert (
         cut_after_layout(dialog) == []
         and dialog.preview.options.class_name.isVisible()

@@ -17,7 +17,7 @@ def banner(opened):
     messages = opened.window.messages
 
     def read() -> tuple[str, dict[str, QPushButton]]:
-        buttons = {b.text(): b for m in messages._shown for b in m.findChildren(QPushButton)}
+        buttons = {b.text(): b for m in messages.shown for b in m.findChildren(QPushButton)}
         return " ".join(messages.texts), buttons
 
     return read

@@ -1,6 +1,6 @@
 """Data-parallel training by several processes: each computes its places of every batch, all run the same step.
 
-Rank 0 leads: it keeps the time, receives orders, evaluates on validation images, and alone writes the run's events
+Rank 0 leads: it keeps the time, receives commands, evaluates on validation images, and alone writes the run's events
 and checkpoints. Before each step it sends a command to the others.
 
 Forward and backward passes contain no messages: each process normalizes its own part of a batch, and the running
@@ -30,7 +30,7 @@ from workbench.core.runs.launch import rank_of_this_process
 from workbench.training.device import is_out_of_memory
 from workbench.training.distributed.rank_messages import CommandMessage, MessageTimer, RankCommand
 
-_LOSS_TIMEOUT = 3.0  # seconds in which a lost process may still report its failure
+LOSS_TIMEOUT = 3.0  # seconds in which a lost process may still report its failure
 _MESSAGE_SECONDS = 600.0  # a step in the slowest process; longer pauses of rank 0 are announced by `wait_idle`
 _FAILURES = (RuntimeError, OSError)  # raised by gloo; raised by NCCL
 
@@ -49,7 +49,7 @@ class ProcessGroup:
         self._processes: list[tuple[int, int]] = []  # pid and host of each rank
         self._timer = MessageTimer(_MESSAGE_SECONDS)
         if size > 1:
-            self._processes = self._exchange_ids()
+            self._processes = self.exchange_ids()
 
     @property
     def is_leader(self) -> bool:
@@ -62,7 +62,7 @@ class ProcessGroup:
     @property
     def local_processes(self) -> int:
         """Number of processes on this computer."""
-        return max(1, sum(host == _host() for _, host in self._processes))
+        return max(1, sum(host == host_number() for _, host in self._processes))
 
     # --- commands ---------------------------------------------------------------------------------
 
@@ -201,9 +201,10 @@ class ProcessGroup:
         except (*_FAILURES, ValueError) as error:
             raise self._lost(str(error) or type(error).__name__) from error
 
-    def _exchange_ids(self) -> list[tuple[int, int]]:
+    def exchange_ids(self) -> list[tuple[int, int]]:
+        """Return process id and number of the host of each process, by rank."""
         table = np.zeros((self.size, 2), np.float64)
-        table[self.number] = os.getpid(), _host()
+        table[self.number] = os.getpid(), host_number()
         tensor = paddle.to_tensor(table)
         self._reduce(tensor)
         return [(int(pid), int(host)) for pid, host in tensor.tolist()]
@@ -219,7 +220,7 @@ class ProcessGroup:
         self.broken = True
         why = Message("ranks.connection_lost", n=self.size, why=error.strip().splitlines()[-1][:200])
         log = self.folder / "launcher.log" if self.folder else Path()
-        until = time.monotonic() + (_LOSS_TIMEOUT if self._processes else 0.0)
+        until = time.monotonic() + (LOSS_TIMEOUT if self._processes else 0.0)
         while True:
             for number, (pid, host) in enumerate(self._processes):
                 if number == self.number:
@@ -228,7 +229,7 @@ class ProcessGroup:
                 if failed is not None:
                     words = Message("ranks.process_failed", n=number + 1, m=self.size, why=failed.why.rstrip("."))
                     return WorkerFailed(what=Message("process.training"), why=words, log=failed.log or str(log))
-                if host == _host() and not _is_alive(pid):
+                if host == host_number() and not _is_alive(pid):
                     log = self.folder / f"rank-{number}.log" if self.folder else log
                     words = Message("ranks.process_gone", n=number + 1, m=self.size)
                     return WorkerFailed(what=Message("process.training"), why=words, log=str(log))
@@ -279,7 +280,8 @@ def _wait_for(tensor: paddle.Tensor) -> None:
         tensor.flatten()[:1].numpy()
 
 
-def _host() -> int:
+def host_number() -> int:
+    """Return a number that identifies the host."""
     return zlib.crc32(socket.gethostname().encode())
 
 

@@ -141,7 +141,7 @@ def test_outline_of_a_locked_class_is_refused(driver):
     choose(driver, "region")
     driver.click(60, 38)
     driver.key(K.Key_O, SHIFT)
-    assert driver.canvas._tools["polygon"].edit is None and np.array_equal(driver.saved(), before)
+    assert driver.canvas.tools["polygon"].edit is None and np.array_equal(driver.saved(), before)
 
 
 # --- box segmentation --------------------------------------------------------------------------

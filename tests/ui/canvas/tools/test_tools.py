@@ -106,13 +106,13 @@ def test_threshold_brush_previews_the_histogram(driver):
     before = driver.canvas.grab().toImage()
     QTest.mouseMove(driver.canvas, driver.pixel(50, 50))
     tool = driver.canvas.current
-    driver.qtbot.waitUntil(lambda: tool._tones is not None and tool._preview is not None, timeout=5000)
-    assert tool._tones.low <= 60 <= tool._tones.high < 110
+    driver.qtbot.waitUntil(lambda: tool.tones is not None and tool._preview is not None, timeout=5000)
+    assert tool.tones.low <= 60 <= tool.tones.high < 110
     after = driver.canvas.grab().toImage()
     spot = QPoint(30, driver.canvas.height() - 60)
     assert before.pixel(spot) != after.pixel(spot)
     choose(driver, "brush")
-    assert tool._tones is None and tool._preview is None
+    assert tool.tones is None and tool._preview is None
 
 
 def test_box_segmentation_selects_the_defect(driver):
@@ -151,7 +151,7 @@ def test_crack_tracer_traces_between_clicks(driver):
     choose(driver, "crack")
     driver.click(*_on_line(5))
     QTest.mouseMove(driver.canvas, driver.pixel(*_on_line(60)))
-    driver.qtbot.waitUntil(lambda: len(driver.canvas.current._path) > 40, timeout=10_000)
+    driver.qtbot.waitUntil(lambda: len(driver.canvas.current.path) > 40, timeout=10_000)
     driver.click(*_on_line(60))
     wait_for_tasks(driver)
     half = driver.session.mask > 0
@@ -246,7 +246,7 @@ def test_ignore_and_background_brushes(driver):
     driver.open("a.png")
     driver.canvas.set_diameter(9)
     choose(driver, "background")
-    driver.window.options._checks["explicit"].click()
+    driver.window.options.checks["explicit"].click()
     assert (driver.session.mask == 255).all()
     driver.drag((20, 20), (60, 20))
     choose(driver, "dont_care")
@@ -341,7 +341,7 @@ class TestRegion:
         menu.close()
         regions.qtbot.wait(20)
         assert np.array_equal(painted(regions) == 1, DISC)
-        assert regions.canvas.tool == "brush" and not regions.canvas._tools["region"].busy
+        assert regions.canvas.tool == "brush" and not regions.canvas.tools["region"].busy
 
 
 def test_esc_cancels_a_running_computation(driver):
@@ -442,11 +442,11 @@ def test_option_bar_shows_the_options_of_the_tool(driver):
     for tool in NAMES:
         choose(driver, tool)
         driver.qtbot.wait(5)
-        shown = {name for name, widgets in bar._fields.items() if all(w.isVisible() for w in widgets)}
+        shown = {name for name, widgets in bar.fields.items() if all(w.isVisible() for w in widgets)}
         assert shown == set(TOOLS[tool].options) - {"pressure"}, "no pen has been used"
         assert bar.note.toolTip()
         widths.add(driver.canvas.width())
     assert len(widths) == 1
     choose(driver, "wand")
-    bar._spins["tolerance"].setValue(20)
+    bar.spins["tolerance"].setValue(20)
     assert driver.canvas.options["tolerance"] == 20 and not driver.canvas.options.on("tolerance_auto")
