@@ -182,7 +182,7 @@ def test_detached_child_saves_and_ends(begin, run, qtbot):
     thread.detach()
     thread.wait()
     process.wait(10)
-    assert (run.root / "saved.txt").read_text() == "window gone"
+    assert (run.root / "saved.txt").read_text() == "window closed"
     assert not thread.endings
 
 

@@ -106,7 +106,7 @@ def test_closing_the_project_lets_the_trainer_save_and_end(training, opened, qtb
     run, process = training.run, psutil.Process(training.events[0].process)
     opened.close_project()
     process.wait(10)
-    assert (run.root / "saved.txt").read_text() == "window gone"
+    assert (run.root / "saved.txt").read_text() == "window closed"
     assert training.run is None and not training.busy and not training.endings
 
 
@@ -245,7 +245,7 @@ def test_quitting_ends_every_thread_and_saves(root, tmp_path, trainer_command):
     pid = next(event.process for event in run.events() if isinstance(event, Started))
     with contextlib.suppress(psutil.NoSuchProcess):
         psutil.Process(pid).wait(10)
-    assert (run.root / "saved.txt").read_text() == "window gone"
+    assert (run.root / "saved.txt").read_text() == "window closed"
 
 
 def test_project_closed_during_start_starts_no_trainer(training, opened, monkeypatch):

@@ -75,8 +75,8 @@ class ClickDriver:
         """Return the previewed pixels, when they are computed."""
         self.wait()
         result = np.zeros((HEIGHT, WIDTH), bool)
-        if self.tool._preview is not None:
-            selection = self.tool._preview.selection
+        if self.tool.selection_preview is not None:
+            selection = self.tool.selection_preview.selection
             result[selection.rect.slices] = selection.inside
         return result
 

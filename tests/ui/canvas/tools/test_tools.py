@@ -67,8 +67,8 @@ def test_wand_drag_sets_the_tolerance(driver):
     driver.canvas.options.set("tolerance", 10)
     start = driver.pixel(50.5, 50.5)
     QTest.mousePress(driver.canvas, LEFT, pos=start)
-    driver.qtbot.waitUntil(lambda: driver.canvas.current._preview is not None, timeout=5000)
-    assert np.array_equal(driver.canvas.current._preview.selection.within(Rect(0, 0, WIDTH, HEIGHT)), DISC)
+    driver.qtbot.waitUntil(lambda: driver.canvas.current.selection_preview is not None, timeout=5000)
+    assert np.array_equal(driver.canvas.current.selection_preview.selection.within(Rect(0, 0, WIDTH, HEIGHT)), DISC)
     QTest.mouseMove(driver.canvas, start + QPoint(110, 0))
     QTest.mouseRelease(driver.canvas, LEFT, pos=start + QPoint(110, 0))
     wide = driver.canvas.options["tolerance"]
@@ -106,13 +106,13 @@ def test_threshold_brush_previews_the_histogram(driver):
     before = driver.canvas.grab().toImage()
     QTest.mouseMove(driver.canvas, driver.pixel(50, 50))
     tool = driver.canvas.current
-    driver.qtbot.waitUntil(lambda: tool.tones is not None and tool._preview is not None, timeout=5000)
+    driver.qtbot.waitUntil(lambda: tool.tones is not None and tool.selection_preview is not None, timeout=5000)
     assert tool.tones.low <= 60 <= tool.tones.high < 110
     after = driver.canvas.grab().toImage()
     spot = QPoint(30, driver.canvas.height() - 60)
     assert before.pixel(spot) != after.pixel(spot)
     choose(driver, "brush")
-    assert tool.tones is None and tool._preview is None
+    assert tool.tones is None and tool.selection_preview is None
 
 
 def test_box_segmentation_selects_the_defect(driver):

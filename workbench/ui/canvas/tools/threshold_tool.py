@@ -136,8 +136,8 @@ class ThresholdTool(Brush):
         return _PANEL.translated(0, self.view.height)
 
     def draw(self, painter: QPainter) -> None:
-        if self._preview is not None:
-            self._preview.draw(painter, self.view)
+        if self.selection_preview is not None:
+            self.selection_preview.draw(painter, self.view)
         super().draw(painter)
         if self.tones is not None:
             draw_histogram(painter, self._panel(), self.tones, self.context.color)
