@@ -579,11 +579,11 @@ def test_profile_separates_the_time_of_kernels_from_that_of_their_start(tmp_path
 
 def test_paddle_engine_of_an_export_computes_without_tf32(monkeypatch):
     monkeypatch.delenv("NVIDIA_TF32_OVERRIDE", raising=False)
-    paddle_engine._import_paddle_inference()
+    paddle_engine.import_paddle_inference()
     assert os.environ["NVIDIA_TF32_OVERRIDE"] == "0"
     monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
     monkeypatch.setattr(paddle.device.cuda, "device_count", raise_os_error)
-    assert not paddle_engine._has_gpu()
+    assert not paddle_engine.has_gpu()
 
 
 # --- batches ------------------------------------------------------------------------------------------

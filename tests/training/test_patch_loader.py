@@ -123,9 +123,9 @@ def test_cache_is_bounded_and_every_stratum_is_drawn(labeled_project):
         for place in range(4):
             tight.sample(step, place)
         assert tight.cache._bytes <= 5 * 25_000
-        strata = tight._strata(step)
-        assert strata[1] and len(strata[None]) < len(roomy._strata(step)[None])
-    assert {number for step in range(0, 2000, 50) for number in tight._strata(step)[None]} == set(range(12))
+        strata = tight.strata_of(step)
+        assert strata[1] and len(strata[None]) < len(roomy.strata_of(step)[None])
+    assert {number for step in range(0, 2000, 50) for number in tight.strata_of(step)[None]} == set(range(12))
 
 
 def test_a_changed_label_is_used(labeled_project):

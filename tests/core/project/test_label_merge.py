@@ -125,14 +125,14 @@ def test_a_merge_can_be_undone_and_redone(copies):
 def test_a_failed_merge_restores_the_project(copies, monkeypatch):
     mine, theirs = copies
     work(mine, theirs)
-    before, place = files(mine), import_files._place
+    before, place = files(mine), import_files.place_image
 
     def fail(project, image):
         if image.key == "p3.png":
             raise OSError("the disk is full")
         return place(project, image)
 
-    monkeypatch.setattr(import_files, "_place", fail)
+    monkeypatch.setattr(import_files, "place_image", fail)
     with pytest.raises(CannotWrite):
         merge_project(mine, theirs)
     assert files(mine) == before

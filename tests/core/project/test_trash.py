@@ -83,7 +83,7 @@ def test_files_that_were_added_meanwhile_are_kept(labeled_project):
 
 def test_a_failed_removal_changes_nothing(sourced, monkeypatch):
     before, images = content(sourced), sourced.images()
-    move, calls = trash._move, []
+    move, calls = trash.move_file, []
 
     def fail(path, target):
         calls.append(path)
@@ -91,7 +91,7 @@ def test_a_failed_removal_changes_nothing(sourced, monkeypatch):
             raise OSError(28, "No space left on device")
         move(path, target)
 
-    monkeypatch.setattr(trash, "_move", fail)
+    monkeypatch.setattr(trash, "move_file", fail)
     with pytest.raises(problems.CannotWrite):
         trash.remove_images(sourced, images[:2])
     assert content(sourced) == before and sourced.images() == images and trash.removals(sourced) == []
@@ -106,7 +106,7 @@ def test_an_interrupted_removal_is_reverted(sourced, monkeypatch):
     removal = trash.remove_images(sourced, [images[0]])
     plan = trash.trash_folder(sourced) / removal.name / "plan.json"
     plan.write_text(json.dumps({**json.loads(plan.read_text("utf-8")), "state": "doing"}), "utf-8")
-    monkeypatch.setattr(trash, "_move", killed)
+    monkeypatch.setattr(trash, "move_file", killed)
     with pytest.raises(KeyboardInterrupt):
         trash.recover(sourced)  # also interrupted
     monkeypatch.undo()

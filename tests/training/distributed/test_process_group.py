@@ -388,13 +388,13 @@ def test_broken_group_names_the_cause(tmp_path, monkeypatch):
     processes = [(1, 0), (2**22 + 1, process_group.host_number()), (3, 0)]
     monkeypatch.setattr(ProcessGroup, "exchange_ids", lambda self: processes)
     group = ProcessGroup(0, 3, tmp_path)
-    assert "process 2 of 3 ended without a report" in str(group._lost("reset by peer"))
+    assert "process 2 of 3 ended without a report" in str(group.lost_error("reset by peer"))
     (tmp_path / "rank-2.jsonl").write_text('{"kind": "failed", "time": 1.0, "why": "The disk is full."}\n')
     monkeypatch.setattr(ProcessGroup, "exchange_ids", lambda self: [(1, 0), (2, 0), (3, 0)])
-    assert "process 3 of 3 failed: The disk is full" in str(ProcessGroup(0, 3, tmp_path)._lost("reset by peer"))
+    assert "process 3 of 3 failed: The disk is full" in str(ProcessGroup(0, 3, tmp_path).lost_error("reset by peer"))
     monkeypatch.setattr(process_group, "LOSS_TIMEOUT", 0.0)
     (tmp_path / "rank-2.jsonl").unlink()
-    assert "reset by peer" in str(ProcessGroup(0, 3, tmp_path)._lost("reset by peer"))
+    assert "reset by peer" in str(ProcessGroup(0, 3, tmp_path).lost_error("reset by peer"))
 
 
 # --- processes that fail in the middle of a step ------------------------------------------------------

@@ -68,7 +68,7 @@ def test_rows_are_updated_after_a_stroke(driver):
 
 def test_thumbnails_are_loaded_for_visible_rows(opened, panel, qtbot):
     good = set(opened.services.session.keys) - {"lot1/bad.png"}
-    qtbot.waitUntil(lambda: good <= set(panel.thumbnails._pixmaps), timeout=10_000)
+    qtbot.waitUntil(lambda: good <= set(panel.thumbnails.pixmaps), timeout=10_000)
     assert panel.thumbnails.get("lot1/bad.png") is None
     pixmap = panel.thumbnails.get("lot1/new.png")
     assert (pixmap.width(), pixmap.height()) == (96, 80)

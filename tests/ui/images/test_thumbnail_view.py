@@ -188,7 +188,7 @@ def test_thumbnails_show_current_labels(driver):
 @pytest.mark.parametrize("as_table", [False, True])
 def test_thumbnail_view_of_100000_images_requests_visible_rows_only(opened, qtbot, as_table):
     model, thumbnails = CountedList(HundredThousand()), ThumbnailProvider()
-    view = ThumbnailView(opened.services.session, model, thumbnails, opened.window._style)
+    view = ThumbnailView(opened.services.session, model, thumbnails, opened.window.theme_manager)
     qtbot.addWidget(view)
     view.show_table(as_table)
     view.resize(900, 600)

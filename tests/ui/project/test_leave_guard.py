@@ -352,7 +352,7 @@ def start_prediction(working, tmp_path, monkeypatch, *, watch: bool = False):
             pass
         return FolderSummary(request.out, 0, 0, whole=finished.is_set())
 
-    monkeypatch.setattr(folder_prediction, "_predict", predict)
+    monkeypatch.setattr(folder_prediction, "predict_folder", predict)
     working.window.table["predict_folder"].trigger()
     dialog = working.window.findChild(PredictFolderDialog)
     dialog.model.line.setText(str(tmp_path))

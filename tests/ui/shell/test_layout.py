@@ -59,13 +59,13 @@ def test_every_tool_button_is_visible(opened):
     window.training.heading.setChecked(True)
     window.resize(1280, 720)
     QCoreApplication.processEvents()
-    rows = {button.y() for group in window.tools._groups for button in group}
-    count = sum(map(len, window.tools._groups))
+    rows = {button.y() for group in window.tools.groups for button in group}
+    count = sum(map(len, window.tools.groups))
     assert len(rows) < count and window.tools.height() < window.tools.sizeHint().height()  # two columns
     window.training.heading.setChecked(False)
     window.resize(1280, 1024)
     QCoreApplication.processEvents()
-    assert len({button.y() for group in window.tools._groups for button in group}) == count
+    assert len({button.y() for group in window.tools.groups for button in group}) == count
 
 
 @pytest.mark.parametrize("tool", ["brush", "wand", "threshold", "crack", "polygon", "region"])

@@ -215,7 +215,7 @@ def test_long_run_is_drawn_with_few_points(opened, qtbot):
     panel.curves.refresh()
     panel.curves.redraw()
     plot = panel.curves.plots["loss"]
-    values = plot._lines["loss"].getData()[1]
+    values = plot.lines["loss"].getData()[1]
     assert len(values) <= MOST * 1.5 and np.nanmax(values) == 5.0
     without_trainer(opened)
 
@@ -230,13 +230,13 @@ def test_plots_are_redrawn_in_turn_and_only_for_new_data(opened, qtbot):
     panel.view.refresh()
     curves, drawn = panel.curves, []
     opened.services.telemetry.stop()
-    qtbot.waitUntil(lambda: not curves._draw_timer.isActive(), timeout=5000)
+    qtbot.waitUntil(lambda: not curves.draw_timer.isActive(), timeout=5000)
     for id, plot in curves.plots.items():
         plot.draw = lambda *_, id=id: drawn.append((id, time.monotonic()))
     for event in steps(60):
         training.reported.emit(event)  # far more often than plots are redrawn
     qtbot.waitUntil(lambda: {id for id, _ in drawn} == set(curves.plots), timeout=5000)
-    qtbot.waitUntil(lambda: not curves._draw_timer.isActive(), timeout=5000)
+    qtbot.waitUntil(lambda: not curves.draw_timer.isActive(), timeout=5000)
     times = [moment for _, moment in drawn]
     assert len(drawn) <= 2 * len(curves.plots) and len(set(times)) == len(times)
     without_trainer(opened)

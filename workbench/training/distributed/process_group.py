@@ -103,7 +103,7 @@ class ProcessGroup:
     def limit_messages(self, on_timeout: Callable[[WorkerFailed], None]) -> None:
         """Call `on_timeout` in another thread, while this one is blocked, if a message is not answered in time."""
         seconds = self._timer.seconds
-        self._timer.on_timeout = lambda: on_timeout(self._lost(f"no answer for {seconds:.0f} s"))
+        self._timer.on_timeout = lambda: on_timeout(self.lost_error(f"no answer for {seconds:.0f} s"))
 
     def dismiss(self) -> None:
         """Let the other processes end. No effect if they are gone or have ended by the same failure."""
@@ -134,7 +134,7 @@ class ProcessGroup:
         if failure is not None:
             raise failure
         if failures:
-            raise self._lost("another process has failed")
+            raise self.lost_error("another process has failed")
         if no_memories:
             raise MemoryError("Out of memory in another process")
         return value
@@ -179,7 +179,7 @@ class ProcessGroup:
                 distributed.broadcast(tensor, 0)
                 _wait_for(tensor)
         except _FAILURES as error:
-            raise self._lost(str(error) or type(error).__name__) from error
+            raise self.lost_error(str(error) or type(error).__name__) from error
 
     def _reduce(self, tensor: paddle.Tensor) -> None:
         try:
@@ -187,19 +187,19 @@ class ProcessGroup:
                 distributed.all_reduce(tensor)
                 _wait_for(tensor)
         except _FAILURES as error:
-            raise self._lost(str(error) or type(error).__name__) from error
+            raise self.lost_error(str(error) or type(error).__name__) from error
 
     def _mark(self, name: str) -> None:
         try:
             core.create_or_get_global_tcp_store().set(name, b"1")
         except (*_FAILURES, ValueError) as error:
-            raise self._lost(str(error) or type(error).__name__) from error
+            raise self.lost_error(str(error) or type(error).__name__) from error
 
     def _await(self, name: str) -> None:
         try:
             core.create_or_get_global_tcp_store().get(name)
         except (*_FAILURES, ValueError) as error:
-            raise self._lost(str(error) or type(error).__name__) from error
+            raise self.lost_error(str(error) or type(error).__name__) from error
 
     def exchange_ids(self) -> list[tuple[int, int]]:
         """Return process id and number of the host of each process, by rank."""
@@ -215,7 +215,7 @@ class ProcessGroup:
         log = self.folder / f"rank-{self.number}.log" if self.folder else Path()
         return WorkerFailed(what=Message("process.training"), why=why, log=str(log))
 
-    def _lost(self, error: str) -> WorkerFailed:
+    def lost_error(self, error: str) -> WorkerFailed:
         """Return the problem that names the lost process and the reason, as far as known."""
         self.broken = True
         why = Message("ranks.connection_lost", n=self.size, why=error.strip().splitlines()[-1][:200])
