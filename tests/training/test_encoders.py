@@ -61,9 +61,9 @@ def test_trained_encoder_network_is_exported_without_differences(tmp_path, child
         fill_project(project, 12, good=4)
         few = {"epochs": 8, "batch": 4, "average": 0.9, "validations": 2, "patch": 64, "threads": 2}
         run = create_run(project, request("unet", encoder="resnet18", width=0.125, rate=5e-3, **few))
-    one = child("train", run.root)
-    assert one.end() == 0, one.stderr[-2000:]
-    assert one.last.result["metrics"]["any_defect"]["dice"] > 0.4
+    trainer = child("train", run.root)
+    assert trainer.end() == 0, trainer.stderr[-2000:]
+    assert trainer.last.result["metrics"]["any_defect"]["dice"] > 0.4
     formats = [name for name in ("onnx", "paddle") if name in EXPORTED]
     out = tmp_path / "out"
     made = child("export", run.root, "--out", out, "--formats", ",".join(formats), "--seconds", 0)

@@ -68,19 +68,19 @@ def test_a_run_continues_on_a_full_disk_or_can_be_resumed_afterwards(small_disk,
     with Project.create(small_disk / "p", classes=["scratch"]) as project:
         fill_project(project, 12, good=4)
         run, full, undone = (make_run(project, epochs=10, validations=10) for _ in range(3))
-        one = child("train", run.root)
-        one.next(Checkpoint)
-        one.next(Checkpoint)
+        trainer = child("train", run.root)
+        trainer.next(Checkpoint)
+        trainer.next(Checkpoint)
         ballast = disk.fill_up(small_disk)
-        trouble = one.next(Trouble)
+        trouble = trainer.next(Trouble)
         assert "No space left" in trouble.what and "continues" in trouble.done
         for path in (run.last / name for name in state_of(run)["files"].values()):
             assert arrays_of(path)  # the earlier checkpoint
         Predictor.open(run.best)
         ballast.unlink()
-        while one.next(Checkpoint).which != "last":
+        while trainer.next(Checkpoint).which != "last":
             pass
-        assert one.end() == 0 and isinstance(run.ending(), Finished)
+        assert trainer.end() == 0 and isinstance(run.ending(), Finished)
 
         # The disk stays full until the end; the run can be resumed from the last checkpoint.
         other = child("train", full.root)

@@ -44,10 +44,10 @@ def test_export_and_evaluation_use_the_reject_probability(trained_resnet, child,
     root = shutil.copytree(trained_resnet.project_root, tmp_path / "p")
     run = Run(Path(root) / "runs" / trained_resnet.name)
     save_settings(replace(load_settings(run.best / MODEL_FILE), unsure=0.999), run.best / MODEL_FILE)
-    one = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0)
-    assert one.end() == 0, one.stderr[-3000:]
+    exporter = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0)
+    assert exporter.end() == 0, exporter.stderr[-3000:]
     exported = load_settings(tmp_path / "out" / MODEL_FILE)
-    assert exported.unsure == 0.999 and one.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
+    assert exported.unsure == 0.999 and exporter.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
     assert Predictor.open(tmp_path / "out").predict(np.full((64, 64), 150, np.uint8)).verdict in (UNSURE, "OK", "NG")
     assert UNSURE in (tmp_path / "out" / "card.html").read_text("utf-8")
     assert main(["evaluate", str(root), "--run", run.name, "--split", "all", "--json"]) == 0

@@ -218,8 +218,7 @@ class Journal:
         """
         strokes: dict[str, list[tuple[Patch, Size]]] = {}
         for path in self._files():
-            match = _NAME.fullmatch(path.name)
-            if match is None:
+            if (match := _NAME.fullmatch(path.name)) is None:
                 continue
             try:
                 data = path.read_bytes()

@@ -77,13 +77,13 @@ def wait_until_ended(run: Run, patience: float = 30.0) -> bool:
 def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child, widths):
     choices = {**TINY, "widths": widths, "workers": 2}
     several, alone = (make_run(labeled_project, device=name, **choices) for name in ("cpu:2", "cpu"))
-    one = child("train", several.root)
-    assert one.end() == 0, (several.ranks / "rank-0.log").read_text()
+    trainer = child("train", several.root)
+    assert trainer.end() == 0, (several.ranks / "rank-0.log").read_text()
     assert child("train", alone.root).end() == 0
-    started, ended = one.events[0], one.last
+    started, ended = trainer.events[0], trainer.last
     assert isinstance(started, Started) and started.device == "cpu:2" and ended.why == "done"
-    assert [event.kind for event in one.events if event.kind in ("started", "finished")] == ["started", "finished"]
-    assert "".join(one.lines) == several.events_path.read_text("utf-8")  # one writer, and no output of the launcher
+    assert [event.kind for event in trainer.events if event.kind in ("started", "finished")] == ["started", "finished"]
+    assert "".join(trainer.lines) == several.events_path.read_text("utf-8")  # one writer, and no output of the launcher
     for name in ("weights", "average", "optimiser"):
         first, second = (arrays_of(run.last / state_of(run)["files"][name]) for run in (several, alone))
         assert first.keys() == second.keys()
@@ -101,15 +101,15 @@ def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child,
 def test_killed_rank_is_reported_and_the_run_can_resume(labeled_project, child):
     run = make_run(labeled_project, device="cpu:2", **LONG)
     key = run.dataset().of("train")[0].key
-    one = child("train", run.root)
-    one.next(Step)
+    trainer = child("train", run.root)
+    trainer.next(Step)
     ranks_of(run)[1].kill()
-    assert one.end() == 1
-    assert isinstance(one.last, Failed) and one.last.problem == "WorkerFailed"
-    assert re.search("process 2 of 2 ended without a report", one.last.why) and one.last.fields["log"].endswith(
+    assert trainer.end() == 1
+    assert isinstance(trainer.last, Failed) and trainer.last.problem == "WorkerFailed"
+    assert re.search("process 2 of 2 ended without a report", trainer.last.why) and trainer.last.fields["log"].endswith(
         "rank-1.log"
     )
-    assert [event.kind for event in one.events].count("failed") == 1 and wait_until_ended(run) and run.resumable
+    assert [event.kind for event in trainer.events].count("failed") == 1 and wait_until_ended(run) and run.resumable
     again = child("train", run.root, "--resume")
     again.next(Step)
     ranks_of(run)[0].kill()  # the rank that reports events
@@ -117,30 +117,30 @@ def test_killed_rank_is_reported_and_the_run_can_resume(labeled_project, child):
     assert "process 1: the process was killed by signal 9" in again.last.why and again.last.fields["log"].endswith(
         "rank-0.log"
     )
-    more = child("train", run.root, "--resume")
-    assert more.next(Started).resumed
-    more.next(Step)
-    more.send(encode_command("watch", key))
-    more.send(encode_command("labels_changed", key))
-    preview = more.next(Preview)
+    resumed = child("train", run.root, "--resume")
+    assert resumed.next(Started).resumed
+    resumed.next(Step)
+    resumed.send(encode_command("watch", key))
+    resumed.send(encode_command("labels_changed", key))
+    preview = resumed.next(Preview)
     while preview.picture != key:
-        preview = more.next(Preview)
-    more.send(encode_command("pause"))
-    more.next(Checkpoint)
-    more.send(encode_command("resume"))
-    more.next(Step)
-    more.process.terminate()  # as a window does without an answer
-    assert more.end() == 0 and isinstance(more.last, Finished) and more.last.why == "stopped"
+        preview = resumed.next(Preview)
+    resumed.send(encode_command("pause"))
+    resumed.next(Checkpoint)
+    resumed.send(encode_command("resume"))
+    resumed.next(Step)
+    resumed.process.terminate()  # as a window does without an answer
+    assert resumed.end() == 0 and isinstance(resumed.last, Finished) and resumed.last.why == "stopped"
     assert run.usable and wait_until_ended(run)
 
 
 def test_all_ranks_end_if_the_launcher_is_killed(labeled_project, child, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     run = make_run(labeled_project, device="cpu:2", **LONG)
-    one = child("train", run.root)
-    one.next(Step)
-    one.process.kill()
-    one.process.wait()
+    trainer = child("train", run.root)
+    trainer.next(Step)
+    trainer.process.kill()
+    trainer.process.wait()
     assert wait_until_ended(run)
     assert run.ending().why == "stopped" and run.usable and run.resumable
     assert not list(tmp_path.glob("workbench-launcher-*"))  # it contains all environment variables
@@ -180,17 +180,17 @@ def test_run_on_two_hosts(labeled_project):
 
 def test_impossible_run_is_reported_once(labeled_project, child):
     run = make_run(labeled_project, **{**TINY, "device": "gpu:0,1"})
-    one = child("train", run.root)
-    assert one.end() == 1
-    assert [event.kind for event in one.events] == ["failed"]
-    assert one.last.problem == "DeviceMissing" and "0,1" in one.last.why and wait_until_ended(run)
+    trainer = child("train", run.root)
+    assert trainer.end() == 1
+    assert [event.kind for event in trainer.events] == ["failed"]
+    assert trainer.last.problem == "DeviceMissing" and "0,1" in trainer.last.why and wait_until_ended(run)
 
 
 def test_diverged_training_is_rolled_back_in_all_ranks(labeled_project, child):
     run = make_run(labeled_project, device="cpu:2", std=[1e-38], local_contrast=False, **TINY)
-    one = child("train", run.root)
-    assert one.end() == 1 and "diverged 4 times" in one.last.why
-    assert [event.kind for event in one.events].count("trouble") == 3 and wait_until_ended(run)
+    trainer = child("train", run.root)
+    assert trainer.end() == 1 and "diverged 4 times" in trainer.last.why
+    assert [event.kind for event in trainer.events].count("trouble") == 3 and wait_until_ended(run)
     others = [decode(line) for line in (run.ranks / "rank-1.jsonl").read_text("utf-8").splitlines()]
     assert [event.kind for event in others] == ["finished"]  # released, not killed
 

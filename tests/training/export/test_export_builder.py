@@ -73,9 +73,11 @@ def test_export_opens_like_a_run(exported, trained):
 
 
 def test_export_of_a_verdict_model(trained_resnet, child, tmp_path):
-    one = child("export", trained_resnet.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0.3)
-    assert one.end() == 0, one.stderr[-3000:]
-    assert one.last.result["formats"] == ["onnx"] and one.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
+    exporter = child("export", trained_resnet.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0.3)
+    assert exporter.end() == 0, exporter.stderr[-3000:]
+    assert (
+        exporter.last.result["formats"] == ["onnx"] and exporter.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
+    )
     assert not (tmp_path / "out" / "paddle").exists() and not list(tmp_path.glob(".*"))
     golden = json.loads((tmp_path / "out" / "golden" / "golden.json").read_text("utf-8"))
     assert len(golden["pictures"]) >= 3
@@ -84,24 +86,24 @@ def test_export_of_a_verdict_model(trained_resnet, child, tmp_path):
 def test_existing_folder_is_not_overwritten(trained, child, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file.txt").write_text("mine")
-    one = child("export", trained.root, "--out", tmp_path / "mine")
-    assert one.end() == 1 and one.last.problem == "ExportExists"
+    exporter = child("export", trained.root, "--out", tmp_path / "mine")
+    assert exporter.end() == 1 and exporter.last.problem == "ExportExists"
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "file.txt"]
 
 
 def test_run_without_weights_and_unknown_format_are_reported(labeled_project, child, tmp_path):
     run = make_run(labeled_project, widths=[4, 8])
     for choices, problem in (((), "RunUnusable"), (("--formats", "tflite"), "BadSettings")):
-        one = child("export", run.root, "--out", tmp_path / "out", *choices)
-        assert one.end() == 1 and one.last.problem == problem
-    assert "tflite" in one.last.why and not list(tmp_path.glob("*out*"))
+        exporter = child("export", run.root, "--out", tmp_path / "out", *choices)
+        assert exporter.end() == 1 and exporter.last.problem == problem
+    assert "tflite" in exporter.last.why and not list(tmp_path.glob("*out*"))
 
 
 def test_cancelled_export_leaves_no_files(trained, child, tmp_path):
-    one = child("export", trained.root, "--out", tmp_path / "out")
-    one.next(Progress)
-    one.send(encode_command("stop"))
-    assert one.end() == 0 and one.last.why == "stopped" and not one.last.result
+    exporter = child("export", trained.root, "--out", tmp_path / "out")
+    exporter.next(Progress)
+    exporter.send(encode_command("stop"))
+    assert exporter.end() == 0 and exporter.last.why == "stopped" and not exporter.last.result
     assert list(tmp_path.iterdir()) == []
 
 
@@ -113,8 +115,8 @@ def test_export_that_differs_is_refused(trained, child, tmp_path):
     arrays = load((copy.best / "weights.safetensors").read_bytes())
     arrays["head.bias"] = np.full_like(arrays["head.bias"], np.nan)
     (copy.best / "weights.safetensors").write_bytes(save(arrays))
-    one = child("export", copy.root, "--out", tmp_path / "out")
-    assert one.end() == 1 and isinstance(one.last, Failed)
+    exporter = child("export", copy.root, "--out", tmp_path / "out")
+    assert exporter.end() == 1 and isinstance(exporter.last, Failed)
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".*"))
 
 
@@ -179,19 +181,19 @@ def test_damaged_settings_are_reported(trained, child, tmp_path):
     settings = load_settings(copy.best / "model.json")
     save_settings(settings, copy.best / "model.json")
     (copy.best / "model.json").write_text("{}")
-    one = child("export", copy.root, "--out", tmp_path / "out")
-    assert one.end() == 1 and one.last.problem == "RunBroken" and "model.json" in one.last.why
+    exporter = child("export", copy.root, "--out", tmp_path / "out")
+    assert exporter.end() == 1 and exporter.last.problem == "RunBroken" and "model.json" in exporter.last.why
 
 
 def test_files_of_a_killed_export_are_removed(trained, child, tmp_path):
     root = shutil.copytree(trained.project_root, tmp_path / "p")
-    one = child("export", root / "runs" / trained.name, "--out", root / "exports" / "one")
-    one.next(Progress)
+    exporter = child("export", root / "runs" / trained.name, "--out", root / "exports" / "one")
+    exporter.next(Progress)
     with Project.open(root) as project:
         remove_leftovers(project.root)
     assert len(list((root / "exports").glob(".one.*.part"))) == 1  # the export is still running
-    one.process.kill()
-    one.process.wait()
+    exporter.process.kill()
+    exporter.process.wait()
     with Project.open(root) as project:
         remove_leftovers(project.root)
     assert list((root / "exports").iterdir()) == []

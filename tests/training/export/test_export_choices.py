@@ -259,7 +259,7 @@ def test_point_rule_and_target_reach_the_export(trained, child, tmp_path, reques
     point = operating_point.OperatingPoint.of(operating_point.settings_of(trained))
     operating_point.store(trained, point, chosen_on=(), rule=ChosenRule(rule, RuleChoice("mass", 7.5, bad="")))
     request.addfinalizer(lambda: operating_point.restore(trained))
-    one = child(
+    exporter = child(
         "export",
         trained.root,
         "--out",
@@ -275,15 +275,15 @@ def test_point_rule_and_target_reach_the_export(trained, child, tmp_path, reques
         "--language",
         "zh_CN",
     )
-    assert one.end() == 0, one.stderr[-3000:]
+    assert exporter.end() == 0, exporter.stderr[-3000:]
     assert load_settings(tmp_path / "out" / "model.json").thresholds == (0.97,) * len(before)
     assert load_settings(tmp_path / "out" / "model.json").verdict_rule == rule
-    assert one.last.result["point"]["verdict_rule"]["mass"] == 7.5 and " 7.5 " in readme(tmp_path / "out")
+    assert exporter.last.result["point"]["verdict_rule"]["mass"] == 7.5 and " 7.5 " in readme(tmp_path / "out")
     golden = json.loads((tmp_path / "out" / "golden" / "1.json").read_text("utf-8"))
     assert isinstance(golden["verdict"], str) and golden["verdict_reason"]["threshold"] == 7.5
     content = json.loads((tmp_path / "out" / latency.LATENCY_FILE).read_text("utf-8"))
     assert content["target_met"] is False and "No format reaches" in content["note"]
     assert "没有格式达到要求的 0.0001 ms" in readme(tmp_path / "out")
     if find_spec("paddlelite") is None:
-        assert any("lite cannot be created" in getattr(event, "what", "") for event in one.events)
-        assert one.last.result["formats"] == ["onnx"]
+        assert any("lite cannot be created" in getattr(event, "what", "") for event in exporter.events)
+        assert exporter.last.result["formats"] == ["onnx"]

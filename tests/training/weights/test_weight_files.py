@@ -406,8 +406,8 @@ def test_a_run_starts_from_a_file_and_resumes_without_it(labeled_project, child,
     path.write_bytes(b"gone, and something else is here")
     assert child("train", run.root, "--resume").next(Started).resumed
     wrong = create_run(labeled_project, request("unet", encoder="resnet18", weights=str(path), **few))
-    one = child("train", wrong.root)
-    assert one.end() == 1 and one.last.problem == "WeightsUnusable" and str(path) in one.last.why
+    trainer = child("train", wrong.root)
+    assert trainer.end() == 1 and trainer.last.problem == "WeightsUnusable" and str(path) in trainer.last.why
 
 
 @pytest.mark.parametrize(
