@@ -340,8 +340,8 @@ import json, sys
 import numpy as np
 from pathlib import Path
 from workbench.inference.engines import load_engine
-from workbench.inference.engines.paddle_engine import _import_paddle_inference
-_import_paddle_inference()
+from workbench.inference.engines.paddle_engine import import_paddle_inference
+import_paddle_inference()
 import paddle
 from paddle.static import InputSpec
 folder = Path(sys.argv[1])
