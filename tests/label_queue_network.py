@@ -4,5 +4,5 @@ from __future__ import annotations
 
 import numpy as np
 
-# Dark is a scratch: the generated pictures have a ground of 150 and defects of 80.
+# Dark pixels are scratches: the generated images have a background of 150 and defects of 80.
 WEIGHTS, BIAS = np.array([[0.0], [-40.0]]), np.array([0.0, -4.0])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def read_only(*folders: Path) -> Iterator[None]:
-    """Nothing can be written there; the system itself refuses."""
+    """Make a folder read-only for the operating system."""
     for folder in folders:
         subprocess.run(["mount", "--bind", str(folder), str(folder)], check=True)
         subprocess.run(["mount", "-o", "remount,bind,ro", str(folder)], check=True)

@@ -151,7 +151,7 @@ def test_importing_cv2_keeps_the_qt_variables():
     out = run_python(
         "import os\n"
         "from workbench.inference.io.opencv import cv2\n"
-        "cv2.resize\n"  # imports it
+        "cv2.resize\n"  # imports cv2
         "print(sorted(k for k in os.environ if k.startswith('QT_') and k != 'QT_QPA_PLATFORM'))\n"
     )
     assert out.strip() == "[]"

@@ -34,7 +34,7 @@ from workbench.inference.io.image_io import write_png
 from workbench.inference.io.opencv import cv2
 from workbench.session.training.training_control import TrainingControl
 
-FLAT = 20  # megabytes that hundreds of changes of the picture may add
+FLAT = 20  # megabytes that hundreds of changes of the image may add
 ZOOMS = (0.05, 0.21, 0.5, 0.7, 1.0, 1.3, 3.7, 4.0)
 
 

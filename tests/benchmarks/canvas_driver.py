@@ -49,10 +49,10 @@ class Bench:
         """Open the project in `root`, or create one there."""
         if not (root / "project.json").exists():
             Project.create(root, classes=["scratch", "pit"]).close()
-        self.work: list[float] = []  # milliseconds of processor time of each event: other programs do not count
-        self.release = 0.0  # of the last release: what a stroke costs when it ends
-        self.garbage = GarbageControl()  # as in the window: Python does not collect in the middle of an event
-        self.session = Session(save_delay=1e6)  # nothing is saved meanwhile
+        self.work: list[float] = []  # milliseconds of CPU time per event, which other programs do not affect
+        self.release = 0.0  # of the last release, which ends a stroke
+        self.garbage = GarbageControl()  # no garbage collection during an event, as in the window
+        self.session = Session(save_delay=1e6)  # no save during a measurement
         self.session.open_project(root)
         self.canvas = Measured(self.session)
         self.canvas.resize(WIDTH, HEIGHT)

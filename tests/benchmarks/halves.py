@@ -8,7 +8,7 @@ Of each kind of images the parts with low numbers form one half, those with high
 `image_sets.halves`). A model is trained on one half with the public commands and evaluated on the other, in both
 directions. Columns: reported metric on held-out images of the training half (accuracy, or Dice of any defect), range
 forecast for other parts, metric on the other half, and whether the range contains it. The last line counts these. For
-verdicts the same half is learned by two rivals: texture features with extra trees (texture.py), and ResNet-18 with
+verdicts the same half is learned by two baselines: texture features with extra trees (texture.py), and ResNet-18 with
 usual settings (textbook_verdicts.py) for the same time. Who "masks": a UNet trained on the masks of the same images,
 whose verdict is the class with the greatest anomaly score, good within a budget of 10 false alarms in 100.
 """
@@ -23,7 +23,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, whose modules have names of standard ones
 
 from sklearn.metrics import accuracy_score, f1_score  # noqa: E402
 
@@ -89,12 +89,12 @@ def by_masks(training: list[SetImage], test: list[SetImage], place: Path, option
     folder = sets.copy_images(test, place / "masks-test")
     found = workbench("predict", project / "runs" / run, folder, "--out", place / "masks-results")["pictures"]
     verdicts = {Path(entry["path"]).stem: entry["verdict"] for entry in found}
-    true, told = [item.kind for item in test], [verdicts[item.name] for item in test]
+    true, predicted = [item.kind for item in test], [verdicts[item.name] for item in test]
     kinds = sorted(set(true))
     return {
-        "true": accuracy_score(true, told),
-        "macro_f1": f1_score(true, told, labels=kinds, average="macro", zero_division=0),
-        "f1": dict(zip(kinds, f1_score(true, told, labels=kinds, average=None, zero_division=0).tolist())),
+        "true": accuracy_score(true, predicted),
+        "macro_f1": f1_score(true, predicted, labels=kinds, average="macro", zero_division=0),
+        "f1": dict(zip(kinds, f1_score(true, predicted, labels=kinds, average=None, zero_division=0).tolist())),
     }
 
 

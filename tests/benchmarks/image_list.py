@@ -35,7 +35,7 @@ from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.widgets.theme import ThemeManager
 
-LOT = 1000  # pictures a folder
+LOT = 1000  # images per folder
 
 
 def fill(root: Path, count: int) -> None:

@@ -1,7 +1,8 @@
 """Public image sets with labels, in the folders of their authors, split by part: for benchmarks.
 
-Each reader takes the folder of a set (see the tables in quality.py) and returns its images; `deal` selects the images
-that are withheld in a fold. Images of one part (neighboring numbers, overlapping crops, films) are on one side.
+Each reader takes the folder of a set (see the tables in quality.py) and returns its images; `split_images` selects the
+images that are withheld in a fold. Images of one part (neighboring numbers, overlapping crops, films) are in one of
+both sets.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import cv2
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-TEST_GAP = 5  # numbers beside a withheld picture that still show some of it, where pictures are crops
+TEST_GAP = 5  # largest difference of the numbers of two overlapping crops
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def magnetic_tile(folder: Path, place: Path) -> list[SetImage]:
         kind = path.parts[-3]
         mask = path.with_suffix(".png") if kind != "MT_Free" else None
         if mask is not None and not (read_gray(mask) >= 128).any():
-            continue  # four are labelled as uneven, and nothing is painted
+            continue  # four images are labeled as uneven but have an empty mask
         result.append((int(re.findall(r"\d+", path.stem)[-1]), path, kind, mask))
     items, group, last = [], 0, None
     for number, path, kind, mask in sorted(result, key=lambda entry: entry[0]):

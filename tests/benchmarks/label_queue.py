@@ -6,7 +6,7 @@
                                            [--judged-on parts] [--set KEY=VALUE ...] [--first 0]
 
 A third of the parts of the magnetic tiles in WORKBENCH_DATA is held out, another third in each repeat. With --judged-on
-pictures a third of the images is held out instead, which measures the quality on the remaining images of partly labeled
+images a third of the images is held out instead, which measures the quality on the remaining images of partly labeled
 parts (other exposures of labeled parts are among them) rather than on new parts. Both arms start with the same labeled
 images. In each round the queue selects as many images as the random order does; they are labeled from the published
 masks, and a model for the next request of the queue is trained for --seconds. At the end one model per arm is trained
@@ -105,7 +105,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--final", type=float, default=240, help="seconds of the training at the end")
     parser.add_argument("--pool", type=int, default=240, help="images to choose from")
     parser.add_argument("--defective", type=float, default=0.15, help="share of the pool, at most, that shows a defect")
-    parser.add_argument("--kinds", help="of defects, as MT_Blowhole,MT_Break; all if not said")
+    parser.add_argument("--kinds", help="of defects, as MT_Blowhole,MT_Break; all by default")
     parser.add_argument("--held", type=int, default=120, help="held-out images that are evaluated")
     parser.add_argument("--judged-on", choices=("parts", "pictures"), default="parts")
     parser.add_argument("--device", default="auto")

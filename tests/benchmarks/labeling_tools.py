@@ -22,12 +22,12 @@ import cv2
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[0] = str(ROOT)  # not this folder, which has names of Python's own
+sys.path[0] = str(ROOT)  # not this folder, whose modules have names of standard ones
 
 from workbench.core.project.project import Project  # noqa: E402
 
 WINDOW = Path(__file__).with_name("labeling_tool_window.py")
-AIM = 3.0  # times as soon as labelme
+AIM = 3.0  # target: how many times faster than labelme
 
 
 def surface(side: int) -> np.ndarray:
@@ -72,7 +72,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for number in range(args.rounds):
             for tool in result:
-                # A project of its own each time: nothing of an earlier look is at hand.
+                # A new project each time, without caches.
                 project = Path(folder) / f"{tool}{number}"
                 Project.create(project, classes=["scratch"]).close()
                 for name, side in (("a", 512), (str(args.side), args.side)):

@@ -20,7 +20,7 @@ import cv2
 import numpy as np
 import psutil
 
-sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, whose modules have names of standard ones
 
 from workbench.inference.batch.benchmark import fit  # noqa: E402
 from workbench.inference.io.image_io import read_image  # noqa: E402

@@ -35,7 +35,7 @@ NETS: dict[str, dict[str, Any]] = {
     "fast": {"widths": [16, 32, 64, 96], "stem": 4, "local_contrast": True},
     "classic": {"widths": [64, 128, 256, 512], "stem": 1, "local_contrast": False},
 }
-AIMS_MS = {"onnx": 35.0, "int8": 15.0}  # of the fast recipe, 512 x 512, two cores
+AIMS_MS = {"onnx": 35.0, "int8": 15.0}  # fast settings, 512 x 512, two cores
 TIMES_DYGRAPH = 6.0
 
 
@@ -51,7 +51,7 @@ def build(folder: Path, training_settings: TrainingSettings, engines: list[str])
     paddle.seed(0)
     net = UNet(1, 3, training_settings.widths, stem=training_settings.stem, contrast=training_settings.local_contrast)
     net.train()
-    for _ in range(3):  # so that the norms have seen something
+    for _ in range(3):  # fill the running statistics of the norms
         net(paddle.randn([2, 1, 128, 128]))
     net.eval()
     side = multiple_of(training_settings.widths, stem=training_settings.stem, contrast=training_settings.local_contrast)

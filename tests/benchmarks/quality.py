@@ -40,7 +40,7 @@ import cv2
 import numpy as np
 import psutil
 
-sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, whose modules have names of standard ones
 
 from tests.benchmarks import image_sets as sets  # noqa: E402
 from tests.benchmarks.image_sets import SetImage  # noqa: E402
@@ -68,7 +68,7 @@ class Failed(Exception):
     """Failure of a competitor, with the reason."""
 
 
-# --- contestants ------------------------------------------------------------------------------------------
+# --- competitors ------------------------------------------------------------------------------------------
 
 
 def workbench(*arguments: object) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def workbench(*arguments: object) -> dict[str, Any]:
 
 def most_memory(command: list[str], place: Path) -> tuple[str, float]:
     """Return the output of a command, and the peak memory in megabytes of it and its children."""
-    output_text = place / "heard.txt"  # not a pipe, which would be full before it is read
+    output_text = place / "output.txt"  # not a pipe, which would be full before it is read
     with output_text.open("wb") as stream:
         child = psutil.Popen(
             command, stdout=stream, env={**os.environ, "PYTHONPATH": str(sets.ROOT), "PYTHONUTF8": "1"}
@@ -144,7 +144,7 @@ def write_image_list(place: Path, training: Sequence[SetImage], test: Sequence[S
     val = set(groups[: len(groups) // 5])
     pairs = {item: [str(item.path), str(sets.mask_file(item, place))] for item in training}
     content = {
-        # Where nothing can be spared the threshold has to come from what was learned from.
+        # With too few groups the threshold is fitted on the training images.
         "train": [pair for item, pair in pairs.items() if item.group not in val],
         "val": [pair for item, pair in pairs.items() if item.group in val or not val],
         "look": [str(item.path) for item in test],
@@ -376,7 +376,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words, numbers = (lambda text: text.split(",") if text else []), (lambda text: [int(n) for n in text.split(",")])
     parser.add_argument("--sets", type=words, default=list(SOURCES))
-    parser.add_argument("--minutes", type=float, help=f"of each; if not said: {MINUTES}")
+    parser.add_argument("--minutes", type=float, help=f"of each; default: {MINUTES}")
     parser.add_argument("--few-minutes", type=float, default=3.0)
     parser.add_argument("--seeds", type=numbers, default=[0, 1, 2])
     parser.add_argument("--folds", type=numbers, default=[0])

@@ -18,12 +18,12 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, whose modules have names of standard ones
 
 from tests.benchmarks.textbook import best_threshold, read  # noqa: E402
 
 SCALES = (0.7, 1.6, 3.5, 5.0, 10.0)
-ROWS = 256  # of a picture, that the forest looks at in one go
+ROWS = 256  # rows of an image that are predicted at once
 
 
 def features(image: np.ndarray) -> np.ndarray:

@@ -34,13 +34,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder: its queue.py is not Python's
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, whose queue.py would hide the standard module
 
 from workbench.core.runs.launch import worker_environment  # noqa: E402
 
 TICK = 5  # ms
 FRAME = 16.7  # ms
-REST = 10.0  # seconds after a training: the model looks at the pictures then
+REST = 10.0  # seconds after a training, in which the model predicts images
 AIMS = {"late p99": 8.0, "late max": 100.0, "stroke": 1.5, "memory": 10.0}  # ms, ms, times idle, MB
 IMAGES, FEW = 16, 10  # labeled images of a training, and of the row "first"
 
@@ -70,7 +70,7 @@ class Bench:
         self._sent: float | None = None
         self._last, self._worked = time.perf_counter(), time.thread_time()
         self._moves = 0
-        self.tick_timer = QTimer(interval=TICK, timeout=self._beat, timerType=Qt.TimerType.PreciseTimer)
+        self.tick_timer = QTimer(interval=TICK, timeout=self._record_tick, timerType=Qt.TimerType.PreciseTimer)
         self.move_timer = QTimer(interval=16, timeout=self._move, timerType=Qt.TimerType.PreciseTimer)
         session = self.services.session
         session.open_project(make_project(folder, labeled))
@@ -106,14 +106,14 @@ class Bench:
         self._release()
         return summary(self.late, self.held, self.strokes)
 
-    def _beat(self) -> None:
+    def _record_tick(self) -> None:
         now = time.perf_counter()
         self.late.append(max(0.0, (now - self._last) * 1e3 - TICK))
         worked = time.thread_time()
         self.held.append((worked - self._worked) * 1e3)
         self._last, self._worked = now, worked
 
-    # --- the hand --------------------------------------------------------------------------------
+    # --- simulated painting --------------------------------------------------------------------------------
 
     def _time_painting(self) -> None:
         """Record the end of every paint event of a canvas."""
@@ -219,8 +219,8 @@ def train_in_a_thread() -> None:
     """Replace the child process of TrainingControl by a thread of this process."""
     from PySide6.QtCore import QThread, Signal
 
-    from workbench.core.runs.events import Event, encode_order
-    from workbench.session.training import training_control as room
+    from workbench.core.runs.events import Event, encode_command
+    from workbench.session.training import training_control
 
     class TrainerInWindow(QThread):
         """Substitute for TrainerThread without a child process."""
@@ -229,7 +229,7 @@ def train_in_a_thread() -> None:
 
         def __init__(self, run, **how: Any) -> None:
             super().__init__(how.get("parent"))
-            self.training_run, self.live, self._orders = run, True, None
+            self.training_run, self.live, self._channel = run, True, None
 
         def run(self) -> None:
             from workbench.training.control_channel import ControlChannel
@@ -242,33 +242,33 @@ def train_in_a_thread() -> None:
                     self.reported.emit(event)
 
             clock = Clock()
-            self._orders = ControlChannel(None)
+            self._channel = ControlChannel(None)
             report = Direct(None, clock, self.training_run.events_path)
-            ending = train(self.training_run, report, self._orders, clock, resume=False)
+            ending = train(self.training_run, report, self._channel, clock, resume=False)
             report(ending)
             self.live = False
             self.ended.emit(ending)
 
-        def _order(self, *order: str) -> None:
-            if self._orders is not None:
-                self._orders.apply(encode_order(*order))
+        def _send(self, *command: str) -> None:
+            if self._channel is not None:
+                self._channel.apply(encode_command(*command))
 
         def watch(self, key: str) -> None:
-            self._order("watch", key)
+            self._send("watch", key)
 
-        def labels_changed(self, key: str) -> None:
-            self._order("labels_changed", key)
+        def report_labels(self, key: str) -> None:
+            self._send("labels_changed", key)
 
         def stop(self, *, force: bool = False) -> None:
-            self._order("stop")
+            self._send("stop")
 
         def detach(self) -> None:
-            self._order("stop")
+            self._send("stop")
 
-        def __getattr__(self, name: str):  # orders of newer windows
+        def __getattr__(self, name: str):  # commands of newer versions of the window
             return lambda *_: None
 
-    room.TrainerThread = TrainerInWindow
+    training_control.TrainerThread = TrainerInWindow
 
 
 # --- rows --------------------------------------------------------------------------------------------
@@ -331,7 +331,7 @@ def row_points(bench: Bench, args: argparse.Namespace) -> dict[str, Any]:
     training.recalled.connect(pasts.append)
     training.ended.connect(endings.append)
     legend = bench.window.training.view.legend
-    for item in legend._items.values():
+    for item in legend.items.values():
         item.setCheckState(0, type(item.checkState(0)).Checked)
     training.follow(run)
     start_time = time.perf_counter()
@@ -403,7 +403,7 @@ def one_row(way: str, args: argparse.Namespace) -> dict[str, Any]:
         if way == "first":
             found = row_first(bench, args)
         else:
-            bench.run_window(2)  # what is done for the first time
+            bench.run_window(2)  # costs of first calls
             found = row_points(bench, args) if way == "points" else row_trained(bench, way, args)
         bench.window_app.end()
     return found

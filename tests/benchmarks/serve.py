@@ -144,7 +144,7 @@ def load(url: str, pid: int, job: Job, clients: int, requests: int) -> dict[str,
     """Send `requests` images, in turn, from `clients` clients with one connection each."""
     headers = {"Accept": "application/json" if job.classify else "image/png"}
     place = url.removeprefix("http://")
-    # A plain connection for each: the load must not cost as much as the work.
+    # A plain connection per client, so that the load generator needs little CPU time.
     free = [http.client.HTTPConnection(place, timeout=300) for _ in range(clients)]
     for entry in free:
         entry.connect()

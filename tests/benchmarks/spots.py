@@ -5,10 +5,10 @@
 
 FOLDER holds the public image sets that `image_sets.py` reads. The parts of each set are split into two halves; the
 parameters of `workbench/core/label_next/spot_detection.py` were chosen on the first (--half tuned), and the second is
-reported.
-A spot hits if a defective pixel is at most 2 % of the image's diagonal from its center. Rivals: the center of the image
-with the four centers of its quarters, random points, and the largest differences of Gaussians. The last row adds labels
-of --labeled images of the first half, one of five good, as the mean of --draws draws. No file name or class is used.
+reported. A spot hits if a defective pixel is at most 2 % of the image's diagonal from its center. Baselines: the center
+of the image with the four centers of its quarters, random points, and the largest differences of Gaussians. The last
+row adds labels of --labeled images of the first half, one of five good, as the mean of --draws draws. No file name or
+class is used.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ from typing import Any
 import cv2
 import numpy as np
 
-sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, whose modules have names of standard ones
 
-TILE = 512  # of a picture that is looked at; tiles meet without an overlap
+TILE = 512  # pixels of a tile in the prediction; tiles do not overlap
 THRESHOLDS = np.arange(0.05, 1.0, 0.05)
 
 
@@ -69,7 +69,7 @@ class Crops:
 
 
 class InPaddle:
-    """Network and optimizer in Paddle. step: train on a batch; answer: probability of a defect, float32 (H, W)."""
+    """Network and optimizer in Paddle. step: train on a batch; predict: probability of a defect, float32 (H, W)."""
 
     def __init__(self, widths: list[int], rate: float, seed: int, best: bool) -> None:
         import paddle
@@ -116,7 +116,7 @@ class InPaddle:
         self.optimiser.clear_grad()
         return float(loss.item())
 
-    def answer(self, image: np.ndarray) -> np.ndarray:
+    def predict(self, image: np.ndarray) -> np.ndarray:
         self.net.eval()
         with self.paddle.no_grad():
             logits = self.net(self.paddle.to_tensor(image[None, None]))
@@ -178,7 +178,7 @@ class InTorch:
         self.optimiser.step()
         return float(loss.item())
 
-    def answer(self, image: np.ndarray) -> np.ndarray:
+    def predict(self, image: np.ndarray) -> np.ndarray:
         self.net.eval()
         with self.torch.no_grad():
             return self._forward(image[None, None]).softmax(1)[0, 1].numpy()
@@ -188,12 +188,12 @@ def predict_probabilities(net: Any, image: np.ndarray, multiple: int) -> np.ndar
     """Return the probability of a defect per pixel, predicted in tiles without overlap."""
     height, width = image.shape
     observed = np.pad(as_input(image), ((0, -height % multiple), (0, -width % multiple)), "symmetric")
-    answer = np.empty(observed.shape, np.float32)
+    probability = np.empty(observed.shape, np.float32)
     for y in range(0, observed.shape[0], TILE):
         for x in range(0, observed.shape[1], TILE):
             part = np.s_[y : y + TILE, x : x + TILE]
-            answer[part] = net.answer(np.ascontiguousarray(observed[part]))
-    return answer[:height, :width]
+            probability[part] = net.predict(np.ascontiguousarray(observed[part]))
+    return probability[:height, :width]
 
 
 def best_threshold(probabilities: list[np.ndarray], masks: list[np.ndarray]) -> float:
@@ -204,8 +204,8 @@ def best_threshold(probabilities: list[np.ndarray], masks: list[np.ndarray]) -> 
     dice = []
     for threshold in THRESHOLDS:
         hit, both = 0, 0
-        for answer, mask in pairs:
-            output = answer >= threshold
+        for probability, mask in pairs:
+            output = probability >= threshold
             hit += int((output & mask).sum())
             both += int(output.sum()) + int(mask.sum())
         dice.append(2 * hit / max(1, both))

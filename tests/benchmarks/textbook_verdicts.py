@@ -20,7 +20,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, whose modules have names of standard ones
 
 from tests.benchmarks.textbook import as_input, read  # noqa: E402
 from workbench.core.runs.launch import worker_environment  # noqa: E402

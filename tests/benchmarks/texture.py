@@ -18,7 +18,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, whose modules have names of standard ones
 
 from tests.benchmarks.textbook import read  # noqa: E402
 

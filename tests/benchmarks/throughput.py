@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, whose modules have names of standard ones
 
 from tests.benchmarks import image_sets as sets  # noqa: E402
 from tests.benchmarks import quality  # noqa: E402
@@ -41,7 +41,7 @@ from workbench.core.runs.run import Run  # noqa: E402
 HERE = Path(__file__).resolve().parent
 AIM_PADDLE, AIM_TORCH, AIM_WAIT = 5.0, 1.0, 0.05
 PATCH = 256  # of the textbook
-# What makes Paddle quick, and what a person has not set who does not know of it.
+# Settings that make Paddle fast and are not its defaults.
 OURS = (
     "MKL_DEBUG_CPU_TYPE",
     "OMP_NUM_THREADS",

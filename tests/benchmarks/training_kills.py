@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.conftest import fill_project
 from tests.training.conftest import make_run
-from tests.training.killing import differences, disturbed, undisturbed
+from tests.training.killed_training import differences, train_undisturbed, train_with_kills
 from workbench.core.project.project import Project
 
 
@@ -40,10 +40,10 @@ def main() -> int:
     ):
         fill_project(project, 12, good=12, verdicts=True)
         undisturbed_run = make_run(project, args.model, **choices)
-        seconds = undisturbed(undisturbed_run).seconds
+        seconds = train_undisturbed(undisturbed_run).seconds
         while len(kills) < args.kills:
             killed_run, runs = make_run(project, args.model, **choices), runs + 1
-            outcome = disturbed(killed_run, rng, longest=seconds, kills=args.kills - len(kills))
+            outcome = train_with_kills(killed_run, rng, longest=seconds, kills=args.kills - len(kills))
             kills, early = kills + outcome.kills, early + outcome.early
             wrong += differences(undisturbed_run, killed_run)
             print(f"run {runs}: {len(outcome.kills)} kills, {len(wrong)} differences", flush=True)

@@ -39,7 +39,7 @@ def test_export_formats_are_listed_with_missing_packages(capsys):
 
 def test_window_is_tested_in_another_process(capsys):
     before = "PySide6" in sys.modules
-    assert doctor._window(quick=False).ok
+    assert doctor.check_window(quick=False).ok
     assert ("PySide6" in sys.modules) == before
 
 
@@ -74,10 +74,10 @@ def test_onnxruntime_is_removed_before_its_gpu_build_is_installed():
 def test_crashing_version_of_qt_is_reported(monkeypatch):
     monkeypatch.setattr(pip_commands, "installed_version", {"PySide6-Essentials": "6.12.0"}.get)
     monkeypatch.setattr(doctor.sys, "version_info", (3, 11, 0))
-    check = doctor._window(quick=True)
+    check = doctor.check_window(quick=True)
     assert not check.ok and "!=6.12.0" in check.fix
     monkeypatch.setattr(doctor.sys, "version_info", (3, 12, 0))
-    assert doctor._window(quick=True).ok
+    assert doctor.check_window(quick=True).ok
 
 
 def test_training_is_tested_in_another_process(capsys):

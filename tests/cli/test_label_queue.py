@@ -27,7 +27,7 @@ def filled(project) -> Project:
     for key in [*keys[-6:], keys[0], keys[8]]:
         project.mask_path(key).unlink()
         project.note_path(key).unlink()
-    annotation.save_mask(project, keys[4], np.zeros((80, 96), np.uint8))  # its defect is not painted
+    annotation.save_mask(project, keys[4], np.zeros((80, 96), np.uint8))  # its defect is not labeled
     return project
 
 

@@ -47,7 +47,7 @@ def test_plan_equals_the_settings_of_a_run_and_writes_nothing(labeled_project, c
 
 
 @pytest.mark.parametrize(
-    ("wish", "why"),
+    ("setting", "why"),
     [
         ("batch=x", "must be an integer"),
         ("batch=0", "at least 1"),
@@ -64,10 +64,10 @@ def test_plan_equals_the_settings_of_a_run_and_writes_nothing(labeled_project, c
         ("weights=7", "must be text"),
     ],
 )
-def test_invalid_settings_are_reported(labeled_project, capsys, wish, why):
-    assert main(["train", str(labeled_project.root), "--model", "unet", "--plan", "--set", wish]) == 1
+def test_invalid_settings_are_reported(labeled_project, capsys, setting, why):
+    assert main(["train", str(labeled_project.root), "--model", "unet", "--plan", "--set", setting]) == 1
     message = capsys.readouterr().err
-    assert why in message and wish.partition("=")[0] in message
+    assert why in message and setting.partition("=")[0] in message
 
 
 def test_plan_requires_a_model(labeled_project):

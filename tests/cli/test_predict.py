@@ -30,7 +30,7 @@ def pictures(tmp_path) -> Path:
     return tmp_path / "in"
 
 
-def said(capsys, *arguments) -> tuple[int, dict, str]:
+def run_predict(capsys, *arguments) -> tuple[int, dict, str]:
     status = cli.main(["predict", *map(str, arguments), "--json"])
     text = capsys.readouterr()
     return status, json.loads(text.out), text.err
@@ -38,26 +38,26 @@ def said(capsys, *arguments) -> tuple[int, dict, str]:
 
 def test_second_call_continues_or_starts_over(gray_export, pictures, tmp_path, capsys):
     out = tmp_path / "out"
-    status, found, _ = said(capsys, gray_export, pictures / "0.png", "--out", out)
+    status, found, _ = run_predict(capsys, gray_export, pictures / "0.png", "--out", out)
     assert status == 0 and len(found["pictures"]) == 1
     mask = out / "masks" / "0.png"
     stamp = mask.stat().st_mtime_ns
-    status, found, _ = said(capsys, gray_export, pictures, "--out", out, "--continue")
+    status, found, _ = run_predict(capsys, gray_export, pictures, "--out", out, "--continue")
     assert status == 0 and [Path(entry["path"]).name for entry in found["pictures"]] == [f"{n}.png" for n in range(4)]
     assert mask.stat().st_mtime_ns == stamp
-    status, found, _ = said(capsys, gray_export, pictures, "--out", out)
+    status, found, _ = run_predict(capsys, gray_export, pictures, "--out", out)
     assert status == 0 and len(found["pictures"]) == 4 and mask.stat().st_mtime_ns > stamp
 
 
 def test_problems_are_sentences(gray_export, pictures, tmp_path, capsys):
-    assert said(capsys, tmp_path, pictures)[1]["error"].startswith(f"{tmp_path} is neither a run nor an export.")
-    status, found, _ = said(capsys, gray_export, tmp_path / "none", "--out", tmp_path / "out")
+    assert run_predict(capsys, tmp_path, pictures)[1]["error"].startswith(f"{tmp_path} is neither a run nor an export.")
+    status, found, _ = run_predict(capsys, gray_export, tmp_path / "none", "--out", tmp_path / "out")
     assert status == 1 and "there is no such file" in found["error"]
-    assert said(capsys, gray_export, pictures, "--out", tmp_path / "out")[0] == 0
+    assert run_predict(capsys, gray_export, pictures, "--out", tmp_path / "out")[0] == 0
     head, *lines = (tmp_path / "out" / RESULTS_LOG_FILE).read_text("utf-8").splitlines()
     other = json.dumps({**json.loads(head), "fingerprint": "0"})
     (tmp_path / "out" / RESULTS_LOG_FILE).write_text("\n".join([other, *lines, ""]), "utf-8")
-    status, found, _ = said(capsys, gray_export, pictures, "--out", tmp_path / "out", "--continue")
+    status, found, _ = run_predict(capsys, gray_export, pictures, "--out", tmp_path / "out", "--continue")
     assert status == 1 and "another model" in found["error"]
     assert cli.main(["predict", str(gray_export), str(pictures), "--watch", "--continue"]) == 2
 

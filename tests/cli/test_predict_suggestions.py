@@ -53,7 +53,7 @@ def root(tmp_path):
     return root
 
 
-def said(capsys, *arguments) -> tuple[int, dict, str]:
+def run_predict(capsys, *arguments) -> tuple[int, dict, str]:
     status = cli.main(["predict", *map(str, arguments), "--as-proposals", "--json"])
     text = capsys.readouterr()
     return status, json.loads(text.out), text.err
@@ -69,13 +69,13 @@ def files(root) -> dict:
 
 def test_suggestions_for_a_whole_project(root, capsys):
     before = files(root)
-    status, found, _ = said(capsys, RUN, root)
+    status, found, _ = run_predict(capsys, RUN, root)
     assert status == 0 and files(root) == before
     assert [entry["key"] for entry in found["pictures"]] == KEYS and found["skipped"] == []
     project = Project.open(root, write=False)
     regions = {key: Predictor.open(root / "runs" / RUN / "best").predict(_read(project, key)).regions for key in KEYS}
     by_key = {entry["key"]: entry["regions"] for entry in found["pictures"]}
-    assert by_key[KEYS[0]] == []  # its labels say all of it
+    assert by_key[KEYS[0]] == []  # everything predicted is labeled already
     assert len(by_key[KEYS[1]]) == len(regions[KEYS[1]]) - 1  # one was rejected
     assert sorted(r["area"] for r in by_key[KEYS[2]]) == sorted(r.area for r in regions[KEYS[2]])
     assert found["proposals"] == sum(map(len, by_key.values()))
@@ -83,7 +83,7 @@ def test_suggestions_for_a_whole_project(root, capsys):
         stored, proposals = load_stored(project, key)
         assert (stored.model, stored.width, stored.height) == (RUN, 120, 90) and stored.fingerprint
         assert len(proposals) == len(by_key[key])
-        for one in proposals:  # to the pixel what the model marks
+        for one in proposals:  # exactly the predicted pixels
             mask = Predictor.open(root / "runs" / RUN / "best").predict(_read(project, key)).mask
             assert (mask[one.selection.rect.slices][one.selection.inside] == one.class_id).all()
 
@@ -96,27 +96,27 @@ def _read(project, key):
 
 def test_suggestions_for_images_by_path_and_continue(root, capsys, tmp_path):
     image = root / "pictures" / KEYS[2]
-    stranger = tmp_path / "stranger.png"
-    shutil.copy(image, stranger)
-    status, found, _ = said(capsys, root / "runs" / RUN, image, stranger)
+    other_image = tmp_path / "other_image.png"
+    shutil.copy(image, other_image)
+    status, found, _ = run_predict(capsys, root / "runs" / RUN, image, other_image)
     assert status == 0 and [entry["key"] for entry in found["pictures"]] == [KEYS[2]]
-    assert found["skipped"] == [{"path": str(stranger), "why": "not an image of this project"}]
+    assert found["skipped"] == [{"path": str(other_image), "why": "not an image of this project"}]
     project = Project.open(root, write=False)
     stamp = suggestions_path(project, KEYS[2]).stat().st_mtime_ns
     assert not suggestions_path(project, KEYS[0]).exists()
-    status, again, _ = said(capsys, "last", root, "--continue")
+    status, again, _ = run_predict(capsys, "last", root, "--continue")
     assert status == 0 and suggestions_path(project, KEYS[2]).stat().st_mtime_ns == stamp
     assert again["pictures"][2]["regions"] == found["pictures"][0]["regions"] and len(again["pictures"]) == 3
     suggestions_path(project, KEYS[2]).write_text("{")
-    assert said(capsys, RUN, root, "--continue")[0] == 0 and load_stored(project, KEYS[2]) is not None
+    assert run_predict(capsys, RUN, root, "--continue")[0] == 0 and load_stored(project, KEYS[2]) is not None
 
 
 def test_classes_of_another_export_are_matched_by_name(root, gray_export, capsys):
-    status, found, _ = said(capsys, gray_export, root)
-    assert status == 0 and found["proposals"] == 0  # it knows other classes
+    status, found, _ = run_predict(capsys, gray_export, root)
+    assert status == 0 and found["proposals"] == 0  # a model with other classes
     with Project.open(root) as project:
         project.add_class("亮点")
-    status, found, _ = said(capsys, gray_export, root)
+    status, found, _ = run_predict(capsys, gray_export, root)
     assert {r["class_name"] for entry in found["pictures"] for r in entry["regions"]} == {"亮点"}
 
 
@@ -124,17 +124,17 @@ def test_problems_are_sentences(root, capsys, tmp_path):
     (root / "pictures" / "bad.png").write_bytes(b"no picture")
     annotation.save_mask(project := Project.open(root), KEYS[1], np.zeros((5, 5), np.uint8))
     project.close()
-    status, found, err = said(capsys, RUN, root)
+    status, found, err = run_predict(capsys, RUN, root)
     assert status == 0 and len(found["pictures"]) == 2 and len(found["skipped"]) == 2 and "bad.png" in err
-    with Project.open(root):  # a window has it open
-        status, found, _ = said(capsys, RUN, root)
+    with Project.open(root):  # as while a window has the project open
+        status, found, _ = run_predict(capsys, RUN, root)
     assert status == 1 and "open" in found["error"]
-    assert "project" in said(capsys, RUN, tmp_path)[1]["error"]
-    assert "no run" in said(capsys, "none", root)[1]["error"]
+    assert "project" in run_predict(capsys, RUN, tmp_path)[1]["error"]
+    assert "no run" in run_predict(capsys, "none", root)[1]["error"]
     assert cli.main(["predict", RUN, str(root), "--as-proposals", "--watch"]) == 2
     model = root / "runs" / RUN / "best" / "model.json"
     verdicts = gray_settings(task="classification", classes=(), thresholds=(), min_area=(), verdicts=("OK", "NG"))
     write_onnx(model.parent / "network.onnx", np.ones((2, 1)), np.zeros(2), pooled=True)
     save_settings(verdicts, model)
-    status, found, _ = said(capsys, RUN, root)
+    status, found, _ = run_predict(capsys, RUN, root)
     assert status == 1 and found["error"].startswith(f"{RUN} predicts verdicts")

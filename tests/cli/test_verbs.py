@@ -176,7 +176,7 @@ def test_folder_without_write_access_is_named(tmp_path, capsys):
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o555)
     if os.access(folder, os.W_OK):
-        return  # this account may write anywhere
+        return  # as root every folder is writable
     assert "could not be written" in sentence(capsys, "create", folder / "p")
 
 
@@ -185,7 +185,7 @@ def test_project_open_elsewhere_is_not_written(project, tmp_path, capsys):
     held = workbench("import", project.root, source)
     assert held.returncode == 1 and "already open for writing" in held.stderr
     assert str(os.getpid()) in held.stderr and not project.images()
-    assert inside(capsys, "check", project.root)[0] == 0  # reading is free
+    assert inside(capsys, "check", project.root)[0] == 0  # reading needs no lock
 
 
 def test_without_paddle_the_install_command_is_shown(labeled_project):
@@ -250,4 +250,4 @@ def test_host_name_with_control_characters_is_escaped(tmp_path):
         holder.write_text(json.dumps({"pid": 1, "host": "\x1b[2Jhost"}), "utf-8")
         done = workbench("import", tmp_path / "p", masked_folder(tmp_path / "in"), "--debug")
     assert done.returncode == 1 and CONTROL.findall(done.stdout + done.stderr) == []
-    assert "process 1 on ?" in done.stderr  # a name that cannot be shown is not shown
+    assert "process 1 on ?" in done.stderr  # a name that cannot be printed is left out

@@ -44,7 +44,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("content", FAULTS.values(), ids=FAULTS)
-def test_json_that_cannot_be_used_is_one_error(tmp_path, content):
+def test_every_fault_raises_the_same_problem(tmp_path, content):
     with pytest.raises(JsonError, match="not valid JSON"):
         parse_json(content)
     (tmp_path / "x.json").write_bytes(content)
@@ -52,7 +52,7 @@ def test_json_that_cannot_be_used_is_one_error(tmp_path, content):
         read_json(tmp_path / "x.json")
 
 
-def test_json_that_can_be_used_is_returned():
+def test_valid_json_is_returned():
     value = {"a": [1, -(2**63), 2**63 - 1, 0.5, None, True, "\\u0000 \\ud800", "裂纹", "😀"]}
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
         assert parse_json(text) == parse_json(text.encode()) == parse_json(text.encode("utf-8-sig")) == value
@@ -76,14 +76,14 @@ def test_only_regular_files_of_a_bounded_size_are_read(tmp_path):
         read_json(tmp_path / "missing")
 
 
-def test_lines_that_are_too_long_are_left_out(tmp_path):
+def test_too_long_lines_are_skipped(tmp_path):
     path = tmp_path / "lines"
     path.write_bytes(b"one\n" + b"x" * 100 + b"\ntwo\n" + b"y" * 9 + b"\nlast")
     assert list(read_lines(path, limit=10)) == [(0, b"one\n"), (105, b"two\n"), (109, b"y" * 9 + b"\n"), (119, b"last")]
 
 
 @pytest.mark.parametrize("found", [0, -1, "1", 1.0, True, None, [1], 10**30])
-def test_a_format_that_is_no_number_is_refused(tmp_path, found):
+def test_a_format_version_that_is_no_number_is_refused(tmp_path, found):
     write_json(tmp_path / "x.json", {"format": found})
     with pytest.raises(problems.ProjectBroken):
         load_versioned(tmp_path / "x.json", display_presets.DisplayFile, 1, problems.ProjectBroken)
@@ -111,7 +111,7 @@ def test_every_reader_of_a_project_names_the_file_that_is_broken(labeled_project
         assert str(path) in str(caught.value)
 
 
-ODD_PROJECTS = [
+INVALID_PROJECTS = [
     {"sources": [{"name": "*" * 300, "path": "/x"}]},
     {"sources": [{"name": "a", "path": "x" * 300}]},
     {"sources": [{"name": "a", "path": "/a\0b"}]},
@@ -123,8 +123,8 @@ ODD_PROJECTS = [
 ]
 
 
-@pytest.mark.parametrize("changes", ODD_PROJECTS)
-def test_odd_values_in_project_json_are_a_sentence(project, changes):
+@pytest.mark.parametrize("changes", INVALID_PROJECTS)
+def test_invalid_values_in_project_json_are_reported(project, changes):
     content = json.loads((project.root / "project.json").read_bytes())
     (project.root / "project.json").write_text(json.dumps({**content, **changes}), "utf-8")
     with pytest.raises(problems.ProjectBroken) as caught:
@@ -144,7 +144,7 @@ def test_one_run_with_a_broken_dataset_does_not_hide_the_best(labeled_project):
         runs[broken].dataset_path.write_text("[" * 100_000, "utf-8")
         assert find_run(labeled_project.root, "best").name == runs[best].name
     runs[0].dataset_path.unlink()
-    assert find_run(labeled_project.root, "best").name == runs[1].name  # without datasets they can still predict
+    assert find_run(labeled_project.root, "best").name == runs[1].name  # runs without data sets can still predict
 
 
 # --- events ------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_an_event_with_values_of_other_types_is_counted_and_left_out(labeled_project, line):
+def test_an_event_with_values_of_other_types_is_skipped_and_counted(labeled_project, line):
     assert isinstance(events.decode(json.dumps(line)), events.Unknown)
     run = create_run(labeled_project, request("unet", epochs=1))
     good = [events.Started(model="unet", device="cpu"), events.Step(step=1, loss=math.nan, rate=0.1, time=1)]
@@ -219,7 +219,7 @@ def test_samples_with_values_of_other_types_are_left_out():
     assert to_dataclass(GpuSample, {**gpu, "index": 0, "name": "Card", "later": 1}).name == "Card"
 
 
-def test_a_point_of_another_kind_is_the_trained_one(labeled_project):
+def test_an_operating_point_of_another_type_is_replaced_by_the_trained_one(labeled_project):
     from tests.inference.conftest import gray_settings
     from workbench.inference.model_settings import save_settings
 
@@ -248,7 +248,7 @@ def test_a_point_of_another_kind_is_the_trained_one(labeled_project):
 @pytest.mark.parametrize(
     "changes", [{"gamma": 0}, {"gamma": -1}, {"low": 1e300}, {"low": 9, "high": 3}, {"local_contrast": -1}]
 )
-def test_a_display_that_no_image_can_be_shown_with_is_refused(project, changes):
+def test_an_unusable_display_is_refused(project, changes):
     write_json(project.root / "display.json", {"format": 1, "presets": {"a": changes}})
     with pytest.raises(problems.ProjectBroken, match="presets.a"):
         display_presets.load_displays(project)

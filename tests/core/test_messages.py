@@ -24,7 +24,7 @@ from workbench.core.text_patterns import fill
 
 ROOT = Path(workbench.__file__).parent
 FOREIGN = "text."  # prefix of texts that are only recognized
-CARD = messages._NOT_STORED
+CARD = messages.NOT_STORED
 PROSE = re.compile(r"[a-z]+[,;]? [a-z]+[,;]? ")
 
 
@@ -96,7 +96,7 @@ def test_no_producer_bypasses_the_catalog():
                 )
 
 
-@pytest.mark.parametrize("id, pattern", [entry for entry in messages._entries() if not entry[0].startswith(CARD)])
+@pytest.mark.parametrize("id, pattern", [entry for entry in messages.entries() if not entry[0].startswith(CARD)])
 def test_every_wording_is_recognized(id, pattern):
     text = fill(pattern, **{name: f"<{name}>" for name in fields_of(pattern)})
     message = recognize(text)

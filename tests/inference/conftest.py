@@ -1,4 +1,4 @@
-"""Small real networks in ONNX, and exports made of them, as the runner on a factory line would find them."""
+"""Small ONNX networks and complete exports of them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ BRIGHT = ClassSettings(7, "亮点", "#00ff80")
 
 
 def write_onnx(path: Path, weights: np.ndarray, bias: np.ndarray, *, pooled: bool = False) -> None:
-    """A network of one 1x1 convolution and a softmax, with free batch size, height and width.
+    """Write a network of one 1x1 convolution and a softmax, with free batch size, height and width.
 
-    weights: (K,C). pooled: average the picture first and answer (N,K), as a classification does.
+    weights: (K,C). pooled: average over the image first and return (N,K), as for a classification.
     """
     outputs, channels = weights.shape
     kernel = numpy_helper.from_array(weights.astype(np.float32).reshape(outputs, channels, 1, 1), "kernel")
@@ -51,7 +51,7 @@ def write_onnx(path: Path, weights: np.ndarray, bias: np.ndarray, *, pooled: boo
 
 
 def gray_settings(**changes) -> ModelSettings:
-    """Two classes on grey pictures: class 3 is dark, class 7 is bright."""
+    """Return settings of two classes on gray images: class 3 is dark, class 7 is bright."""
     settings = ModelSettings(
         task="segmentation",
         name="spots",
@@ -71,12 +71,12 @@ def gray_settings(**changes) -> ModelSettings:
     return replace(settings, **changes)
 
 
-# Rows: background, dark, bright; the input is grey, -1 black to 1 white.
+# Rows: background, dark, bright; the input is gray, -1 black to 1 white.
 GRAY_WEIGHTS, GRAY_BIAS = np.array([[0.0], [-12.0], [12.0]]), np.array([0.0, -6.0, -6.0])
 
 
 def spotted(rng: np.random.Generator, height: int = 150, width: int = 230) -> np.ndarray:
-    """A grey picture with dark and bright blobs on a noisy ground."""
+    """Return a gray image with dark and bright blobs on a noisy background."""
     image = rng.normal(128, 15, (height, width))
     for value in (25, 230, 30, 240, 20):
         y, x, r = rng.integers(0, height), rng.integers(0, width), rng.integers(3, 14)
@@ -100,7 +100,7 @@ def _complete(folder: Path, settings: ModelSettings, pictures: Sequence[np.ndarr
 
 @pytest.fixture
 def gray_export(tmp_path) -> Path:
-    """A complete export of a segmentation of grey pictures, in a folder with an awkward name."""
+    """Complete export of a segmentation of gray images, in a folder with blanks and special characters."""
     folder = tmp_path / "导出 [1] 🔍" / "export"
     write_onnx(folder / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
     rng = np.random.default_rng(5)
@@ -109,7 +109,7 @@ def gray_export(tmp_path) -> Path:
 
 @pytest.fixture
 def color_export(tmp_path) -> Path:
-    """A complete export that looks for red in colour pictures."""
+    """Complete export that detects red in color images."""
     folder = tmp_path / "colour"
     write_onnx(folder / "network.onnx", np.array([[0.0, 0, 0], [9, -9, -9]]), np.array([0.0, -6]))
     settings = gray_settings(
@@ -123,7 +123,7 @@ def color_export(tmp_path) -> Path:
 
 @pytest.fixture
 def verdict_export(tmp_path) -> Path:
-    """A complete export that calls bright pictures OK and dark ones NG."""
+    """Complete export with the verdict OK for bright and NG for dark images."""
     folder = tmp_path / "verdict"
     write_onnx(folder / "nets" / "n.onnx", np.array([[5.0], [-5.0]]), np.zeros(2), pooled=True)
     settings = ModelSettings(

@@ -1,4 +1,4 @@
-"""Which road MKL is told to take, on which processor; how many cores may be used."""
+"""Settings of MKL for each kind of CPU, and the number of usable cores."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ processor\t: 1
         ("", {}),
     ],
 )
-def test_what_proc_cpuinfo_contains(text, expected):
-    assert cpu_environment._environment_for(*cpu_environment._parse_cpuinfo(text)) == expected
+def test_environment_follows_proc_cpuinfo(text, expected):
+    assert cpu_environment.environment_for(*cpu_environment.parse_cpuinfo(text)) == expected
 
 
-def test_this_machine_gets_an_answer():
+def test_environment_of_this_machine():
     assert cpu_environment.cpu_environment() in ({}, {"MKL_DEBUG_CPU_TYPE": "5"}, {"MKL_DEBUG_CPU_TYPE": "7"})
 
 
@@ -52,15 +52,15 @@ def test_this_machine_gets_an_answer():
         ({}, None),
     ],
 )
-def test_what_a_container_may_use(tmp_path, files, expected):
+def test_cpu_quota_of_a_container(tmp_path, files, expected):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert cpu_environment._quota(tmp_path) == expected
+    assert cpu_environment.quota(tmp_path) == expected
 
 
-def test_a_container_grants_fewer_cores_than_there_are_and_never_more(tmp_path, monkeypatch):
-    monkeypatch.setattr(cpu_environment, "_CGROUP", tmp_path)
+def test_a_container_limits_the_number_of_cores(tmp_path, monkeypatch):
+    monkeypatch.setattr(cpu_environment, "CGROUP", tmp_path)
     everything = cpu_environment.cores()
     (tmp_path / "cpu.max").write_text("100000 100000")
     assert cpu_environment.cores() == 1
@@ -69,7 +69,7 @@ def test_a_container_grants_fewer_cores_than_there_are_and_never_more(tmp_path, 
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes are bound to cores on Linux only here")
-def test_a_process_that_is_bound_to_one_core_counts_one():
+def test_a_process_bound_to_one_core_counts_one():
     core = min(os.sched_getaffinity(0))
     bind = f"import os; os.sched_setaffinity(0, {{{core}}})"
     code = f"{bind}; from workbench.inference.cpu_environment import cores; print(cores())"

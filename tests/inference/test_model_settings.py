@@ -1,4 +1,4 @@
-"""model.json: what goes in comes out, and what does not make sense is refused in words."""
+"""model.json: round trips, and refusal of invalid settings with a reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VERDICTS = ModelSettings(task="classification", name="n", verdicts=("OK", "裂�
 
 
 @pytest.mark.parametrize("settings", [gray_settings(), gray_settings(um_per_pixel=None, channels=1), VERDICTS])
-def test_settings_come_back_as_they_were_saved(tmp_path, settings):
+def test_settings_survive_a_round_trip(tmp_path, settings):
     save_settings(settings, tmp_path / "model.json")
     again = load_settings(tmp_path / "model.json")
     assert again == settings
@@ -32,7 +32,7 @@ def test_settings_come_back_as_they_were_saved(tmp_path, settings):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again.json", "model.json"]
 
 
-def test_numbers_written_differently_are_the_same_settings(tmp_path):
+def test_equal_numbers_in_other_notation_are_the_same_settings(tmp_path):
     loose = gray_settings(low=0, high=255, mean=[np.float32(0.5)], thresholds=[0.5, np.float64(0.6)])
     assert loose == gray_settings()
     assert settings_hash(loose) == settings_hash(gray_settings())
@@ -43,7 +43,7 @@ def test_numbers_written_differently_are_the_same_settings(tmp_path):
     assert settings_hash(load_settings(tmp_path / "model.json")) == settings_hash(gray_settings())
 
 
-def test_every_setting_counts_in_the_hash():
+def test_every_setting_changes_the_hash():
     settings = gray_settings()
     others = {
         "name": "other",
@@ -110,7 +110,7 @@ def test_every_setting_counts_in_the_hash():
         ({"format": 2}, "format"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(changes, words):
+def test_invalid_settings_are_refused(changes, words):
     with pytest.raises(SettingsError, match=words):
         gray_settings(**changes)
 
@@ -119,7 +119,7 @@ def test_settings_that_make_no_sense_are_refused(changes, words):
     ("changes", "words"),
     [({"verdicts": ()}, "verdicts"), ({"verdicts": ("a", "a")}, "same name"), ({"temperature": 0}, "temperature")],
 )
-def test_verdict_settings_that_make_no_sense_are_refused(changes, words):
+def test_invalid_verdict_settings_are_refused(changes, words):
     with pytest.raises(SettingsError, match=words):
         replace(VERDICTS, **changes)
 
@@ -141,7 +141,7 @@ def test_verdict_settings_that_make_no_sense_are_refused(changes, words):
         ('{"format": 1, "task": "segmentation", "name": "x", "files": []}', "class"),
     ],
 )
-def test_files_that_are_no_settings_are_refused_by_name(tmp_path, text, words):
+def test_other_json_files_are_refused_by_name(tmp_path, text, words):
     path = tmp_path / "模型.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SettingsError, match=words) as caught:
@@ -149,7 +149,7 @@ def test_files_that_are_no_settings_are_refused_by_name(tmp_path, text, words):
     assert "模型.json" in str(caught.value)
 
 
-def test_missing_files_and_strange_bytes_are_refused(tmp_path):
+def test_missing_and_binary_files_are_refused(tmp_path):
     with pytest.raises(SettingsError, match="does not exist"):
         load_settings(tmp_path / "model.json")
     with pytest.raises(SettingsError, match="cannot be opened"):

@@ -1,4 +1,4 @@
-"""Grey values on their way into the network: depths, channels, limits."""
+"""Normalization of images for the network: depths, channels, limits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_sixteen_bits_trained_on_twelve_keep_their_fine_steps():
     np.testing.assert_allclose((found.min(), found.max()), (-1, 1), atol=1e-6)
 
 
-def test_channels_are_taken_in_the_order_red_green_blue():
+def test_channels_are_in_the_order_red_green_blue():
     settings = gray_settings(channels=3, mean=(0.1, 0.2, 0.3), std=(1.0, 1.0, 1.0))
     image = np.zeros((2, 2, 3), np.uint8)
     image[..., 0] = 255
@@ -66,7 +66,7 @@ def test_color_for_a_gray_network_is_luma_and_gray_for_a_color_network_is_repeat
     np.testing.assert_array_equal(three, np.broadcast_to(three[:1], three.shape))
 
 
-def test_float_oddities_stay_finite():
+def test_nan_and_infinity_become_finite():
     image = np.array([[np.nan, np.inf, -np.inf, 1e30, 0.5]], np.float32)
     found = normalize(image, gray_settings(full_scale=1.0, low=0.0, high=1.0, mean=(0.0,), std=(1.0,)))[0, 0]
     np.testing.assert_allclose(found, (0, 1.5, -0.5, 1.5, 0.5))
@@ -79,7 +79,7 @@ def test_other_arrays_are_refused():
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
-def test_resizing_keeps_the_type_and_averages_when_it_shrinks(dtype):
+def test_resizing_keeps_the_type_and_averages_if_it_reduces(dtype):
     image = np.tile(np.array([[0, 200], [200, 0]], dtype), (20, 30))
     small = resize_for_network(image, gray_settings(scale=0.5))
     assert small.shape == (20, 30) and small.dtype == dtype

@@ -1,4 +1,4 @@
-"""What a person sees: the stretch for display, the tint and the outline."""
+"""Images for display: contrast stretch, tint and outline of regions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.inference.io.png_stream import stream_png
 from workbench.inference.overlay_drawing import overlay, overlay_bands, to_display
 
 
-def test_eight_bits_are_shown_as_they_are():
+def test_eight_bits_are_not_stretched():
     image = np.arange(256, dtype=np.uint8).reshape(16, 16)
     assert to_display(image) is image
 
@@ -30,7 +30,7 @@ def test_a_range_that_fills_little_of_its_type_is_stretched(dtype, color):
     assert (np.diff(shown.ravel()[order].astype(int)) >= 0).all()
 
 
-def test_float_oddities_and_flat_images_are_shown():
+def test_nan_infinity_and_uniform_images_are_shown():
     image = np.linspace(0, 1, 10_000, dtype=np.float32).reshape(100, 100)
     image[0, :3] = np.nan, np.inf, -np.inf
     shown = to_display(image)
@@ -40,7 +40,7 @@ def test_float_oddities_and_flat_images_are_shown():
 
 
 @pytest.mark.parametrize("shape", [(40, 50), (40, 50, 3)])
-def test_the_overlay_tints_inside_and_outlines_at_the_rim(shape):
+def test_the_overlay_tints_regions_and_draws_their_outline(shape):
     image = np.full(shape, 100, np.uint8)
     mask = np.zeros((40, 50), np.uint8)
     mask[10:20, 10:20] = 3
@@ -63,7 +63,7 @@ def test_the_overlay_tints_inside_and_outlines_at_the_rim(shape):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 @pytest.mark.parametrize("rows", [1, 7, 40])
-def test_an_overlay_in_bands_is_that_of_the_whole(dtype, rows):
+def test_an_overlay_drawn_in_bands_equals_that_of_the_whole(dtype, rows):
     rng = np.random.default_rng(1)
     image = (rng.random((40, 50)) * (200 if dtype == np.uint8 else 1)).astype(dtype)
     mask = (rng.random((40, 50)) < 0.5).astype(np.uint8) * 3
@@ -72,7 +72,7 @@ def test_an_overlay_in_bands_is_that_of_the_whole(dtype, rows):
     np.testing.assert_array_equal(np.concatenate(bands), overlay(image, mask, gray_settings()))
 
 
-def test_a_image_written_in_bands_is_the_same_image(tmp_path):
+def test_an_image_written_in_bands_equals_the_whole(tmp_path):
     image = np.random.default_rng(2).integers(0, 256, (61, 37, 3), dtype=np.uint8)
     path = tmp_path / "ü 图" / "p.png"
     stream_png(path, 37, 61, (image[y : y + 8] for y in range(0, 61, 8)))

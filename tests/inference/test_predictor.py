@@ -1,4 +1,4 @@
-"""From a picture to its result, with engines that are easy to foresee."""
+"""Predictor with engines of known results."""
 
 from __future__ import annotations
 
@@ -20,53 +20,53 @@ from .conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, spotted, write_onn
 
 
 def pixelwise(batch: np.ndarray) -> np.ndarray:
-    """Probabilities that depend on each pixel alone: softmax of a linear function of the first channel."""
+    """Engine whose probabilities depend on single pixels: softmax of a linear function of the first channel."""
     gray = batch[:, :1]
     logits = np.concatenate([np.zeros_like(gray), -12 * gray - 6, 12 * gray - 6], axis=1)
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
-def at_once(picture: np.ndarray) -> np.ndarray:
-    """What `pixelwise` says of a grey picture of eight bits, without tiles."""
+def without_tiles(picture: np.ndarray) -> np.ndarray:
+    """Return the result of `pixelwise` for an 8-bit gray image without tiles."""
     return pixelwise(((picture[None, None] / 255 - 0.5) / 0.5).astype(np.float32))[0]
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 2000), (2000, 1), (7, 3), (61, 67), (64, 64), (127, 131), (97, 401)])
 @pytest.mark.parametrize("overlap", [0, 16])
-def test_tiles_give_what_the_whole_image_gives(size, overlap):
+def test_tiled_prediction_equals_that_of_the_whole_image(size, overlap):
     picture = np.random.default_rng(0).integers(0, 256, size).astype(np.uint8)
     predictor = Predictor(gray_settings(overlap=overlap), pixelwise)
-    np.testing.assert_allclose(predictor.probabilities(picture), at_once(picture), atol=1e-5)
+    np.testing.assert_allclose(predictor.probabilities(picture), without_tiles(picture), atol=1e-5)
     result = predictor.predict(picture, keep_probabilities=True)
     assert result.mask.shape == result.scores.shape == size
     assert result.mask.dtype == result.scores.dtype == result.class_scores.dtype == np.uint8
-    expected = at_once(picture)[1:] * 255
+    expected = without_tiles(picture)[1:] * 255
     assert np.abs(result.class_scores - expected).max() <= 0.5 + 1e-3
     np.testing.assert_array_equal(result.scores, result.class_scores.max(axis=0))
 
 
-def leaning(batch: np.ndarray) -> np.ndarray:
-    """As `pixelwise`, of each pixel's left and upper neighbour."""
+def shifted(batch: np.ndarray) -> np.ndarray:
+    """Engine like `pixelwise`, applied to the left and upper neighbor of each pixel."""
     return pixelwise(np.pad(batch, ((0, 0), (0, 0), (1, 0), (1, 0)), "edge")[:, :, :-1, :-1])
 
 
 @pytest.mark.parametrize(
     "mirrored", [("left_right",), ("upside_down",), ("both",), ("left_right", "upside_down", "both")]
 )
-def test_a_mirrored_prediction_sees_the_mirrored_image_and_the_mean_of_all_counts(mirrored):
+def test_mirrored_predictions_are_averaged(mirrored):
     picture = np.random.default_rng(0).integers(0, 256, (64, 64)).astype(np.uint8)
-    found = Predictor(gray_settings(mirrored=mirrored), leaning).probabilities(picture)
-    plain = Predictor(gray_settings(), leaning)
+    found = Predictor(gray_settings(mirrored=mirrored), shifted).probabilities(picture)
+    plain = Predictor(gray_settings(), shifted)
     turns = {"left_right": np.s_[:, ::-1], "upside_down": np.s_[::-1], "both": np.s_[::-1, ::-1]}
-    looks = [plain.probabilities(picture)]
+    results = [plain.probabilities(picture)]
     for way in mirrored:
-        looks.append(np.stack([plane[turns[way]] for plane in plain.probabilities(picture[turns[way]])]))
-    np.testing.assert_allclose(found, np.mean(looks, axis=0), atol=1e-6)
-    assert np.abs(found - looks[0]).max() > 0.1
+        results.append(np.stack([plane[turns[way]] for plane in plain.probabilities(picture[turns[way]])]))
+    np.testing.assert_allclose(found, np.mean(results, axis=0), atol=1e-6)
+    assert np.abs(found - results[0]).max() > 0.1
 
 
-def test_mirrored_predictions_can_be_cancelled_between_them_and_make_verdicts_too():
+def test_mirrored_predictions_of_verdicts_and_their_cancellation():
     calls = []
 
     def verdicts(batch):
@@ -88,26 +88,26 @@ def test_mirrored_predictions_can_be_cancelled_between_them_and_make_verdicts_to
 
 
 @pytest.mark.parametrize("scale", [0.3, 0.5, 1.7])
-def test_another_scale_gives_a_result_of_the_image_s_own_size(scale):
+def test_result_has_the_size_of_the_image_at_any_scale(scale):
     rows, columns = np.mgrid[:150, :170]
     picture = (128 + 100 * np.sin(rows / 23) * np.cos(columns / 31)).astype(np.uint8)
-    seen = []
+    shapes = []
 
     def engine(batch):
-        seen.append(batch.shape)
+        shapes.append(batch.shape)
         return pixelwise(batch)
 
     predictor = Predictor(gray_settings(scale=scale, tile=32, overlap=8), engine)
     found = predictor.probabilities(picture)
     assert found.shape == (3, 150, 170)
-    assert np.abs(found - at_once(picture)).mean() < 0.02
+    assert np.abs(found - without_tiles(picture)).mean() < 0.02
     np.testing.assert_allclose(found.sum(axis=0), 1, atol=1e-4)
-    tiles = sum(shape[0] for shape in seen)
+    tiles = sum(shape[0] for shape in shapes)
     assert tiles >= (150 * scale // 32) * (170 * scale // 32)
-    assert {shape[2:] for shape in seen} == {(32, 32)}
+    assert {shape[2:] for shape in shapes} == {(32, 32)}
 
 
-def test_the_network_sees_equal_tiles_in_batches_of_at_most_the_set_size():
+def test_tiles_are_equal_and_batches_limited():
     shapes = []
 
     def engine(batch):
@@ -128,7 +128,7 @@ def test_results_do_not_depend_on_how_tiles_are_batched():
 
 
 def slow_thresholds(class_scores: np.ndarray, settings: ModelSettings) -> np.ndarray:
-    """The rule, pixel by pixel: of the classes at or above their threshold the highest, else background."""
+    """Apply the rule by pixel: the most probable class at or above its threshold, else background."""
     mask = np.zeros(class_scores.shape[1:], np.uint8)
     for y, x in np.ndindex(*mask.shape):
         best = 0
@@ -139,7 +139,7 @@ def slow_thresholds(class_scores: np.ndarray, settings: ModelSettings) -> np.nda
 
 
 @pytest.mark.parametrize("thresholds", [(0.5, 0.6, 0.4), (0.2, 0.2, 0.2), (1.0, 0.001, 0.5)])
-def test_thresholds_follow_the_rule(thresholds):
+def test_thresholds_equal_the_rule_by_pixel(thresholds):
     classes = tuple(ClassSettings(number, f"c{number}", "#112233") for number in (9, 2, 5))
     settings = gray_settings(classes=classes, thresholds=thresholds, min_area=(0, 0, 0))
     rng = np.random.default_rng(2)
@@ -156,7 +156,7 @@ def test_a_score_at_the_threshold_counts_and_one_below_does_not():
     np.testing.assert_array_equal(apply_thresholds(scores, settings)[0], [[0, 3, 0, 7]])
 
 
-def test_new_thresholds_on_kept_scores_give_exactly_a_new_prediction():
+def test_new_thresholds_on_stored_scores_equal_a_new_prediction():
     picture = spotted(np.random.default_rng(3))
     kept = Predictor(gray_settings(), pixelwise).predict(picture, keep_probabilities=True).class_scores
     masks = set()
@@ -171,7 +171,7 @@ def test_new_thresholds_on_kept_scores_give_exactly_a_new_prediction():
     assert len(masks) == 3
 
 
-def test_small_regions_are_gone_from_mask_and_list():
+def test_small_regions_are_removed_from_mask_and_list():
     picture = spotted(np.random.default_rng(4))
     everything = Predictor(gray_settings(min_area=(0, 0)), pixelwise).predict(picture)
     result = Predictor(gray_settings(min_area=(100, 0)), pixelwise).predict(picture)
@@ -181,7 +181,7 @@ def test_small_regions_are_gone_from_mask_and_list():
     np.testing.assert_array_equal(result.mask, drop_small(everything.mask, {3: 100}))
 
 
-def test_without_keeping_no_stack_of_scores_is_held():
+def test_scores_of_all_classes_are_kept_on_request_only():
     result = Predictor(gray_settings(), pixelwise).predict(np.zeros((9, 9), np.uint8))
     assert result.class_scores is None and result.verdict is None and result.probabilities is None
     assert result.milliseconds > 0
@@ -217,18 +217,18 @@ def test_progress_counts_every_tile_and_cancelling_stops_at_the_next_call():
         (lambda batch: 1 / 0, "failed: division by zero"),
     ],
 )
-def test_a_network_that_misbehaves_is_reported_in_a_sentence(engine, words):
+def test_faulty_networks_are_reported(engine, words):
     with pytest.raises(EngineError, match=words):
         Predictor(gray_settings(), engine).predict(np.zeros((20, 20), np.uint8))
 
 
-def test_what_is_no_image_is_refused():
+def test_arrays_that_are_no_images_are_refused():
     for wrong in (np.zeros((0, 5), np.uint8), np.zeros(5, np.uint8), np.zeros((5, 5), np.int64)):
         with pytest.raises(ValueError):
             Predictor(gray_settings(), pixelwise).predict(wrong)
 
 
-def test_a_verdict_and_its_temperature():
+def test_temperature_of_a_verdict():
     settings = ModelSettings(task="classification", name="v", verdicts=("OK", "NG"), input_size=16)
 
     def engine(batch):
@@ -255,17 +255,17 @@ def test_a_result_without_its_arrays_goes_into_json():
     }
 
 
-def test_onnx_runtime_gives_what_the_formula_gives(tmp_path):
+def test_onnx_runtime_equals_the_formula(tmp_path):
     write_onnx(tmp_path / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
     save_settings(gray_settings(), tmp_path / "model.json")
     picture = spotted(np.random.default_rng(7))
     predictor = Predictor.open(tmp_path, threads=1)
     assert predictor.engine.name == "onnx" and predictor.engine.device in ("cpu", "cuda")
-    np.testing.assert_allclose(predictor.probabilities(picture), at_once(picture), atol=1e-5)
+    np.testing.assert_allclose(predictor.probabilities(picture), without_tiles(picture), atol=1e-5)
     assert "onnx" in available()
 
 
-def test_opening_reports_what_is_missing(tmp_path):
+def test_missing_files_are_reported(tmp_path):
     with pytest.raises(SettingsError, match="does not exist"):
         Predictor.open(tmp_path)
     save_settings(gray_settings(), tmp_path / "model.json")
@@ -285,7 +285,7 @@ def test_opening_reports_what_is_missing(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system counts memory in other units")
 def test_a_real_image_of_many_megapixels_stays_within_bounds(tmp_path):
-    """A long strip, from a file, in a child of its own, because the most memory used is counted per process."""
+    """Predict a long strip from a file in a child process, because peak memory is measured per process."""
     write_onnx(tmp_path / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
     save_settings(gray_settings(tile=256, overlap=32, batch=2), tmp_path / "model.json")
     strip = np.full((24_000, 1_000), 128, np.uint8)
@@ -307,5 +307,5 @@ print(region.x, region.y, region.area, (resource.getrusage(resource.RUSAGE_SELF)
     assert done.returncode == 0, done.stderr
     x, y, area, grown = map(int, done.stdout.split())
     assert (x, y, area) == (500, 20_000, 200)
-    # Probabilities of the whole in float would be 288 MB; mask and scores are 48 MB.
+    # Float probabilities of the whole image would have 288 MB; mask and scores have 48 MB.
     assert grown < 150

@@ -55,4 +55,4 @@ def test_freed_memory_is_kept_for_the_next_image():
     sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "mallopt"), reason="an allocator without this habit"
 )
 def test_large_blocks_are_returned_to_the_system():
-    assert output(CHURN) < 12  # megabytes; 5 of them are held on purpose
+    assert output(CHURN) < 12  # MB, including 5 that the program keeps

@@ -1,4 +1,4 @@
-"""Regions against a flood fill that is slow and easy to believe."""
+"""Regions compared with a simple flood fill."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .conftest import BRIGHT, DARK, gray_settings
 
 
 def flood(mask: np.ndarray, class_id: int) -> list[list[tuple[int, int]]]:
-    """The pixels (y, x) of each region of a class, by filling from one pixel to its eight neighbours."""
+    """Return the pixels (y, x) of each region of a class, by filling from a pixel to its eight neighbors."""
     left = {(int(y), int(x)) for y, x in np.argwhere(mask == class_id)}
     regions = []
     while left:
@@ -29,7 +29,7 @@ def flood(mask: np.ndarray, class_id: int) -> list[list[tuple[int, int]]]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_regions_are_those_of_a_flood_fill(seed):
+def test_regions_equal_a_flood_fill(seed):
     rng = np.random.default_rng(seed)
     height, width = rng.integers(1, 40, 2)
     mask = rng.choice([0, 0, 0, DARK.id, BRIGHT.id, 200], (height, width)).astype(np.uint8)
@@ -66,7 +66,7 @@ def test_regions_are_those_of_a_flood_fill(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_dropping_small_regions_is_what_the_flood_fill_gives(seed):
+def test_removal_of_small_regions_equals_a_flood_fill(seed):
     rng = np.random.default_rng(100 + seed)
     mask = rng.choice([0, 0, 0, 3, 7], (30, 41)).astype(np.uint8)
     before, least = mask.copy(), {3: 4, 7: 1}
@@ -86,7 +86,7 @@ def test_an_empty_mask_has_no_regions():
     assert not drop_small(nothing, {3: 10}).any()
 
 
-def test_lengths_and_areas_are_known_where_the_scale_is():
+def test_lengths_and_areas_are_given_if_the_scale_is_known():
     mask = np.zeros((9, 9), np.uint8)
     mask[2:4, 5:8] = 3
     scores = np.full((9, 9), 255, np.uint8)

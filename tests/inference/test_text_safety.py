@@ -1,4 +1,4 @@
-"""Names from files must neither drive a terminal nor become formulas in a spreadsheet."""
+"""Names from files are harmless in a terminal and in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.inference.text_safety import csv_cell, csv_rows, csv_table, termi
 
 from .conftest import spotted
 
-NASTY = "\x1b[2J\x1b]0;owned\x07a\rb\nc\x9b31m\u202egnp"
+HARMFUL = "\x1b[2J\x1b]0;owned\x07a\rb\nc\x9b31m\u202egnp"
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -42,7 +42,7 @@ def test_numbers_and_other_text_stay_as_they_are(value):
 
 
 @pytest.fixture
-def odd_export(gray_export):
+def harmful_export(gray_export):
     """The export with a class name that is a formula and holds control characters."""
     settings = load_settings(gray_export / "model.json")
     classes = (replace(settings.classes[0], name="=cmd|' /C calc'!A0\x1b[2J"), settings.classes[1])
@@ -54,26 +54,26 @@ def odd_export(gray_export):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows forbids these file names")
-def test_predict_shows_no_raw_control_character_and_json_keeps_the_names(odd_export, tmp_path):
+def test_predict_shows_no_raw_control_character_and_json_keeps_the_names(harmful_export, tmp_path):
     folder = tmp_path / "in"
     write_png(folder / "good.png", spotted(np.random.default_rng(3)))
-    (folder / "good.png").rename(folder / f"{NASTY}.png")
-    (folder / f"{NASTY} broken.png").write_bytes(b"\x89PNG no picture")
+    (folder / "good.png").rename(folder / f"{HARMFUL}.png")
+    (folder / f"{HARMFUL} broken.png").write_bytes(b"\x89PNG no picture")
     for extra in ([], ["--json"], ["--watch", "--unknown\x1b[2J"]):
-        done = run(odd_export, folder, "--out", tmp_path / "out", *extra)
+        done = run(harmful_export, folder, "--out", tmp_path / "out", *extra)
         assert CONTROL.findall(done.stdout + done.stderr) == []
         assert r"\x1b[2J" in done.stderr
-    report = json.loads(run(odd_export, folder, "--out", tmp_path / "out", "--json").stdout)
-    assert [entry["path"] for entry in report["pictures"]] == [str(folder / f"{NASTY}.png")]
-    assert [entry["path"] for entry in report["skipped"]] == [str(folder / f"{NASTY} broken.png")]
+    report = json.loads(run(harmful_export, folder, "--out", tmp_path / "out", "--json").stdout)
+    assert [entry["path"] for entry in report["pictures"]] == [str(folder / f"{HARMFUL}.png")]
+    assert [entry["path"] for entry in report["skipped"]] == [str(folder / f"{HARMFUL} broken.png")]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows forbids these file names")
-def test_no_cell_of_a_table_is_a_formula(odd_export, tmp_path):
+def test_no_cell_of_a_table_is_a_formula(harmful_export, tmp_path):
     for name in ("=HYPERLINK(1).png", "@a.png", "-1+1.png"):
         write_png(tmp_path / "in" / name, spotted(np.random.default_rng(3)))
     done = run(
-        odd_export,
+        harmful_export,
         "./=HYPERLINK(1).png",
         "@a.png",
         "-1+1.png".join(["./", ""]),

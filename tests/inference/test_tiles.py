@@ -1,4 +1,4 @@
-"""Tiles cover every picture, and what comes back through them is what the whole picture would have given."""
+"""Tiles cover the image, and their merged results equal those of the whole image."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIZES = [(1, 1), (1, 2000), (2000, 1), (7, 3), (31, 33), (64, 64), (65, 64), (12
 
 
 def whole(bands) -> np.ndarray:
-    """Bands joined, after checking that they follow on one another."""
+    """Join bands, after checking that they are consecutive."""
     parts, at = [], 0
     for y, band in bands:
         assert y == at
@@ -39,13 +39,13 @@ def test_tiles_are_equal_and_cover_everything(size, tile, overlap, multiple):
         assert all(later - earlier <= side - overlap for earlier, later in zip(starts, starts[1:]))
         end = -(-length // multiple) * multiple
         assert starts == (0,) if length <= tile else starts[-1] + side == end
-        if -(-overlap // multiple) * multiple < tile:  # there is room for an overlap on the network's grid
+        if -(-overlap // multiple) * multiple < tile:  # an overlap on the grid of the network fits
             assert all(start % multiple == 0 for start in starts)
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("channels", [0, 3])
-def test_a_tile_holds_the_image_and_its_mirror_image(size, channels):
+def test_a_tile_is_filled_with_the_mirrored_image(size, channels):
     rng = np.random.default_rng(0)
     image = rng.integers(0, 256, (*size, channels) if channels else size).astype(np.uint8)
     grid = plan_grid(*size, tile=64, overlap=16, multiple=16)
@@ -63,7 +63,7 @@ def test_a_tile_holds_the_image_and_its_mirror_image(size, channels):
 
 
 @pytest.mark.parametrize(("length", "overlap"), [(64, 0), (64, 16), (64, 63), (256, 96), (5, 4), (1, 0)])
-def test_the_window_is_smooth_and_ends_where_a_neighbour_knows_better(length, overlap):
+def test_the_weights_are_smooth_and_zero_at_the_border(length, overlap):
     window = blend_window(length, overlap)
     assert window.shape == (length,) and window.min() >= 0 and window.max() <= 1
     np.testing.assert_allclose(window, window[::-1])
@@ -72,14 +72,15 @@ def test_the_window_is_smooth_and_ends_where_a_neighbour_knows_better(length, ov
     np.testing.assert_array_equal(blend_window(length, overlap, first=True)[length // 2 :], window[length // 2 :])
     if overlap in (16, 96):
         assert np.abs(np.diff(window)).max() < 0.2 and (window[overlap:-overlap] == 1).all()
-        np.testing.assert_allclose(window[:overlap] + window[-overlap:], 1)  # what neighbours share is shared out
+        # weights of overlapping tiles add up to one
+        np.testing.assert_allclose(window[:overlap] + window[-overlap:], 1)
     if overlap == 96:
-        assert not window[:32].any() and window[32:-32].all()  # both are heard in the 32 pixels in the middle
+        assert not window[:32].any() and window[32:-32].all()  # both tiles contribute to the middle 32 pixels
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("tile", "overlap"), [(64, 16), (64, 0), (32, 24)])
-def test_stitching_equal_tiles_gives_the_image_back(size, tile, overlap):
+def test_blending_tiles_of_one_image_gives_the_image(size, tile, overlap):
     image = np.random.default_rng(1).random((3, *size), np.float32)
     grid = plan_grid(*size, tile=tile, overlap=overlap, multiple=8)
     answers = (np.moveaxis(cut(np.moveaxis(image, 0, -1), grid, y, x), -1, 0) for y, x in grid)
@@ -88,8 +89,8 @@ def test_stitching_equal_tiles_gives_the_image_back(size, tile, overlap):
 
 @pytest.mark.parametrize("size", [(97, 401), (127, 131), (200, 63), (30, 30)])
 @pytest.mark.parametrize("overlap", [0, 16, 50])
-def test_streaming_gives_what_blending_all_at_once_gives(size, overlap):
-    """Tiles that contradict each other, so that every weight matters; the reference holds the whole picture."""
+def test_blending_by_bands_equals_blending_of_the_whole(size, overlap):
+    """Tiles differ from each other, so that every weight matters; the reference is computed on the whole image."""
     rng = np.random.default_rng(2)
     grid = plan_grid(*size, tile=64, overlap=overlap, multiple=16)
     answers = [rng.random((2, grid.tile_height, grid.tile_width), np.float32) for _ in grid]
@@ -121,7 +122,7 @@ def test_memory_does_not_grow_with_the_height_of_the_image():
 @pytest.mark.parametrize("source", [(1, 1), (50, 70), (3, 200), (64, 64)])
 @pytest.mark.parametrize("target", [(1, 1), (91, 123), (20, 33), (150, 7), (64, 64)])
 @pytest.mark.parametrize("rows", [1, 7, 64, 1000])
-def test_resizing_bands_gives_what_resizing_the_whole_gives(source, target, rows):
+def test_resizing_bands_equals_resizing_the_whole(source, target, rows):
     image = np.random.default_rng(3).random((2, *source), np.float32)
     bands = [(y, image[:, y : y + rows]) for y in range(0, source[0], rows)]
     found = whole(resize_bands(bands, source, target))

@@ -1,4 +1,4 @@
-"""Verdict of an image from hand-made maps: score, rule, reason, and its way through model.json."""
+"""Verdict of an image from given maps: score, rule, reason, and its way through model.json."""
 
 from __future__ import annotations
 

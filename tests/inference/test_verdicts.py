@@ -1,4 +1,4 @@
-"""Verdicts that are not probable enough to be given, and where a network looked before it gave one."""
+"""Unsure verdicts, and activation maps of verdicts."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ SETTINGS = ModelSettings(task="classification", name="m", verdicts=("OK", "NG", 
 
 
 class Spots:
-    """A network with few cells: whatever is bright speaks for NG, whatever is dark for the dent."""
+    """Network with few cells: bright areas contribute to NG, dark ones to "dent"."""
 
     cell = 32
 
     def maps(self, batch):
         n, _, h, w = batch.shape
-        half = self.cell // 2  # as of convolutions with a stride: cell i looks around the pixel i * cell
-        seen = np.pad(batch[:, 0], ((0, 0), (half, 0), (half, 0)), mode="edge")[:, :h, :w]
-        cells = seen.reshape(n, h // self.cell, self.cell, w // self.cell, self.cell)
+        half = self.cell // 2  # like convolutions with a stride, whose cell i is centered at pixel i * cell
+        shifted = np.pad(batch[:, 0], ((0, 0), (half, 0), (half, 0)), mode="edge")[:, :h, :w]
+        cells = shifted.reshape(n, h // self.cell, self.cell, w // self.cell, self.cell)
         bright = 50 * (cells.mean(axis=(2, 4)) - 128 / 255)
         return np.stack([np.zeros_like(bright), bright, -bright], axis=1).astype(np.float32)
 
@@ -46,7 +46,7 @@ class Spots:
         return powers / powers.sum(axis=1, keepdims=True)
 
 
-def test_an_improbable_verdict_is_not_given(verdict_export):
+def test_an_improbable_verdict_is_unsure(verdict_export):
     certain = Predictor.open(verdict_export)
     images = [np.full((20, 30), gray, np.uint8) for gray in range(100, 160, 3)]
     before = [certain.predict(image) for image in images]
@@ -59,8 +59,8 @@ def test_an_improbable_verdict_is_not_given(verdict_export):
     assert {one.verdict for one in after} == {"OK", "NG", UNSURE}
 
 
-def test_the_band_travels_in_the_settings_and_leaves_others_as_they_were(tmp_path):
-    assert "unsure" not in settings_text(SETTINGS)  # what was written before reads and hashes as before
+def test_reject_probability_is_stored_and_does_not_change_other_settings(tmp_path):
+    assert "unsure" not in settings_text(SETTINGS)  # files of earlier versions keep their content and hash
     save_settings(replace(SETTINGS, unsure=0.8), tmp_path / MODEL_FILE)
     assert load_settings(tmp_path / MODEL_FILE).unsure == 0.8
     for wrong in (-0.1, 1.0, float("nan"), "0.5"):
@@ -71,8 +71,8 @@ def test_the_band_travels_in_the_settings_and_leaves_others_as_they_were(tmp_pat
     assert replace(SETTINGS, verdicts=("OK", "unsure")).unsure == 0
 
 
-def test_an_export_with_a_band_reports_unsure_by_itself(verdict_export, tmp_path):
-    """Golden pictures, self-test and the embedded runner, in a process that knows nothing of the workbench."""
+def test_an_export_with_a_reject_probability_reports_unsure(verdict_export, tmp_path):
+    """Reference images, self-test and the embedded runner work in a process without the workbench."""
     save_settings(replace(load_settings(verdict_export / MODEL_FILE), unsure=0.95), verdict_export / MODEL_FILE)
     gray, bright = tmp_path / "grey.png", tmp_path / "bright.png"
     write_png(gray, np.full((40, 30), 130, np.uint8))
@@ -90,7 +90,7 @@ def test_an_export_with_a_band_reports_unsure_by_itself(verdict_export, tmp_path
 
 
 @pytest.mark.parametrize("place", [(18, 18), (32, 32), (18, 45), (40, 20), (46, 33)])
-def test_heat_is_where_it_is(place):
+def test_activation_map_is_at_the_bright_area(place):
     y, x = place
     image = np.full((64, 64), 128, np.uint8)
     image[y - 2 : y + 3, x - 2 : x + 3] = 250
@@ -100,11 +100,11 @@ def test_heat_is_where_it_is(place):
     rows, columns = np.mgrid[:64, :64]
     weight = result.heat.astype(float) ** 4
     centre = (rows * weight).sum() / weight.sum(), (columns * weight).sum() / weight.sum()
-    # Cells are 32 pixels long; the places looked from make the answer finer than that.
+    # Cells are 32 pixels long; shifted inputs make the map finer.
     assert abs(centre[0] - y) < 7 and abs(centre[1] - x) < 7, centre
 
 
-def test_heat_has_the_size_of_the_image_and_is_of_the_verdict_given():
+def test_activation_map_has_the_size_of_the_image_and_is_of_the_predicted_verdict():
     image = np.full((70, 210), 128, np.uint8)
     image[:30, :50] = 10
     result = Predictor(SETTINGS, Spots()).predict(image, keep_heat=True)
@@ -112,7 +112,7 @@ def test_heat_has_the_size_of_the_image_and_is_of_the_verdict_given():
     assert result.heat[10, 20] > 200 and result.heat[50, 180] < 60
 
 
-def test_networks_that_give_no_probability_have_no_heat(verdict_export):
+def test_networks_without_probabilities_have_no_activation_map(verdict_export):
     result = Predictor.open(verdict_export).predict(np.full((20, 30), 200, np.uint8), keep_heat=True)
     assert result.heat is None and result.verdict == "OK"
     assert Predictor(SETTINGS, Spots()).predict(np.full((64, 64), 9, np.uint8)).heat is None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import scratched
-from tests.journeys.hand import Hand
+from tests.journeys.user_input import UserInput
 from workbench.inference.io.image_io import write_png
 from workbench.session.preferences import Preferences
 from workbench.ui.shell.application import Application
@@ -14,7 +14,7 @@ from workbench.ui.shell.application import Application
 
 @pytest.fixture
 def raw_images(tmp_path):
-    """A folder of eight pictures with a dark blob each and four good ones; returns (folder, {name: mask})."""
+    """Return (folder, {name: mask}) of eight images with a dark blob each and four good ones."""
     folder = tmp_path / "来自产线 [3]"
     rng = np.random.default_rng(3)
     masks = {}
@@ -53,5 +53,5 @@ def application(qapp, qtbot, language, size, monkeypatch):
 
 
 @pytest.fixture
-def hand(application, qtbot):
-    return Hand(application, qtbot)
+def user(application, qtbot):
+    return UserInput(application, qtbot)

@@ -15,7 +15,7 @@ from workbench.inference.io.image_io import write_png
 from workbench.ui.label_files.import_dialog import ImportDialog
 from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 
-# Looked up without importing it: this process is the window's.
+# not imported here, since this process runs the window
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="PaddlePaddle is not installed")
 
 IMAGES = 14
@@ -34,30 +34,30 @@ def labeled_folder(tmp_path):
     return folder
 
 
-def test_from_labels_of_another_tool_to_an_evaluated_model(hand, qtbot, tmp_path, labeled_folder, monkeypatch):
+def test_from_labels_of_another_tool_to_an_evaluated_model(user, qtbot, tmp_path, labeled_folder, monkeypatch):
     monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")  # the project is created there
-    session, window = hand.session, hand.window
-    hand.drop_folder(labeled_folder)
-    quick = hand.dialog(QuickProjectDialog)
+    session, window = user.session, user.window
+    user.drop_folder(labeled_folder)
+    quick = user.dialog(QuickProjectDialog)
     qtbot.waitUntil(quick.found.isVisible)
-    hand.key(Qt.Key.Key_Return)  # the proposed class
+    user.key(Qt.Key.Key_Return)  # the proposed class
 
-    dialog = hand.dialog(ImportDialog)
+    dialog = user.dialog(ImportDialog)
     with qtbot.waitSignal(session.label_import.imported):
-        hand.click(dialog.import_button)
-    hand.click(dialog.close_button)
+        user.click(dialog.import_button)
+    user.click(dialog.close_button)
     qtbot.waitUntil(lambda: sum(row.status == "done" for row in session.rows.values()) == IMAGES)
     assert len(session.project.classes) == 1
 
-    hand.services.saved_overrides.save("unet", SHORT)
+    user.services.saved_overrides.save("unet", SHORT)
     qtbot.waitUntil(lambda: window.stage_bar.next.text().startswith("Train "))
-    with qtbot.waitSignal(hand.services.training.ended) as ended:
-        hand.click(window.stage_bar.next)
+    with qtbot.waitSignal(user.services.training.ended) as ended:
+        user.click(window.stage_bar.next)
     assert isinstance(ended.args[0], Finished), ended.args[0]
 
-    evaluation = hand.services.evaluation
+    evaluation = user.services.evaluation
     qtbot.waitUntil(lambda: window.stage_bar.stages["evaluate"].isChecked())
     with qtbot.waitSignal(evaluation.evaluated):
-        hand.click(window.stage_bar.next)
+        user.click(window.stage_bar.next)
     assert window.center.in_evaluation and evaluation.result.figures.found.total > 0
-    assert (hand.inputs.clicks, hand.inputs.keys, hand.inputs.drags) == (4, 1, 1)
+    assert (user.inputs.clicks, user.inputs.keys, user.inputs.drags) == (4, 1, 1)

@@ -67,22 +67,22 @@ def cvat(folder):
 
 
 @pytest.mark.parametrize("make", [labelme, x_anylabeling, yolo, cvat])
-def test_from_the_files_of_a_tool_to_the_training(hand, qtbot, tmp_path, make, monkeypatch):
+def test_from_the_files_of_a_tool_to_the_training(user, qtbot, tmp_path, make, monkeypatch):
     monkeypatch.setattr("pathlib.Path.home", lambda: tmp_path / "home")  # the project is created there
     folder = tmp_path / "其他工具 [2]"
     folder.mkdir()
-    hand.drop_folder(make(folder))
+    user.drop_folder(make(folder))
     if make is cvat:
-        hand.dialog(NewProjectDialog)
+        user.dialog(NewProjectDialog)
     else:
-        qtbot.waitUntil(hand.dialog(QuickProjectDialog).found.isVisible)
-    hand.key(Qt.Key.Key_Return)  # the proposed name, and the proposed class
+        qtbot.waitUntil(user.dialog(QuickProjectDialog).found.isVisible)
+    user.key(Qt.Key.Key_Return)  # the proposed name, and the proposed class
 
-    dialog = hand.dialog(ImportDialog)
-    with qtbot.waitSignal(hand.session.label_import.imported):
-        hand.click(dialog.import_button)
-    hand.click(dialog.close_button)
-    qtbot.waitUntil(lambda: sum(row.status == "done" for row in hand.session.rows.values()) == IMAGES)
-    assert [info.name for info in hand.session.project.classes] == ["划痕"]
-    qtbot.waitUntil(lambda: hand.window.stage_bar.next.text().startswith("Train "))
-    assert (hand.inputs.clicks, hand.inputs.keys, hand.inputs.drags) == (2, 1, 1)
+    dialog = user.dialog(ImportDialog)
+    with qtbot.waitSignal(user.session.label_import.imported):
+        user.click(dialog.import_button)
+    user.click(dialog.close_button)
+    qtbot.waitUntil(lambda: sum(row.status == "done" for row in user.session.rows.values()) == IMAGES)
+    assert [info.name for info in user.session.project.classes] == ["划痕"]
+    qtbot.waitUntil(lambda: user.window.stage_bar.next.text().startswith("Train "))
+    assert (user.inputs.clicks, user.inputs.keys, user.inputs.drags) == (2, 1, 1)

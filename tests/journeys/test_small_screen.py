@@ -20,62 +20,62 @@ def size():
     return SIZE
 
 
-def test_every_stage_on_a_small_screen(hand, qtbot, tmp_path):
-    window, session = hand.window, hand.session
-    hand.open_project(make_mask_project(tmp_path / "小屏幕").project_root)
+def test_every_stage_on_a_small_screen(user, qtbot, tmp_path):
+    window, session = user.window, user.session
+    user.open_project(make_mask_project(tmp_path / "小屏幕").project_root)
     qtbot.waitUntil(lambda: cut(window) == [])
     assert (window.width(), window.height()) == SIZE
 
     # Label: tool, class, stroke, done.
-    hand.click_tool("brush")
-    hand.key(Qt.Key.Key_1)  # another class than the present one
+    user.click_tool("brush")
+    user.key(Qt.Key.Key_1)  # another class than the present one
     before, key = session.mask.copy(), session.key
     area = np.zeros_like(session.mask)
     area[SPOT] = 1
-    hand.scribble(area)
+    user.scribble(area)
     print(
         "TOOL",
-        hand.canvas.tool,
+        user.canvas.tool,
         session.class_id,
         session.note,
-        hand.at(60, 5),
-        hand.canvas.size(),
-        hand.window.tools.geometry(),
+        user.at(60, 5),
+        user.canvas.size(),
+        user.window.tools.geometry(),
     )
     assert (session.mask != before).any()
-    strokes = hand.inputs.drags - 1
-    hand.click(window.header.done)  # the image was done: it is not any more
+    strokes = user.inputs.drags - 1
+    user.click(window.header.done)  # the image was done: it is not any more
     qtbot.waitUntil(lambda: session.note.status != "done")
-    hand.click(window.header.done)
+    user.click(window.header.done)
     qtbot.waitUntil(lambda: session.rows[key].status == "done" and session.key != key)
 
     # Train: the panel opens, its settings fit on the screen.
-    hand.show_training()
+    user.show_training()
     qtbot.waitUntil(lambda: cut(window) == [])
-    hand.click(window.training.controls.settings)
-    dialog = hand.dialog(TrainingSettingsDialog)
+    user.click(window.training.controls.settings)
+    dialog = user.dialog(TrainingSettingsDialog)
     assert _fits(dialog)
-    hand.key(Qt.Key.Key_Escape)
+    user.key(Qt.Key.Key_Escape)
 
     # Predict and accept a suggestion.
-    hand.choose("predict")
+    user.choose("predict")
     qtbot.waitUntil(lambda: window.overlay.maps is not None)
     qtbot.waitUntil(lambda: cut(window) == [])
 
     # Evaluate.
-    with qtbot.waitSignal(hand.services.evaluation.evaluated):
-        hand.click(window.stage_bar.stages["evaluate"])
+    with qtbot.waitSignal(user.services.evaluation.evaluated):
+        user.click(window.stage_bar.stages["evaluate"])
     qtbot.waitUntil(lambda: cut(window) == [])
-    hand.click(window.evaluation.back)
+    user.click(window.evaluation.back)
 
     # Export options and settings.
-    hand.click(window.stage_bar.stages["export"])
-    assert _fits(hand.dialog(ExportOptionsDialog))
-    hand.key(Qt.Key.Key_Escape)
-    hand.choose("settings")
-    assert _fits(hand.dialog(PreferencesDialog))
-    hand.key(Qt.Key.Key_Escape)
-    assert (hand.inputs.clicks, hand.inputs.keys) == (12, 4) and strokes >= 4
+    user.click(window.stage_bar.stages["export"])
+    assert _fits(user.dialog(ExportOptionsDialog))
+    user.key(Qt.Key.Key_Escape)
+    user.choose("settings")
+    assert _fits(user.dialog(PreferencesDialog))
+    user.key(Qt.Key.Key_Escape)
+    assert (user.inputs.clicks, user.inputs.keys) == (12, 4) and strokes >= 4
     assert (window.width(), window.height()) == SIZE
 
 

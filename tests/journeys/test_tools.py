@@ -1,4 +1,4 @@
-"""The assisted tools on real pictures: one gesture, or two clicks, against the masks that experts drew."""
+"""Assisted tools on real images: results of one gesture or two clicks, compared with the masks of experts."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from workbench.core.project.project import Project
 from workbench.inference.io.opencv import cv2
 
 LEFT = Qt.MouseButton.LeftButton
-# Well drawn blowholes of the magnetic tiles, from the folder's first ones.
+# Accurately labeled blowholes among the first ones of the magnetic tiles.
 BLOWHOLES = ("exp1_num_108889", "exp1_num_308015", "exp1_num_327970")
 
 
 @pytest.fixture(autouse=True)
-def tools_as_new(qapp):
+def default_tools(qapp):
     QSettings().remove("tools")
 
 
 @pytest.fixture
-def stage(hand, shared_data, tmp_path):
-    """The hand on a project of some of the real pictures."""
+def stage(user, shared_data, tmp_path):
+    """User input on a project of some of the real images."""
     root = tmp_path / "真实 pictures"
     Project.create(root, classes=["blowhole", "crack"]).close()
     sources = [shared_data / "magnetic-tile/MT_Blowhole/Imgs" / f"{name}.jpg" for name in BLOWHOLES]
@@ -32,26 +32,26 @@ def stage(hand, shared_data, tmp_path):
     for source in sources:
         (root / "pictures").mkdir(exist_ok=True)
         shutil.copy(source, root / "pictures" / source.name)
-    with hand.qtbot.waitSignal(hand.session.image_opened, timeout=10_000):
-        hand.session.open_project(root)
-    return hand
+    with user.qtbot.waitSignal(user.session.image_opened, timeout=10_000):
+        user.session.open_project(root)
+    return user
 
 
-def settle(hand) -> None:
-    hand.qtbot.waitUntil(lambda: not hand.canvas.tasks.busy, timeout=20_000)
+def settle(user) -> None:
+    user.qtbot.waitUntil(lambda: not user.canvas.tasks.busy, timeout=20_000)
 
 
-def press_at(hand, x: float, y: float) -> None:
-    """A click in the middle of a pixel, with the pointer where the click is."""
-    sx, sy = hand.canvas.view.to_screen(x + 0.5, y + 0.5)
+def press_at(user, x: float, y: float) -> None:
+    """Click in the center of a pixel, after a move of the pointer to it."""
+    sx, sy = user.canvas.view.to_screen(x + 0.5, y + 0.5)
     spot = QPointF(sx, sy).toPoint()
-    QTest.mouseMove(hand.canvas, spot)
-    QTest.mouseClick(hand.canvas, LEFT, pos=spot)
-    settle(hand)
+    QTest.mouseMove(user.canvas, spot)
+    QTest.mouseClick(user.canvas, LEFT, pos=spot)
+    settle(user)
 
 
 @pytest.mark.parametrize("tool", ["wand", "threshold"])
-def test_one_gesture_takes_a_real_blowhole(stage, shared_data, tool):
+def test_one_gesture_selects_a_real_blowhole(stage, shared_data, tool):
     scores = []
     for name in BLOWHOLES:
         stage.open(f"{name}.jpg")
@@ -70,7 +70,7 @@ def test_one_gesture_takes_a_real_blowhole(stage, shared_data, tool):
     assert min(scores) > 0.6, scores
 
 
-def test_a_real_crack_from_its_two_ends(stage):
+def test_a_real_crack_is_traced_from_its_ends(stage):
     stage.open("001.jpg")
     stage.session.classes.choose(2)
     stage.window.table["crack"].trigger()
@@ -79,8 +79,8 @@ def test_a_real_crack_from_its_two_ends(stage):
     press_at(stage, width - 1, 160)
     found = stage.session.mask == 2
     assert found[:, :4].any() and found[:, -4:].any()
-    assert found.any(axis=0).mean() > 0.98  # in one piece from side to side
+    assert found.any(axis=0).mean() > 0.98  # connected from side to side
     gray = stage.session.image.mean(axis=2)
     beside = cv2.dilate(found.astype(np.uint8), np.ones((21, 21), np.uint8)) > 0
-    assert gray[found].mean() < gray[beside & ~found].mean() - 20  # it lies on what is dark
-    assert found.sum() / width < 8  # and is as thin as that
+    assert gray[found].mean() < gray[beside & ~found].mean() - 20  # it covers dark pixels
+    assert found.sum() / width < 8  # and is as thin as the crack

@@ -1,4 +1,4 @@
-"""The main job in the window: from a folder of pictures to a verified export, by mouse and keys, with real children."""
+"""From a folder of images to a verified export in the window, by mouse and keys, with the real training program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from workbench.core.runs.events import Failed, Finished, Preview, Started, Step
 from workbench.core.runs.run import Run
 from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 
-# Asked without importing it: this process is the window's.
+# not imported here, since this process runs the window
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="PaddlePaddle is not installed")
 
 
@@ -32,18 +32,18 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reas
 SHORT = {"epochs": 30, "widths": [8, 16], "patch": 32, "batch": 8, "validations": 2}
 
 
-def test_from_a_folder_of_images_to_a_verified_export(hand, qtbot, tmp_path, raw_images, monkeypatch):
+def test_from_a_folder_of_images_to_a_verified_export(user, qtbot, tmp_path, raw_images, monkeypatch):
     had_paddle = "paddle" in sys.modules
     folder, masks = raw_images
     monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")  # the project is created there
-    session, training = hand.session, hand.services.training
-    hand.drop_folder(folder)
-    dialog = hand.dialog(QuickProjectDialog)
+    session, training = user.session, user.services.training
+    user.drop_folder(folder)
+    dialog = user.dialog(QuickProjectDialog)
     qtbot.waitUntil(lambda: dialog.count.text() == "12 images")
-    hand.type("blob")  # replaces the proposed class
+    user.type("blob")  # replaces the proposed class
     with qtbot.waitSignal(session.image_opened):
-        hand.key(Qt.Key.Key_Return)
-    hand.activate()
+        user.key(Qt.Key.Key_Return)
+    user.activate()
     qtbot.waitUntil(lambda: len(session.keys) == 12)
     root = session.project.root
     assert [info.name for info in session.project.classes] == ["blob"]
@@ -52,65 +52,65 @@ def test_from_a_folder_of_images_to_a_verified_export(hand, qtbot, tmp_path, raw
     for key, mask in zip(session.keys, masks.values()):
         qtbot.waitUntil(lambda key=key: session.key == key and session.mask is not None)
         if mask.any():
-            hand.scribble(mask)
+            user.scribble(mask)
             painted = session.mask > 0
             assert (painted & (mask > 0)).sum() / (painted | (mask > 0)).sum() > 0.6
         shown = session.mask.copy()
-        hand.key(Qt.Key.Key_Return)
+        user.key(Qt.Key.Key_Return)
         qtbot.waitUntil(lambda key=key: session.rows[key].status == "done", timeout=5000)
-        # It saves itself, and what is stored is what was shown.
+        # The label is saved automatically as shown.
         qtbot.waitUntil(lambda key=key: session.project.mask_path(key).exists(), timeout=5000)
         assert np.array_equal(annotation.load_mask(session.project, key), shown)
     # with few images none is used for validation, unless the user chooses one
     held_out, learned = session.keys[7], session.keys[6]
     for key in (*session.keys[10:7:-1], held_out):
-        hand.key(Qt.Key.Key_A)
+        user.key(Qt.Key.Key_A)
         qtbot.waitUntil(lambda key=key: session.key == key and session.mask is not None)
-    hand.choose("use_val")
-    hand.key(Qt.Key.Key_A)
+    user.choose("use_val")
+    user.key(Qt.Key.Key_A)
     qtbot.waitUntil(lambda: session.key == learned and session.mask is not None)
     assert session.flush()
 
     # train: click the next step; curves and predictions appear
     events = []
     training.reported.connect(events.append)
-    hand.services.saved_overrides.save("unet", SHORT)
+    user.services.saved_overrides.save("unet", SHORT)
     overlays = []
     training.preview_arrived.connect(
-        lambda key: overlays.append(hand.canvas.grab().toImage()) if key == session.key else None
+        lambda key: overlays.append(user.canvas.grab().toImage()) if key == session.key else None
     )
-    blank = hand.canvas.grab().toImage()
-    qtbot.waitUntil(lambda: hand.window.stage_bar.next.text().startswith("Train "))
+    blank = user.canvas.grab().toImage()
+    qtbot.waitUntil(lambda: user.window.stage_bar.next.text().startswith("Train "))
     with qtbot.waitSignal(training.ended, timeout=240_000) as ended:
-        hand.click(hand.window.stage_bar.next)
+        user.click(user.window.stage_bar.next)
         qtbot.waitUntil(lambda: training.running, timeout=20_000)
     assert isinstance(ended.args[0], Finished), ended.args[0]
     steps = [e for e in events if isinstance(e, Step)]
     assert len(steps) >= 6
     assert np.mean([s.loss for s in steps[-3:]]) < np.mean([s.loss for s in steps[:3]])
-    assert hand.services.run_monitor.track.steps.count >= len(steps)
-    assert hand.services.run_monitor.track.machine.count
+    assert user.services.run_monitor.track.steps.count >= len(steps)
+    assert user.services.run_monitor.track.machine.count
     assert any(isinstance(e, Preview) for e in events) and overlays
     assert any(image != blank for image in overlays)
     run = training.run
     assert run.usable and held_out in [item.key for item in run.dataset().of("val")]
 
     # the model predicts an image that it was not trained on
-    with qtbot.waitSignal(hand.services.predictions.predicted, timeout=20_000):
-        hand.key(Qt.Key.Key_D)
+    with qtbot.waitSignal(user.services.predictions.predicted, timeout=20_000):
+        user.key(Qt.Key.Key_D)
         qtbot.waitUntil(lambda: session.key == held_out)
 
     # export: one button, then the export works without the workbench
     finished = []
-    hand.services.export_job.finished.connect(finished.append)
-    hand.services.export_job.failed.connect(finished.append)
-    hand.click(hand.window.training.controls.export)
+    user.services.export_job.finished.connect(finished.append)
+    user.services.export_job.failed.connect(finished.append)
+    user.click(user.window.training.controls.export)
     qtbot.waitUntil(lambda: bool(finished), timeout=120_000)
     result = finished[0]
     assert isinstance(result, dict), result
     assert Path(result["path"]).is_relative_to(root)
-    strokes = hand.inputs.drags - 1
-    assert (hand.inputs.clicks, hand.inputs.keys) == (5, 23) and strokes >= 8
+    strokes = user.inputs.drags - 1
+    assert (user.inputs.clicks, user.inputs.keys) == (5, 23) and strokes >= 8
     assert result["parity"]["onnx"]["max_abs"] <= 1e-4 and result["parity"]["onnx"]["mask_agreement"] >= 0.9999
     export = Path(result["path"])
     done = subprocess.run(
@@ -131,14 +131,14 @@ def test_from_a_folder_of_images_to_a_verified_export(hand, qtbot, tmp_path, raw
     assert done.returncode == 0, done.stderr
     message = json.loads(done.stdout)["pictures"]
     assert len(message) == 12
-    assert ("paddle" in sys.modules) == had_paddle  # a test before this one may have brought it
+    assert ("paddle" in sys.modules) == had_paddle  # an earlier test may have imported it
 
 
-def start_training(hand, labeled_root: Path, minutes: float) -> None:
-    with hand.qtbot.waitSignal(hand.session.image_opened, timeout=15_000):
-        hand.session.open_project(labeled_root)
-        hand.qtbot.waitUntil(lambda: bool(hand.session.keys), timeout=10_000)
-    hand.services.training.start("unet", minutes=minutes)
+def start_training(user, labeled_root: Path, minutes: float) -> None:
+    with user.qtbot.waitSignal(user.session.image_opened, timeout=15_000):
+        user.session.open_project(labeled_root)
+        user.qtbot.waitUntil(lambda: bool(user.session.keys), timeout=10_000)
+    user.services.training.start("unet", minutes=minutes)
 
 
 @pytest.fixture
@@ -148,38 +148,38 @@ def labeled_root(tmp_path) -> Path:
     return tmp_path / "labelled"
 
 
-def test_a_killed_trainer_is_reported_and_the_window_stays(hand, qtbot, labeled_root):
-    training = hand.services.training
+def test_a_killed_trainer_is_reported_and_the_window_can_be_used(user, qtbot, labeled_root):
+    training = user.services.training
     events = []
     training.reported.connect(events.append)
-    start_training(hand, labeled_root, minutes=5)
+    start_training(user, labeled_root, minutes=5)
     qtbot.waitUntil(lambda: any(isinstance(e, Step) for e in events), timeout=60_000)
     started = next(e for e in events if isinstance(e, Started))
     with qtbot.waitSignal(training.ended, timeout=20_000) as ended:
         psutil.Process(started.process).kill()
     assert isinstance(ended.args[0], Failed) and ended.args[0].why
     assert not training.running
-    # the window goes on: paint, undo, and train again
-    hand.open(hand.session.keys[0])
-    before = hand.session.mask.copy()
-    QTest.mousePress(hand.canvas, Qt.MouseButton.LeftButton, pos=hand.at(40, 40))
-    QTest.mouseRelease(hand.canvas, Qt.MouseButton.LeftButton, pos=hand.at(40, 40))
-    assert not np.array_equal(hand.session.mask, before)
-    undo = next(a for a in hand.window.actions() if "Ctrl+Z" in [keys.toString() for keys in a.shortcuts()])
+    # the window can still be used: paint, undo, and train again
+    user.open(user.session.keys[0])
+    before = user.session.mask.copy()
+    QTest.mousePress(user.canvas, Qt.MouseButton.LeftButton, pos=user.at(40, 40))
+    QTest.mouseRelease(user.canvas, Qt.MouseButton.LeftButton, pos=user.at(40, 40))
+    assert not np.array_equal(user.session.mask, before)
+    undo = next(a for a in user.window.actions() if "Ctrl+Z" in [keys.toString() for keys in a.shortcuts()])
     qtbot.waitUntil(undo.isEnabled, timeout=2000)
-    hand.key(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    assert np.array_equal(hand.session.mask, before)
-    assert hand.window.training.can_train()
+    user.key(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert np.array_equal(user.session.mask, before)
+    assert user.window.training.can_train()
 
 
-def test_stop_keeps_a_model(hand, qtbot, labeled_root):
-    training = hand.services.training
+def test_stopped_training_keeps_a_model(user, qtbot, labeled_root):
+    training = user.services.training
     events = []
     training.reported.connect(events.append)
-    start_training(hand, labeled_root, minutes=5)
+    start_training(user, labeled_root, minutes=5)
     qtbot.waitUntil(lambda: sum(isinstance(e, Step) for e in events) > 3, timeout=60_000)
     with qtbot.waitSignal(training.ended, timeout=60_000) as ended:
-        QTest.mouseClick(hand.window.training.controls.button, Qt.MouseButton.LeftButton)
+        QTest.mouseClick(user.window.training.controls.button, Qt.MouseButton.LeftButton)
     assert isinstance(ended.args[0], Finished) and ended.args[0].why == "stopped"
     assert training.run.usable and training.run.resumable
 
@@ -206,8 +206,8 @@ app.exec()
 """
 
 
-def test_a_killed_window_loses_nothing_and_the_next_one_takes_over(hand, qtbot, labeled_root):
-    """kill -9 on the window: the trainer notices, saves a usable model and ends; a new window shows that run."""
+def test_killed_window_loses_no_label_and_its_run_is_shown_by_the_next(user, qtbot, labeled_root):
+    """After kill -9 of the window, the trainer saves a usable model and ends; a new window shows that run."""
     window = subprocess.Popen(
         [sys.executable, "-c", WINDOW, str(labeled_root)],
         cwd=ROOT,
@@ -224,15 +224,15 @@ def test_a_killed_window_loses_nothing_and_the_next_one_takes_over(hand, qtbot, 
         window.kill()
     assert isinstance(run.ending(), Finished)
     assert run.usable and run.resumable
-    with qtbot.waitSignal(hand.session.project_opened, timeout=15_000):
-        hand.session.open_project(labeled_root)
-    qtbot.waitUntil(lambda: hand.window.training.run is not None, timeout=10_000)
-    assert hand.window.training.run.name == run.name
-    assert hand.window.training.can_export()
+    with qtbot.waitSignal(user.session.project_opened, timeout=15_000):
+        user.session.open_project(labeled_root)
+    qtbot.waitUntil(lambda: user.window.training.run is not None, timeout=10_000)
+    assert user.window.training.run.name == run.name
+    assert user.window.training.can_export()
 
 
-def test_a_new_window_follows_a_run_that_still_lives(hand, qtbot, labeled_root):
-    """A run started from the command line, or left behind: the window re-attaches, follows, and can stop it."""
+def test_a_new_window_follows_a_running_training(user, qtbot, labeled_root):
+    """A run started from the command line or by a killed window is followed by the next window, which can stop it."""
     child = subprocess.Popen(
         [sys.executable, "-m", "workbench", "train", str(labeled_root), "--model", "unet", "--minutes", "5", "--json"],
         cwd=ROOT,
@@ -243,9 +243,9 @@ def test_a_new_window_follows_a_run_that_still_lives(hand, qtbot, labeled_root):
     try:
         run = wait_for_run(labeled_root)
         wait_for(lambda: any(isinstance(e, Step) for e in run.events()))
-        training, events = hand.services.training, []
+        training, events = user.services.training, []
         training.reported.connect(events.append)
-        hand.session.open_project(labeled_root, write=False)
+        user.session.open_project(labeled_root, write=False)
         qtbot.waitUntil(lambda: sum(isinstance(e, Step) for e in events) > 3, timeout=30_000)
         assert training.running
         with qtbot.waitSignal(training.ended, timeout=60_000) as ended:

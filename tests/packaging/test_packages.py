@@ -33,7 +33,7 @@ def test_icon_has_all_sizes(tmp_path):
     with Image.open(tmp_path / "defect-workbench.ico") as icon:
         assert {(16, 16), (32, 32), (48, 48), (256, 256)} <= icon.info["sizes"]
     with Image.open(tmp_path / "256.png") as image:
-        assert len(image.convert("RGBA").getcolors(1 << 20)) > 10  # not an empty picture
+        assert len(image.convert("RGBA").getcolors(1 << 20)) > 10  # not an empty image
 
 
 def test_version_of_the_packages_is_that_of_the_application(tmp_path):

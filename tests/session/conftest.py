@@ -23,7 +23,7 @@ def session(qtbot):
 
 @pytest.fixture
 def root(tmp_path) -> Path:
-    """A project of six labelled pictures and two unlabelled ones, closed; classes 1 scratch, 2 dent."""
+    """Closed project of six labeled and two unlabeled images; classes 1 scratch, 2 dent."""
     root = tmp_path / "项目 (a) [b]"
     with Project.create(root, classes=["scratch", "dent"]) as project:
         keys = fill_project(project, 8)
@@ -35,7 +35,7 @@ def root(tmp_path) -> Path:
 
 @pytest.fixture
 def opened(session, root, qtbot) -> Session:
-    """The project listed, its first picture open."""
+    """Session with the project listed and its first image open."""
     assert session.open_project(root)
     settle(session, qtbot)
     show(session, qtbot, session.keys[0])
@@ -43,7 +43,7 @@ def opened(session, root, qtbot) -> Session:
 
 
 def settle(session: Session, qtbot) -> None:
-    """Wait until the index has looked at everything."""
+    """Wait until the image list is complete."""
     with qtbot.waitSignal(session.image_list.finished, timeout=20_000):
         pass
 
@@ -54,7 +54,7 @@ def show(session: Session, qtbot, key: str) -> None:
 
 
 def dot(session: Session, x: float, y: float, id: int = 1, radius: float = 3) -> None:
-    """One stroke, and so one undo step."""
+    """Paint one stroke, which is one undo step."""
     session.editor.begin("paint")
     session.editor.paint_segment((x, y), (x + 4, y), radius, id)
     session.editor.commit()
@@ -64,13 +64,13 @@ def saved_mask(session: Session, key: str):
     return annotation.read_mask(session.project.mask_path(key))
 
 
-# The training program's manners without its learning: it reports, takes orders, and ends as its first argument says.
+# Stand-in for the training program: it reports events, obeys commands, and behaves as its first argument names.
 TRAINER = """
 import json, os, signal, sys, threading, time
 from pathlib import Path
-manner, root = sys.argv[1], Path(sys.argv[2])
+behavior, root = sys.argv[1], Path(sys.argv[2])
 
-def say(**event):
+def report(**event):
     line = json.dumps(event)
     with open(root / "events.jsonl", "a", encoding="utf-8") as file:
         file.write(line + "\\n")
@@ -81,64 +81,66 @@ def say(**event):
 
 def end(why):
     (root / "saved.txt").write_text(why)
-    say(kind="finished", time=9.0, why=why)
+    report(kind="finished", time=9.0, why=why)
     os._exit(0)
 
-say(kind="started", model="unet", device="cpu", process=os.getpid(), seconds_planned=60, resumed="--resume" in sys.argv)
-print("a library talks", flush=True)
-if manner == "done":
+resumed = "--resume" in sys.argv
+report(kind="started", model="unet", device="cpu", process=os.getpid(), seconds_planned=60, resumed=resumed)
+print("output of a library", flush=True)
+if behavior == "done":
     for step in range(3):
-        say(kind="step", time=float(step), step=step, loss=1.0 / (step + 1), rate=0.1, progress=step / 2)
+        report(kind="step", time=float(step), step=step, loss=1.0 / (step + 1), rate=0.1, progress=step / 2)
     end("done")
-if manner == "killed":
+if behavior == "killed":
     os.kill(os.getpid(), signal.SIGKILL)
-if manner == "exit":
+if behavior == "exit":
     sys.exit("ModuleNotFoundError: No module named 'paddle'")
-if manner == "mute":
+if behavior == "no_final_event":
     sys.exit(0)
-if manner == "deaf":
+if behavior == "unresponsive":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    say(kind="trouble", what="deaf now")
+    report(kind="trouble", what="unresponsive")
     time.sleep(600)
 
-def obey(line):
+def execute(line):
     order = json.loads(line)
-    say(kind="trouble", what="heard " + order["order"], picture=order.get("picture"), done=str(os.getpriority(0, 0)))
-    if order["order"] == "stop" and manner == "slow":
-        say(kind="checkpoint", step=1, which="last")
+    what, priority = "received " + order["order"], str(os.getpriority(0, 0))
+    report(kind="trouble", what=what, picture=order.get("picture"), done=priority)
+    if order["order"] == "stop" and behavior == "slow":
+        report(kind="checkpoint", step=1, which="last")
         time.sleep(float(sys.argv[3]))
     if order["order"] == "stop":
         end("stopped")
 
-def by_file():
+def read_command_file():
     seen = 0
     while True:
         if (root / "orders.jsonl").exists():
             lines = (root / "orders.jsonl").read_text().splitlines()
             for line in lines[seen:]:
-                obey(line)
+                execute(line)
             seen = len(lines)
         time.sleep(0.05)
 
-if manner == "orphan":
-    by_file()
+if behavior == "orphan":
+    read_command_file()
 left = False
 for line in sys.stdin:
-    obey(line)
+    execute(line)
     left = left or "keep_running" in line
 if left:
-    by_file()
-end("window gone")
+    read_command_file()
+end("window closed")
 """
 
 
 @pytest.fixture
 def trainer_command(tmp_path):
-    """A function (manner, run, *arguments) -> the command of a stand-in trainer that behaves in this manner."""
+    """Return a function (behavior, run, *arguments) that returns the command of a stand-in for the training program."""
     script = tmp_path / "trainer.py"
     script.write_text(TRAINER, encoding="utf-8")
 
-    def command(manner: str, run: Run, *arguments: str) -> list[str]:
-        return [sys.executable, str(script), manner, str(run.root), *arguments]
+    def command(behavior: str, run: Run, *arguments: str) -> list[str]:
+        return [sys.executable, str(script), behavior, str(run.root), *arguments]
 
     return command

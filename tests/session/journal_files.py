@@ -13,7 +13,7 @@ def journal_files(session):
 
 
 def patches(count: int, key: str = "a.png", start: np.ndarray | None = None):
-    """Overlapping squares of classes 1 and 2 on a mask, and the mask as it is then."""
+    """Return patches of overlapping squares of classes 1 and 2, and the resulting mask."""
     mask = np.zeros((130, 200), np.uint8) if start is None else start.copy()
     rng = np.random.default_rng(3)
     made = []

@@ -1,4 +1,4 @@
-"""A project with a UNet run that was never trained: its network marks what is dark, and what is bright."""
+"""Project with a UNet run without training, whose network detects dark and bright areas."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, save_settings
 
-MISSED, FALSE = "test/p00.png", "test/p01.png"  # a label on nothing; a bright spot that nobody labelled
+MISSED, FALSE = "test/p00.png", "test/p01.png"  # a label without a defect; a bright spot without a label
 SPOT = (slice(5, 15), slice(60, 74))
 COUNTS = {"train": 6, "val": 5, "test": 8}
 CLASSES = (ClassSettings(1, "scratch", "#e69f00"), ClassSettings(2, "pit", "#56b4e9"))
 
 
 def make_mask_project(root: Path, **changes) -> Run:
-    """Dark blobs of class 1 on every picture but two of each split; `changes` of the model's settings."""
+    """Write dark blobs of class 1 on all but two images of each split. changes: settings of the model."""
     rng = np.random.default_rng(4)
     items = []
     with Project.create(root, classes=["scratch", "pit"]) as project:

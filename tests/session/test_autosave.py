@@ -1,4 +1,4 @@
-"""Autosave and the journal: nothing that was painted is lost, not by a full disk and not by a kill."""
+"""Autosave and journal: no stroke is lost by a full disk or a killed process."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def test_failed_save_is_reported_once_and_retried(opened, qtbot):
     masks = opened.project.root / "masks"
     aside = masks.rename(masks.with_name("aside"))
     masks.write_text("a file where a folder should be")
-    met, states = [], []
-    opened.problem_met.connect(met.append)
+    problems_met, states = [], []
+    opened.problem_met.connect(problems_met.append)
     opened.save_state_changed.connect(states.append)
     dot(opened, 20, 20, 2)
     qtbot.waitUntil(lambda: opened.save_state == "failed")
     assert not opened.flush() and not opened.flush()
-    assert [type(problem) for problem in met] == [problems.SavedLater] and str(masks) in str(met[0])
+    assert [type(problem) for problem in problems_met] == [problems.SavedLater] and str(masks) in str(problems_met[0])
     assert opened.mask[20, 20] == 2 and journal_files(opened)
     painted, key = opened.mask.copy(), opened.key
     show(opened, qtbot, opened.keys[1])
@@ -78,7 +78,7 @@ def test_failed_save_is_reported_once_and_retried(opened, qtbot):
     assert np.array_equal(opened.mask, painted)
     masks.unlink()
     aside.rename(masks)
-    qtbot.waitUntil(lambda: opened.save_state == "saved")  # by the retry alone
+    qtbot.waitUntil(lambda: opened.save_state == "saved")  # by the automatic retry
     assert np.array_equal(saved_mask(opened, key), painted) and not journal_files(opened)
     assert states == ["dirty", "failed", "saved"]
 
@@ -99,16 +99,16 @@ def test_unsaved_strokes_are_recovered_at_next_opening(opened, root, qtbot):
     assert "recover strokes" in [act.what for act in annotation.load_note(opened.project, key).history]
     settle(opened, qtbot)
     show(opened, qtbot, key)
-    opened.undo()  # the step survived too
+    opened.undo()  # the undo step was recovered, too
     assert opened.mask[20, 20] == 0
 
 
 def test_mask_is_saved_if_journal_cannot_be_written(opened, root, qtbot):
     (root / "journal").rmdir()
     (root / "journal").write_text("")
-    with qtbot.waitSignal(opened.problem_met) as met:
+    with qtbot.waitSignal(opened.problem_met) as problems_met:
         dot(opened, 20, 20, 2)
-    assert isinstance(met.args[0], problems.CannotWrite) and opened.save_state == "failed"
+    assert isinstance(problems_met.args[0], problems.CannotWrite) and opened.save_state == "failed"
     qtbot.waitUntil(lambda: opened.save_state == "saved")
     assert np.array_equal(saved_mask(opened, opened.key), opened.mask)
 
@@ -119,27 +119,27 @@ def in_journal(session, key):
 
 
 def test_stroke_made_during_save_stays_in_journal(opened):
-    opened.autosave._delay_ms = 600_000
+    opened.autosave.delay_ms = 600_000
     dot(opened, 20, 20, 2)
-    opened.autosave.changed(opened._parts.image.label, now=True)
-    opened.autosave._tasks._pool.waitForDone()  # written, but not told yet
+    opened.autosave.schedule(opened.editor.label, now=True)
+    opened.autosave.tasks.finish_work()  # written, but the result is not delivered yet
     dot(opened, 60, 60, 2)
     second = opened.undo_stack.next_undo.patch
-    opened.autosave._tasks.wait()
+    opened.autosave.tasks.wait()
     assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.save_state == "dirty"
     assert in_journal(opened, opened.key) == [second]
     assert opened.flush() and saved_mask(opened, opened.key)[60, 60] == 2 and not journal_files(opened)
 
 
 def test_stroke_included_in_save_is_removed_from_journal(opened):
-    opened.autosave._delay_ms = 600_000
+    opened.autosave.delay_ms = 600_000
     gate = threading.Event()
-    opened.autosave._tasks.submit(lambda _: gate.wait(10))
+    opened.autosave.tasks.submit(lambda _: gate.wait(10))
     dot(opened, 20, 20, 2)
-    opened.autosave.changed(opened._parts.image.label, now=True)  # waits behind the gate
+    opened.autosave.schedule(opened.editor.label, now=True)  # waits for the blocked task
     dot(opened, 60, 60, 2)
     gate.set()
-    opened.autosave._tasks.wait()
+    opened.autosave.tasks.wait()
     assert opened.save_state == "saved" and saved_mask(opened, opened.key)[60, 60] == 2
     assert not journal_files(opened)
 
@@ -163,8 +163,8 @@ session.open_image(sys.argv[2])
 while session.key != sys.argv[2]:
     app.processEvents()
 paint((20, 20, 2), (40, 50, 1))
-session.autosave.changed(session._parts.image.label, now=True)   # these two reach the mask file ...
-session.autosave._tasks.wait()
+session.autosave.schedule(session.editor.label, now=True)   # these two reach the mask file ...
+session.autosave.tasks.wait()
 paint((60, 30, 2), (60, 60, 1), (10, 70, 2))       # ... and these only the journal
 session.undo()
 session.open_image(sys.argv[3])
@@ -217,7 +217,7 @@ def child_env():
     return {**worker_environment(), "QT_QPA_PLATFORM": "offscreen"}
 
 
-# --- the journal's file --------------------------------------------------------------------------------
+# --- file of the journal --------------------------------------------------------------------------------
 
 
 def test_truncated_journal_yields_all_complete_records():
@@ -305,9 +305,9 @@ def test_other_files_in_journal_are_ignored(session, root):
     (root / "journal" / ("0" * 32 + "-000001.bin")).write_bytes(b"nonsense")
     made, _ = patches(1, key="../../outside.png")
     (root / "journal" / ("1" * 32 + "-000001.bin")).write_bytes(encode_record(made[0], (200, 130)))
-    met = []
-    session.problem_met.connect(met.append)
-    assert session.open_project(root) and not met
+    problems_met = []
+    session.problem_met.connect(problems_met.append)
+    assert session.open_project(root) and not problems_met
     assert session.flush() and not (root.parent / "outside.png.png").exists()
 
 
@@ -320,9 +320,9 @@ def test_strokes_for_broken_mask_stay_in_journal(session, root, qtbot):
         journal.close()
         good = project.mask_path(key).read_bytes()
         project.mask_path(key).write_bytes(b"broken")
-    with qtbot.waitSignal(session.problem_met) as met:
+    with qtbot.waitSignal(session.problem_met) as problems_met:
         session.open_project(root)
-    assert isinstance(met.args[0], problems.MaskBroken)
+    assert isinstance(problems_met.args[0], problems.MaskBroken)
     session.close_project()
     assert (root / "masks" / f"{key}.png").read_bytes() == b"broken" and list((root / "journal").iterdir())
     (root / "masks" / f"{key}.png").write_bytes(good)
@@ -331,7 +331,7 @@ def test_strokes_for_broken_mask_stay_in_journal(session, root, qtbot):
     assert not list((root / "journal").iterdir())
 
 
-def test_a_whole_session_knows_nothing_of_paddle(root):
+def test_session_does_not_import_paddle(root):
     code = (
         "import sys\n"
         "from PySide6.QtCore import QCoreApplication\n"
@@ -371,5 +371,5 @@ def test_closed_sessions_leave_no_thread(root, qtbot):
         session.open_project(root)
         session.close_project()
         for part in (session.autosave, session.image_loader, session.image_list, session._parts.label_copier):
-            assert part._tasks._pool.activeThreadCount() == 0
+            assert part.tasks.running_threads == 0
     assert os.path.exists(root / "project.json")

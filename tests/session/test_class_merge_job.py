@@ -131,11 +131,11 @@ if sys.argv[2] == "back":
     class_merge.apply_plan(project, plan, lambda *_: None, lambda: False)
     class_merge.finalize(project, plan)
     plan = class_merge.begin_undo(project, plan)
-def tell(done, total):
+def report(done, total):
     print(done, flush=True)
     time.sleep(60)
 work = class_merge.undo if sys.argv[2] == "back" else class_merge.apply_plan
-work(project, plan, tell, lambda: False)
+work(project, plan, report, lambda: False)
 """
 
 
@@ -190,9 +190,9 @@ def test_full_disk_interrupts_merge(mixed, qtbot, monkeypatch):
         save(project, key, mask)
 
     monkeypatch.setattr(annotation, "save_mask", refuse)
-    with qtbot.waitSignal(mixed.problem_met) as met:
+    with qtbot.waitSignal(mixed.problem_met) as problems_met:
         assert work.start([2], 1)
-    assert isinstance(met.args[0], problems.CannotWrite) and work.unfinished and not work.running
+    assert isinstance(problems_met.args[0], problems.CannotWrite) and work.unfinished and not work.running
     assert mixed.mask_problem is None and [info.id for info in mixed.project.classes] == [1, 2]
     run(mixed, qtbot, work.resume)
     assert [info.id for info in mixed.project.classes] == [1]
@@ -201,24 +201,24 @@ def test_full_disk_interrupts_merge(mixed, qtbot, monkeypatch):
 
 
 def test_invalid_merges_are_refused(mixed, root, qtbot):
-    met = []
-    mixed.problem_met.connect(met.append)
+    problems_met = []
+    mixed.problem_met.connect(problems_met.append)
     assert not mixed.class_merge.start([9], 1) and not mixed.class_merge.start([1], 1)
     assert not mixed.class_merge.start([1], 7)
     reader = Session()
     reader.open_project(root, write=False)
-    reader.problem_met.connect(met.append)
+    reader.problem_met.connect(problems_met.append)
     assert not reader.class_merge.start([2], 1)
     reader.close_project()
-    assert len(met) == 4 and all(isinstance(problem, problems.BadClass) for problem in met[:3])
-    assert isinstance(met[3], problems.ProjectReadOnly)
+    assert len(problems_met) == 4 and all(isinstance(problem, problems.BadClass) for problem in problems_met[:3])
+    assert isinstance(problems_met[3], problems.ProjectReadOnly)
     folder = class_merge.folder_of(mixed.project)
     assert not folder.exists()
     folder.mkdir(parents=True)
     (folder / "plan.json").write_text(json.dumps({"format": 9}))
     mixed.close_project()
     mixed.open_project(root)
-    assert isinstance(met[-1], problems.ProjectBroken) and mixed.project is not None
+    assert isinstance(problems_met[-1], problems.ProjectBroken) and mixed.project is not None
 
 
 def test_unreadable_mask_is_unchanged(mixed, qtbot):
@@ -232,10 +232,10 @@ def test_reordered_classes_keep_their_ids(opened):
     opened.classes.reorder([2, 1])
     stored = Project.open(opened.project.root, write=False).classes
     assert [(info.id, info.name) for info in stored] == [(2, "dent"), (1, "scratch")]
-    met = []
-    opened.problem_met.connect(met.append)
+    problems_met = []
+    opened.problem_met.connect(problems_met.append)
     opened.classes.reorder([2])
-    assert isinstance(met[0], problems.BadClass) and [info.id for info in opened.project.classes] == [2, 1]
+    assert isinstance(problems_met[0], problems.BadClass) and [info.id for info in opened.project.classes] == [2, 1]
 
 
 def test_verdicts_of_many_images_are_one_command(opened, qtbot):
@@ -260,13 +260,13 @@ def test_verdicts_of_many_images_are_one_command(opened, qtbot):
     opened.undo()
     assert opened.rows[keys[3]].verdict is None
     dot(opened, 10, 10)
-    opened.redo()  # nothing: the stroke came after
+    opened.redo()  # nothing, because the stroke is newer
     assert opened.rows[keys[3]].verdict is None
 
 
 def test_image_opened_while_verdicts_are_written(opened, qtbot):
-    met = []
-    opened.problem_met.connect(met.append)
+    problems_met = []
+    opened.problem_met.connect(problems_met.append)
     for verdict in ("NG", "OK", "NG"):
         opened.verdict_steps.set_verdicts(opened.keys, verdict)
         key = next(key for key in reversed(opened.keys) if key != opened.key)
@@ -274,15 +274,15 @@ def test_image_opened_while_verdicts_are_written(opened, qtbot):
         assert opened.note.verdict == verdict
         opened.notes.set_pin(None if opened.note.pin else "val")
         assert opened.flush() and annotation.load_note(opened.project, key).verdict == verdict
-    assert not met
+    assert not problems_met
 
 
 def test_unreadable_note_keeps_verdict_and_is_reported(opened, qtbot):
     key = opened.keys[3]
     opened.project.note_path(key).write_text("{")
-    with qtbot.waitSignal(opened.problem_met) as met:
+    with qtbot.waitSignal(opened.problem_met) as problems_met:
         opened.verdict_steps.set_verdicts(opened.keys[2:5], "NG")
-    assert isinstance(met.args[0], problems.NoteBroken) and opened.project.note_path(key).read_text() == "{"
+    assert isinstance(problems_met.args[0], problems.NoteBroken) and opened.project.note_path(key).read_text() == "{"
     assert opened.rows[key].verdict is None and opened.rows[opened.keys[4]].verdict == "NG"
 
 
@@ -311,7 +311,7 @@ def test_original_of_damaged_mask_is_kept_when_merge_is_finished(mixed, root, qt
     original = class_merge.folder_of(mixed.project) / "masks" / f"{key}.png"
     assert original.read_bytes() == before[f"{key}.png"] and path.read_bytes() == b"damaged"
     mixed.classes.add("third")
-    assert mixed.class_merge.start([1], 3)  # the originals of the change before are let go, but not this one
+    assert mixed.class_merge.start([1], 3)  # originals of the earlier change are deleted, but not this one
     qtbot.waitUntil(lambda: not mixed.class_merge.running, timeout=20_000)
     assert kept_originals(root) == [before[f"{key}.png"]] and path.read_bytes() == b"damaged"
 
@@ -337,12 +337,12 @@ def test_original_that_cannot_be_restored_is_kept_and_reported(mixed, root, qtbo
         path.write_bytes(b"damaged")
     else:
         annotation.save_mask(mixed.project, key, np.ones((7, 9), np.uint8))
-    found, met = path.read_bytes(), []
-    mixed.problem_met.connect(met.append)
+    found, problems_met = path.read_bytes(), []
+    mixed.problem_met.connect(problems_met.append)
     done = run(mixed, qtbot, mixed.class_merge.undo_merge)
     assert [type(problem) for problem in done.problems] == [problems.OriginalKept]
-    assert path.read_bytes() == found  # left as it is, as the sentence says
-    received = next(problem for problem in met if isinstance(problem, problems.OriginalKept))
+    assert path.read_bytes() == found  # unchanged, as the message states
+    received = next(problem for problem in problems_met if isinstance(problem, problems.OriginalKept))
     assert Path(received.fields["kept"]).read_bytes() == before[f"{key}.png"] and received.fields["kept"] in str(
         received
     )

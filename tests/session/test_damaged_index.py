@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QTimer
 
-from tests.core.images.jpeg_files import lying_jpeg, turned
+from tests.core.images.jpeg_files import jpeg_with_wrong_size, turned
 from tests.session.conftest import settle, show
 from workbench.core.problems import BadGrouping, IndexRebuilt
 from workbench.core.project.project import Project
@@ -55,16 +55,16 @@ def test_damaged_index_is_rebuilt_with_message(session, root, qtbot, damage):
     DAMAGES[damage](cache(root))
     for name in ("index.sqlite-wal", "index.sqlite-shm"):
         (root / ".cache" / name).unlink(missing_ok=True)
-    met = []
-    session.problem_met.connect(met.append)
+    problems_met = []
+    session.problem_met.connect(problems_met.append)
     assert session.open_project(root)
     settle(session, qtbot)
     assert session.rows == whole and session.keys == list(whole)
-    assert [type(problem) for problem in met] == [IndexRebuilt]
+    assert [type(problem) for problem in problems_met] == [IndexRebuilt]
     session.close_project()
     assert session.open_project(root)
     settle(session, qtbot)
-    assert session.rows == whole and len(met) == 1
+    assert session.rows == whole and len(problems_met) == 1
 
 
 def test_rows_missing_in_damaged_index_are_read_from_files(session, root, qtbot):
@@ -82,9 +82,9 @@ def test_rows_missing_in_damaged_index_are_read_from_files(session, root, qtbot)
 
 
 def test_list_is_finished_after_unexpected_error(opened, qtbot):
-    with qtbot.capture_exceptions() as met, qtbot.waitSignal(opened.image_list.finished, timeout=20_000):
-        opened.add_images([Path("/" + "x" * 5000)])  # no file system takes such a name
-    assert [type(error) for _, error, _ in met] == [OSError]
+    with qtbot.capture_exceptions() as problems_met, qtbot.waitSignal(opened.image_list.finished, timeout=20_000):
+        opened.add_images([Path("/" + "x" * 5000)])  # no file system accepts such a name
+    assert [type(error) for _, error, _ in problems_met] == [OSError]
     key = opened.keys[0]
     opened.project.mask_path(key).unlink()
     opened.refresh_images()
@@ -100,8 +100,8 @@ def test_gui_thread_never_waits_for_index(opened, root, qtbot):
     timer.start()
     opened.set_score(opened.keys[0], 0.75)
     opened.set_score(opened.keys[1], 0.5)
-    begun = time.monotonic()
-    qtbot.waitUntil(lambda: time.monotonic() - begun > 4, timeout=60_000)  # the scores are being written
+    start = time.monotonic()
+    qtbot.waitUntil(lambda: time.monotonic() - start > 4, timeout=60_000)  # the scores are being written
     other.execute("ROLLBACK")
     timer.stop()
     assert max(later - earlier for earlier, later in zip(beats, beats[1:])) < 3
@@ -118,9 +118,9 @@ def test_closing_does_not_wait_for_index_lock(opened, root, qtbot):
     other = sqlite3.connect(cache(root), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     opened.set_score(opened.keys[0], 0.75)
-    begun = time.monotonic()
+    start = time.monotonic()
     opened.close_project()
-    assert time.monotonic() - begun < 6  # the usual wait for a locked database is ten seconds
+    assert time.monotonic() - start < 6  # SQLite waits ten seconds for a locked database by default
     other.execute("ROLLBACK")
     other.close()
     assert opened.open_project(root)
@@ -132,7 +132,7 @@ def test_unreadable_image_is_marked_until_it_opens(opened, qtbot):
     lying, gone = opened.keys[2], opened.keys[4]
     path = opened.project.image_path(lying)
     whole = path.read_bytes()
-    path.write_bytes(lying_jpeg(96, 80))  # its header is in order
+    path.write_bytes(jpeg_with_wrong_size(96, 80))  # its header is valid
     opened.refresh_images()
     settle(opened, qtbot)
     opened.project.image_path(gone).unlink()
@@ -160,9 +160,9 @@ def test_slow_grouping_pattern_is_reported_at_opening(session, root, qtbot):
         project.image_path(first).rename(project.image_path(first).with_name("a" * 60 + "b.png"))
         project.file.grouping.rule, project.file.grouping.pattern = "pattern", "(a|aa)+$"
         project.save()
-    met = []
-    session.problem_met.connect(met.append)
+    problems_met = []
+    session.problem_met.connect(problems_met.append)
     assert session.open_project(root)
     settle(session, qtbot)
-    assert [type(problem) for problem in met] == [BadGrouping]
+    assert [type(problem) for problem in problems_met] == [BadGrouping]
     assert len(session.rows) == 8

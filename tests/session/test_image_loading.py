@@ -1,4 +1,4 @@
-"""Opening projects and pictures: lists, neighbours, broken files, and who may write."""
+"""Opening projects and images: lists, neighbors, broken files, and who may write."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_project_lists_images_with_their_rows(session, root, qtbot):
     assert progress[-1] == (8, 8)
     session.close_project()
     assert session.project is None and session.keys == [] and session.rows == {}
-    assert session.open_project(root)  # the lock was given back, and the rows are known at once
+    assert session.open_project(root)  # the lock was released, and the rows are cached
     settle(session, qtbot)
     assert session.rows[session.keys[0]] == first
 
@@ -50,7 +50,7 @@ def test_image_opens_with_its_label(opened):
 def test_navigation_stops_at_ends_of_list(opened, qtbot):
     assert not opened.go(-1)
     assert opened.go(3)
-    assert opened.go(1)  # before the first has arrived: steps add up
+    assert opened.go(1)  # before the first one is loaded: steps add up
     qtbot.waitUntil(lambda: opened.key == opened.keys[4])
     assert opened.go(100)
     qtbot.waitUntil(lambda: opened.key == opened.keys[-1])
@@ -60,15 +60,15 @@ def test_navigation_stops_at_ends_of_list(opened, qtbot):
 def test_only_last_requested_image_is_shown(opened, qtbot):
     shown = []
     opened.image_opened.connect(shown.append)
-    for key in opened.keys[2:]:  # the one before is at hand already
+    for key in opened.keys[2:]:  # the previous image is cached
         opened.open_image(key)
     qtbot.waitUntil(lambda: opened.key == opened.keys[-1])
-    opened.image_loader._tasks.wait()
+    opened.image_loader.tasks.wait()
     assert shown == [opened.keys[-1]]
 
 
 def test_neighbors_are_prefetched(opened, qtbot):
-    qtbot.waitUntil(lambda: opened.keys[1] in opened.image_loader._cache)
+    qtbot.waitUntil(lambda: opened.keys[1] in opened.image_loader.cache)
     shown = []
     opened.image_opened.connect(shown.append)
     opened.go(1)
@@ -93,7 +93,7 @@ def test_broken_image_affects_only_itself(opened, qtbot):
         opened.open_image(key)
     assert failed.args[0] == key and isinstance(failed.args[1], problems.ImageBroken)
     assert opened.key == key and opened.image is None and opened.mask is None
-    dot(opened, 10, 10)  # nowhere to go, and no harm
+    dot(opened, 10, 10)  # without an effect at the end of the list
     opened.notes.set_status("done")
     assert opened.go(1)
     qtbot.waitUntil(lambda: opened.key == opened.keys[3] and opened.image is not None)
@@ -104,11 +104,11 @@ def test_broken_image_affects_only_itself(opened, qtbot):
 
 def broken_masks():
     wrong_size = np.zeros((3, 4), np.uint8)
-    stranger = np.full((80, 96), 77, np.uint8)
+    unknown_class = np.full((80, 96), 77, np.uint8)
     return {
         problems.MaskBroken: lambda project, key: project.mask_path(key).write_bytes(b"\x89PNG no"),
         problems.MaskWrongSize: lambda project, key: annotation.save_mask(project, key, wrong_size),
-        problems.MaskUnknownClass: lambda project, key: annotation.save_mask(project, key, stranger),
+        problems.MaskUnknownClass: lambda project, key: annotation.save_mask(project, key, unknown_class),
         problems.NoteBroken: lambda project, key: project.note_path(key).write_text("{"),
     }
 
@@ -121,25 +121,25 @@ def test_broken_label_is_reported_and_never_overwritten(opened, qtbot):
         before = [path.read_bytes() for path in paths]
         show(opened, qtbot, key)
         assert isinstance(opened.mask_problem, kind) and opened.image is not None
-        met = []
-        opened.problem_met.connect(met.append)
+        problems_met = []
+        opened.problem_met.connect(problems_met.append)
         dot(opened, 10, 10)
         opened.editor.paint_region(np.ones((3, 3), bool), (5, 5), 1)
         opened.notes.set_verdict("NG")
         opened.notes.set_status("done")
-        opened.problem_met.disconnect(met.append)
-        assert len(met) == 4 and all(isinstance(problem, kind) for problem in met)
+        opened.problem_met.disconnect(problems_met.append)
+        assert len(problems_met) == 4 and all(isinstance(problem, kind) for problem in problems_met)
         assert opened.key == key and opened.flush()
         assert [path.read_bytes() for path in paths] == before
 
 
 def test_second_window_is_read_only_with_reason(opened, root, qtbot):
     other = Session()
-    met = []
-    other.problem_met.connect(met.append)
+    problems_met = []
+    other.problem_met.connect(problems_met.append)
     assert other.open_project(root)
-    assert not other.writable and isinstance(met[0], problems.ProjectLocked)
-    assert met[0].fields["pid"] == os.getpid()
+    assert not other.writable and isinstance(problems_met[0], problems.ProjectLocked)
+    assert problems_met[0].fields["pid"] == os.getpid()
     settle(other, qtbot)
     show(other, qtbot, other.keys[0])
     before = other.mask.copy()
@@ -149,14 +149,14 @@ def test_second_window_is_read_only_with_reason(opened, root, qtbot):
     other.classes.add("another")
     other.add_images([root])
     assert np.array_equal(other.mask, before) and other.flush()
-    assert [type(problem) for problem in met[1:]] == [problems.ProjectReadOnly] * 4
+    assert [type(problem) for problem in problems_met[1:]] == [problems.ProjectReadOnly] * 4
     other.close_project()
 
 
 def test_failed_opening_keeps_open_project(opened, tmp_path, qtbot):
-    with qtbot.waitSignal(opened.problem_met) as met:
+    with qtbot.waitSignal(opened.problem_met) as problems_met:
         assert not opened.open_project(tmp_path / "nothing here")
-    assert isinstance(met.args[0], problems.NotAProject)
+    assert isinstance(problems_met.args[0], problems.NotAProject)
     assert opened.project is not None and opened.writable
 
 
@@ -171,12 +171,12 @@ def test_new_project_imports_images_from_files_and_folders(session, tmp_path, qt
     assert session.create_project(tmp_path / "new", classes=["scratch"], verdicts=["OK", "NG"])
     settle(session, qtbot)
     assert session.keys == [] and not session.go(1)
-    met = []
-    session.problem_met.connect(met.append)
+    problems_met = []
+    session.problem_met.connect(problems_met.append)
     session.add_images([outside, single, tmp_path / "gone"])
     settle(session, qtbot)
     assert session.keys == ["single.png", "线 1/a 😀.png", "线 1/sub/b[1].png"]
-    assert [type(problem) for problem in met] == [problems.FolderMissing]
+    assert [type(problem) for problem in problems_met] == [problems.FolderMissing]
     assert session.rows["single.png"].width == 96
     with qtbot.waitSignal(session.problem_met) as refused:
         assert not session.create_project(tmp_path / "new")
@@ -203,15 +203,15 @@ def test_removed_image_leaves_list(opened, qtbot):
 
 
 def test_image_cache_is_limited_by_bytes():
-    run_list = LruCache(limit=10_000)
+    image_cache = LruCache(limit=10_000)
     for name in "abc":
-        run_list.put(name, LoadedImage(np.zeros((60, 60), np.uint8), Label(name), ""))
-    assert "a" not in run_list and "b" in run_list and "c" in run_list and run_list.nbytes == 7200
-    run_list.get("b")
-    run_list.put("d", LoadedImage(np.zeros((60, 60), np.uint8), Label("d"), ""))
-    assert "c" not in run_list and "b" in run_list
-    run_list.put("huge", LoadedImage(np.zeros((300, 300), np.uint8), Label("huge"), ""))
-    assert "huge" in run_list and "b" not in run_list
+        image_cache.put(name, LoadedImage(np.zeros((60, 60), np.uint8), Label(name), ""))
+    assert "a" not in image_cache and "b" in image_cache and "c" in image_cache and image_cache.nbytes == 7200
+    image_cache.get("b")
+    image_cache.put("d", LoadedImage(np.zeros((60, 60), np.uint8), Label("d"), ""))
+    assert "c" not in image_cache and "b" in image_cache
+    image_cache.put("huge", LoadedImage(np.zeros((300, 300), np.uint8), Label("huge"), ""))
+    assert "huge" in image_cache and "b" not in image_cache
 
 
 def test_classes_can_be_added_renamed_and_recolored(opened, qtbot):
@@ -221,14 +221,14 @@ def test_classes_can_be_added_renamed_and_recolored(opened, qtbot):
     opened.classes.recolor(added.id, "#abcdef")
     stored = Project.open(opened.project.root, write=False).classes[-1]
     assert (stored.name, stored.id, stored.color) == ("pinhole", 3, "#abcdef")
-    met = []
-    opened.problem_met.connect(met.append)
+    problems_met = []
+    opened.problem_met.connect(problems_met.append)
     opened.classes.rename(added.id, "dent")
     opened.classes.rename(added.id, "  ")
     opened.classes.recolor(added.id, "red")
     opened.classes.recolor(99, "#000000")
     assert opened.classes.add("scratch") is None and opened.classes.add("x", "blue") is None
-    assert len(met) == 6 and all(isinstance(problem, problems.BadClass) for problem in met)
+    assert len(problems_met) == 6 and all(isinstance(problem, problems.BadClass) for problem in problems_met)
     assert [info.name for info in opened.project.classes] == ["scratch", "dent", "pinhole"]
     with qtbot.waitSignal(opened.current_class_changed) as chosen:
         opened.classes.choose(added.id)

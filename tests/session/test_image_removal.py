@@ -53,7 +53,7 @@ def test_a_removed_image_leaves_the_list_and_returns_with_undo(session, qtbot):
     settle(session, qtbot, 5)
     qtbot.waitUntil(lambda: session.key == first and session.mask is not None)
     assert session.mask[42, 42] == 2 and session.note.verdict == "NG"
-    assert not session.removal._session.undo_stack.next_undo.title.startswith("remove")
+    assert not session.undo_stack.next_undo.title.startswith("remove")
     session.undo()  # the stroke before the removal
     assert session.mask[42, 42] == 0
     session.redo()

@@ -1,4 +1,4 @@
-"""Proposals of a real network on real pictures: what becomes of the mask, the note and the files on the disk."""
+"""Suggestions of a real network: changes of the mask, the note and the stored files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KEY = "spots 图.png"
 
 @pytest.fixture
 def root(tmp_path):
-    """One unlabelled picture with three dark and two bright spots, another with none, and a run that sees them."""
+    """Project of an image with three dark and two bright spots, an empty image, and a run that detects them."""
     root = tmp_path / "项目"
     with Project.create(root, classes=["scratch", "dent"]) as project:
         image = np.full((100, 150), 128, np.uint8)
@@ -50,18 +50,18 @@ def root(tmp_path):
     return root
 
 
-class Room:
-    """A session with predictions and proposals, as the window has them."""
+class SuggestionSession:
+    """Session with predictions and suggestions, as in the window."""
 
     def __init__(self, root, qtbot) -> None:
         self.session = Session(save_delay=0.02, retry=0.1)
         self.predictions = Predictions(self.session)
-        self.proposals = ImageSuggestions(self.session, self.predictions)
+        self.suggestions = ImageSuggestions(self.session, self.predictions)
         self.qtbot, self.root = qtbot, root
         assert self.session.open_project(root)
         settle(self.session, qtbot)
 
-    def look(self, key: str = KEY) -> None:
+    def predict(self, key: str = KEY) -> None:
         show(self.session, self.qtbot, key)
         self.predictions.load(Run(self.root / "runs" / "20260101-000000-unet"))
         with self.qtbot.waitSignal(self.predictions.predicted, timeout=10_000):
@@ -70,14 +70,14 @@ class Room:
 
     def rest(self) -> None:
         self.qtbot.wait(5)
-        self.proposals.wait()
+        self.suggestions.wait()
 
     @property
     def at(self) -> list[tuple[int, int]]:
-        return sorted((one.origin.y, one.origin.x) for one in self.proposals.shown)
+        return sorted((one.origin.y, one.origin.x) for one in self.suggestions.shown)
 
     def one(self, y: int, x: int):
-        return next(p for p in self.proposals.shown if (p.origin.y, p.origin.x) == (y, x))
+        return next(p for p in self.suggestions.shown if (p.origin.y, p.origin.x) == (y, x))
 
     def end(self) -> None:
         self.session.close_project()
@@ -85,210 +85,212 @@ class Room:
 
 
 @pytest.fixture
-def services(root, qtbot):
-    made: list[Room] = []
+def open_session(root, qtbot):
+    made: list[SuggestionSession] = []
 
-    def make() -> Room:
-        made.append(Room(root, qtbot))
+    def make() -> SuggestionSession:
+        made.append(SuggestionSession(root, qtbot))
         return made[-1]
 
     yield make
-    for room in made:
-        room.end()
+    for opened in made:
+        opened.end()
 
 
 EVERY = [(10, 10), (10, 60), (10, 110), (60, 10), (60, 60)]
 
 
-def test_accepting_is_one_undo_step_with_origin(services, root):
-    room = services()
-    room.look()
-    assert room.at == EVERY and not room.session.mask.any() and not room.session.can_undo()
-    spot = room.one(10, 60)
+def test_accepting_is_one_undo_step_with_origin(open_session, root):
+    opened = open_session()
+    opened.predict()
+    assert opened.at == EVERY and not opened.session.mask.any() and not opened.session.can_undo()
+    spot = opened.one(10, 60)
     expected = np.zeros((100, 150), np.uint8)
     expected[spot.selection.rect.slices][spot.selection.inside] = 1
     assert np.count_nonzero(expected) == 96
-    assert room.proposals.accept([spot])
-    room.rest()
-    assert np.array_equal(room.session.mask, expected) and (10, 60) not in room.at and len(room.at) == 4
-    assert room.session.flush() and np.array_equal(saved_mask(room.session, KEY), expected)
-    act = annotation.load_note(room.session.project, KEY).history[-1]
+    assert opened.suggestions.accept([spot])
+    opened.rest()
+    assert np.array_equal(opened.session.mask, expected) and (10, 60) not in opened.at and len(opened.at) == 4
+    assert opened.session.flush() and np.array_equal(saved_mask(opened.session, KEY), expected)
+    act = annotation.load_note(opened.session.project, KEY).history[-1]
     assert act.what == "accept proposal" and act.who and act.when
     assert act.detail == f"run 20260101-000000-unet: scratch, score {spot.score:.2f}"
-    room.session.undo()
-    room.rest()
-    assert not room.session.mask.any() and room.at == EVERY
-    assert annotation.load_note(room.session.project, KEY).decided == [] or not room.session.note.decided
-    room.session.redo()
-    room.rest()
-    assert np.array_equal(room.session.mask, expected) and len(room.at) == 4
+    opened.session.undo()
+    opened.rest()
+    assert not opened.session.mask.any() and opened.at == EVERY
+    assert annotation.load_note(opened.session.project, KEY).decided == [] or not opened.session.note.decided
+    opened.session.redo()
+    opened.rest()
+    assert np.array_equal(opened.session.mask, expected) and len(opened.at) == 4
 
 
-def test_accepting_all_is_one_step(services):
-    room = services()
-    room.look()
-    expected = Predictor.open(root_of(room) / "best").predict(room.session.image).mask
-    assert room.proposals.accept_all()
-    room.rest()
-    assert room.at == [] and np.array_equal(room.session.mask, expected)
-    assert room.session.note.history[-1].detail.startswith("run 20260101-000000-unet: 5 regions, scores 0.")
-    room.session.undo()
-    room.rest()
-    assert room.at == EVERY and not room.session.mask.any() and not room.session.can_undo()
+def test_accepting_all_is_one_step(open_session):
+    opened = open_session()
+    opened.predict()
+    expected = Predictor.open(root_of(opened) / "best").predict(opened.session.image).mask
+    assert opened.suggestions.accept_all()
+    opened.rest()
+    assert opened.at == [] and np.array_equal(opened.session.mask, expected)
+    assert opened.session.note.history[-1].detail.startswith("run 20260101-000000-unet: 5 regions, scores 0.")
+    opened.session.undo()
+    opened.rest()
+    assert opened.at == EVERY and not opened.session.mask.any() and not opened.session.can_undo()
 
 
-def root_of(room: Room):
-    return room.root / "runs" / "20260101-000000-unet"
+def root_of(opened: SuggestionSession):
+    return opened.root / "runs" / "20260101-000000-unet"
 
 
-def test_rejecting_keeps_mask_and_can_be_undone(services):
-    room = services()
-    room.look()
-    assert room.proposals.reject([room.one(10, 10), room.one(60, 60)])
-    room.rest()
-    assert room.at == [(10, 60), (10, 110), (60, 10)] and room.proposals.rejected == 2
-    assert not room.session.mask.any() and room.session.note.status == "new"
-    room.session.undo()
-    room.rest()
-    assert room.at == EVERY and room.proposals.rejected == 0
-    room.session.redo()
-    room.rest()
-    assert len(room.at) == 3
-    room.session.flush()
-    assert not room.session.project.mask_path(KEY).exists()  # a picture that nobody painted on has no mask
+def test_rejecting_keeps_mask_and_can_be_undone(open_session):
+    opened = open_session()
+    opened.predict()
+    assert opened.suggestions.reject([opened.one(10, 10), opened.one(60, 60)])
+    opened.rest()
+    assert opened.at == [(10, 60), (10, 110), (60, 10)] and opened.suggestions.rejected == 2
+    assert not opened.session.mask.any() and opened.session.note.status == "new"
+    opened.session.undo()
+    opened.rest()
+    assert opened.at == EVERY and opened.suggestions.rejected == 0
+    opened.session.redo()
+    opened.rest()
+    assert len(opened.at) == 3
+    opened.session.flush()
+    assert not opened.session.project.mask_path(KEY).exists()  # an image without strokes has no mask
 
 
-def test_decisions_are_persistent(services):
-    first = services()
-    first.look()
-    first.proposals.reject([first.one(10, 10)])
-    first.proposals.accept([first.one(60, 60)])
+def test_decisions_are_persistent(open_session):
+    first = open_session()
+    first.predict()
+    first.suggestions.reject([first.one(10, 10)])
+    first.suggestions.accept([first.one(60, 60)])
     changed = first.one(10, 60)
-    first.proposals.change(changed, changed.with_class(2))
-    first.proposals.accept([first.one(10, 60)])
+    first.suggestions.change(changed, changed.with_class(2))
+    first.suggestions.accept([first.one(10, 60)])
     first.rest()
     first.end()
-    again = services()
-    again.look()
+    again = open_session()
+    again.predict()
     assert again.at == [(10, 110), (60, 10)]
     assert again.session.mask[14, 66] == 2 and again.session.mask[66, 64] == 2 and again.session.mask[14, 14] == 0
-    assert again.proposals.restore_rejected()
+    assert again.suggestions.restore_rejected()
     again.rest()
-    assert again.at == [(10, 10), (10, 110), (60, 10)]  # what was accepted, as another class too, stays away
+    # accepted suggestions, also as another class, are not shown again
+    assert again.at == [(10, 10), (10, 110), (60, 10)]
     again.session.undo()
     again.rest()
     assert again.at == [(10, 110), (60, 10)]
 
 
-def test_rejection_is_written_at_once(services, root):
-    """As after a kill: what is on the disk when the writing thread has done what it was told."""
-    room = services()
-    room.look()
-    room.proposals.reject([room.one(10, 10)])
-    room.session.autosave._tasks.wait()
+def test_rejection_is_written_at_once(open_session, root):
+    """Check the files on the disk after the writing thread has finished, as a killed process would leave them."""
+    opened = open_session()
+    opened.predict()
+    opened.suggestions.reject([opened.one(10, 10)])
+    opened.session.autosave.tasks.wait()
     note = annotation.Note.model_validate_json((root / "notes" / f"{KEY}.json").read_bytes())
     assert [(one.what, one.y, one.x) for one in note.decided] == [("rejected", 10, 10)]
 
 
-def test_suggestion_can_be_changed_before_acceptance(services):
-    room = services()
-    room.look()
-    one = room.one(10, 10)
+def test_suggestion_can_be_changed_before_acceptance(open_session):
+    opened = open_session()
+    opened.predict()
+    one = opened.one(10, 10)
     wide = np.ones((10, 14), bool)
-    room.proposals.change(one, one.with_class(2).reshaped(Selection(Rect(9, 9, 14, 10), wide)))
-    room.rest()
-    now = room.one(10, 10)
-    assert now.edited and now.class_id == 2 and not room.session.mask.any()
-    room.proposals.accept([now])
-    room.rest()
+    opened.suggestions.change(one, one.with_class(2).reshaped(Selection(Rect(9, 9, 14, 10), wide)))
+    opened.rest()
+    now = opened.one(10, 10)
+    assert now.edited and now.class_id == 2 and not opened.session.mask.any()
+    opened.suggestions.accept([now])
+    opened.rest()
     expected = np.zeros((100, 150), np.uint8)
     expected[9:19, 9:23] = 2
-    assert np.array_equal(room.session.mask, expected) and (10, 10) not in room.at
-    assert room.session.note.history[-1].detail.endswith("changed before")
+    assert np.array_equal(opened.session.mask, expected) and (10, 10) not in opened.at
+    assert opened.session.note.history[-1].detail.endswith("changed before")
 
 
-def test_painted_regions_are_not_suggested(services):
-    room = services()
-    room.look()
-    room.session.editor.paint_region(np.ones((9, 12), bool), (10, 10), 1)
-    room.rest()
-    assert (10, 10) not in room.at and len(room.at) == 4
-    room.session.undo()
-    room.rest()
-    assert room.at == EVERY
+def test_painted_regions_are_not_suggested(open_session):
+    opened = open_session()
+    opened.predict()
+    opened.session.editor.paint_region(np.ones((9, 12), bool), (10, 10), 1)
+    opened.rest()
+    assert (10, 10) not in opened.at and len(opened.at) == 4
+    opened.session.undo()
+    opened.rest()
+    assert opened.at == EVERY
 
 
-def test_locked_class_is_not_painted_over_by_suggestion(services):
-    room = services()
-    room.look()
-    room.session.editor.paint_region(np.ones((100, 150), bool), (0, 0), 2)
-    room.session.classes.set_locked(2, True)
-    room.rest()
+def test_locked_class_is_not_painted_over_by_suggestion(open_session):
+    opened = open_session()
+    opened.predict()
+    opened.session.editor.paint_region(np.ones((100, 150), bool), (0, 0), 2)
+    opened.session.classes.set_locked(2, True)
+    opened.rest()
     refused = []
-    room.proposals.refused.connect(refused.append)
-    assert room.at == [(10, 10), (10, 60), (60, 10)]  # the dents are there already
-    assert not room.proposals.accept([room.one(10, 10)]) and refused == ["locked"]
-    assert (room.session.mask == 2).all() and room.session.note.decided == []
+    opened.suggestions.refused.connect(refused.append)
+    assert opened.at == [(10, 10), (10, 60), (60, 10)]  # the dents are labeled already
+    assert not opened.suggestions.accept([opened.one(10, 10)]) and refused == ["locked"]
+    assert (opened.session.mask == 2).all() and opened.session.note.decided == []
 
 
-def test_read_only_project_is_unchanged(services, qtbot):
-    with_lock = services()
-    reader = Room(with_lock.root, qtbot)
+def test_read_only_project_is_unchanged(open_session, qtbot):
+    with_lock = open_session()
+    reader = SuggestionSession(with_lock.root, qtbot)
     try:
         assert not reader.session.writable
-        reader.look()
+        reader.predict()
         received = []
         reader.session.problem_met.connect(received.append)
-        assert not reader.proposals.accept_all() and not reader.proposals.reject([reader.one(10, 10)])
+        assert not reader.suggestions.accept_all() and not reader.suggestions.reject([reader.one(10, 10)])
         assert len(received) == 2 and not reader.session.mask.any() and reader.session.note.decided == []
     finally:
         reader.end()
 
 
-def test_stored_suggestions_are_shown_and_removed_when_decided(services, root):
-    first = services()
-    first.look()
-    shown, project = first.proposals.shown, first.session.project
+def test_stored_suggestions_are_shown_and_removed_when_decided(open_session, root):
+    first = open_session()
+    first.predict()
+    shown, project = first.suggestions.shown, first.session.project
     save_stored(project, KEY, shown, model="20251231-unet", fingerprint="", size=(150, 100))
     first.end()
-    room = services()
-    show(room.session, room.qtbot, KEY)
-    room.rest()
-    assert room.at == EVERY
-    room.proposals.accept([room.one(10, 10)])
-    room.proposals.reject([room.one(60, 60)])
-    room.rest()
-    assert len(load_stored(room.session.project, KEY)[1]) == 3
-    room.session.undo()
-    room.rest()
-    assert len(load_stored(room.session.project, KEY)[1]) == 4 and (60, 60) in room.at
-    room.look()  # another model sees the same spots: once each, the rejected one of the other model too
-    assert len(room.at) == 4
-    room.proposals.accept_all()
-    room.rest()
-    assert load_stored(room.session.project, KEY)[1] == () and room.at == []
+    opened = open_session()
+    show(opened.session, opened.qtbot, KEY)
+    opened.rest()
+    assert opened.at == EVERY
+    opened.suggestions.accept([opened.one(10, 10)])
+    opened.suggestions.reject([opened.one(60, 60)])
+    opened.rest()
+    assert len(load_stored(opened.session.project, KEY)[1]) == 3
+    opened.session.undo()
+    opened.rest()
+    assert len(load_stored(opened.session.project, KEY)[1]) == 4 and (60, 60) in opened.at
+    # another model predicts the same spots: each is shown once, also the one that was rejected for the other model
+    opened.predict()
+    assert len(opened.at) == 4
+    opened.suggestions.accept_all()
+    opened.rest()
+    assert load_stored(opened.session.project, KEY)[1] == () and opened.at == []
 
 
-def test_broken_suggestion_file_is_reported_and_kept(services, root):
+def test_broken_suggestion_file_is_reported_and_kept(open_session, root):
     path = suggestions_path(Project.open(root, write=False), KEY)
     path.parent.mkdir(parents=True)
     path.write_text("{")
-    room = services()
+    opened = open_session()
     received = []
-    room.session.problem_met.connect(received.append)
-    room.look()
-    assert room.at == EVERY and [type(problem).__name__ for problem in received] == ["SuggestionsBroken"]
+    opened.session.problem_met.connect(received.append)
+    opened.predict()
+    assert opened.at == EVERY and [type(problem).__name__ for problem in received] == ["SuggestionsBroken"]
     assert path.read_text() == "{"
 
 
-def test_each_image_shows_its_own_suggestions(services):
-    room = services()
-    room.look()
-    room.look("calm.png")
-    assert room.at == []
-    show(room.session, room.qtbot, KEY)  # its prediction is kept
-    room.rest()
-    assert room.at == EVERY
+def test_each_image_shows_its_own_suggestions(open_session):
+    opened = open_session()
+    opened.predict()
+    opened.predict("calm.png")
+    assert opened.at == []
+    show(opened.session, opened.qtbot, KEY)  # its prediction is cached
+    opened.rest()
+    assert opened.at == EVERY
 
 
 KILLED = """
@@ -317,55 +319,55 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
-def test_decisions_survive_kill(services, root):
-    first = services()
-    first.look()
-    shown, project = first.proposals.shown, first.session.project
+def test_decisions_survive_kill(open_session, root):
+    first = open_session()
+    first.predict()
+    shown, project = first.suggestions.shown, first.session.project
     save_stored(project, KEY, shown, model="20251231-unet", fingerprint="", size=(150, 100))
     first.end()
     command = [sys.executable, "-c", KILLED, str(root), KEY]
     done = subprocess.run(command, env=worker_environment(), capture_output=True, text=True, timeout=60)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    room = services()
-    show(room.session, room.qtbot, KEY)
-    room.rest()
-    assert room.at == EVERY[2:]
+    opened = open_session()
+    show(opened.session, opened.qtbot, KEY)
+    opened.rest()
+    assert opened.at == EVERY[2:]
     expected = np.zeros((100, 150), np.uint8)
     expected[10:18, 60:72] = 1
-    assert np.array_equal(room.session.mask, expected) and room.proposals.rejected == 1
+    assert np.array_equal(opened.session.mask, expected) and opened.suggestions.rejected == 1
 
 
-def test_further_suggestions_follow_decisions(services, root):
+def test_further_suggestions_follow_decisions(open_session, root):
     with Project.open(root) as project:
         image = np.full((120, 640), 128, np.uint8)
         image[2:118:6, 2:638:6] = 10  # 20 x 106 single pixels are too small for the run
         image[3:118:6, 2:638:6] = image[2:118:6, 3:638:6] = image[3:118:6, 3:638:6] = 10
         write_png(project.image_path(KEY), image)
-    room = services()
-    room.look()
-    assert len(room.proposals.shown) == 200 and room.proposals.left_out == 20 * 106 - 200
-    for done in range(200, 20 * 106, 200):  # far beyond as many as are listed at a time
-        assert room.proposals.accept_all()
-        room.rest()
-        assert len(room.proposals.shown) == min(200, 20 * 106 - done)
-        assert room.proposals.left_out == max(0, 20 * 106 - done - 200)
-    assert room.proposals.accept_all()
-    assert np.count_nonzero(room.session.mask == 1) == 20 * 106 * 4
+    opened = open_session()
+    opened.predict()
+    assert len(opened.suggestions.shown) == 200 and opened.suggestions.left_out == 20 * 106 - 200
+    for done in range(200, 20 * 106, 200):  # many more than are listed at a time
+        assert opened.suggestions.accept_all()
+        opened.rest()
+        assert len(opened.suggestions.shown) == min(200, 20 * 106 - done)
+        assert opened.suggestions.left_out == max(0, 20 * 106 - done - 200)
+    assert opened.suggestions.accept_all()
+    assert np.count_nonzero(opened.session.mask == 1) == 20 * 106 * 4
 
 
-def test_suggest_all_can_be_stopped_and_resumed(services, root, qtbot):
+def test_suggest_all_can_be_stopped_and_resumed(open_session, root, qtbot):
     with Project.open(root) as project:
         for number in range(40):
             write_png(project.image_path(f"many/{number:02}.png"), np.full((90, 90), 128, np.uint8))
         project.image_path("broken.png").write_bytes(b"no picture")
-    room = services()
-    everywhere = SuggestAll(room.session)
+    opened = open_session()
+    everywhere = SuggestAll(opened.session)
     model = root / "runs" / "20260101-000000-unet"
     (model / "recipe.json").write_text("{}")
     everywhere.predicted.connect(lambda number, *_: number == 3 and everywhere.cancel())
     with qtbot.waitSignal(everywhere.ended, timeout=20_000) as stopped:
         everywhere.start(model)
-        everywhere.start(model)  # one round at a time
+        everywhere.start(model)  # one job at a time
     assert not stopped.args[0].whole and 2 <= stopped.args[0].images < 42
     everywhere.predicted.disconnect()
     with qtbot.waitSignal(everywhere.ended, timeout=20_000) as ended:
@@ -373,18 +375,18 @@ def test_suggest_all_can_be_stopped_and_resumed(services, root, qtbot):
     found = ended.args[0]
     assert (found.images, found.suggestions, found.skipped, found.whole) == (42, 5, 1, True)
     everywhere.start(model)
-    room.session.close_project()  # ends it without a word
+    opened.session.close_project()  # ends it without a message
     assert not everywhere.running
-    assert not list((root / "masks").rglob("*")) and services().session.writable
+    assert not list((root / "masks").rglob("*")) and open_session().session.writable
 
 
-def test_classification_model_is_refused_for_suggestions(services, root, qtbot):
+def test_classification_model_is_refused_for_suggestions(open_session, root, qtbot):
     run = Run(root / "runs" / "20260303-000000-resnet")
     write_onnx(run.best / "network.onnx", np.ones((2, 1)), np.zeros(2), pooled=True)
     verdicts = gray_settings(task="classification", classes=(), thresholds=(), min_area=(), verdicts=("OK", "NG"))
     save_settings(verdicts, run.best / "model.json")
     (run.root / "recipe.json").write_text("{}")
-    everywhere = SuggestAll(services().session)
+    everywhere = SuggestAll(open_session().session)
     with qtbot.waitSignal(everywhere.failed, timeout=20_000) as failed:
         everywhere.start(run.root)
     assert isinstance(failed.args[0], ProposesNothing)

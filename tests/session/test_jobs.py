@@ -27,7 +27,7 @@ class Recorder(Job):
 def test_closed_job_does_not_end_the_one_begun_since(qapp, qtbot):
     job, gate = Recorder(), Gate("second")
     job.start(lambda _: "first")
-    job._tasks._pool.waitForDone()  # its result is not delivered yet
+    job.tasks.finish_work()  # its result is not delivered yet
     job.close()
     job.start(gate)
     QCoreApplication.processEvents()

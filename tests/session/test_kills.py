@@ -1,4 +1,4 @@
-"""Killed at any instant: every stroke that was said to be done is there, and every mask file can be read."""
+"""Sessions killed at any time: every reported change is present, and every mask file can be read."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import signal
 
 import pytest
 
-from tests.session import robot
+from tests.session import random_changes
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
 
-SEED, ORDERS = 11, 600
+SEED, CHANGES = 11, 600
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    return robot.make_project(tmp_path_factory.mktemp("kills") / "项目 (x)")
+    return random_changes.make_project(tmp_path_factory.mktemp("kills") / "项目 (x)")
 
 
 @pytest.fixture(scope="module")
 def states(project, qapp, tmp_path_factory):
     copy = shutil.copytree(project, tmp_path_factory.mktemp("reference") / "p")
-    return robot.undisturbed(copy, SEED, ORDERS)
+    return random_changes.expected_states(copy, SEED, CHANGES)
 
 
 @pytest.mark.parametrize("after", [0.0, 0.007, 0.013, 0.03, 0.05, 0.08, 0.11, 0.15, 0.19, 0.25, 0.33, 0.47])
 def test_killed_process_loses_no_changes(after, project, states, tmp_path, qapp):
     root = shutil.copytree(project, tmp_path / "p")
-    reported = robot.kill(root, SEED, ORDERS, after)
+    reported = random_changes.run_and_kill(root, SEED, CHANGES, after)
     assert reported
-    found = robot.check(root, reported, states)
+    found = random_changes.check(root, reported, states)
     assert not found.lost and not found.broken

@@ -152,7 +152,7 @@ def test_canceled_import_leaves_the_project_as_it_was(opened, qtbot, folder):
 
 def test_failed_writing_restores_the_project(opened, qtbot, folder, monkeypatch):
     before, job, calls = files(opened.project), opened.label_import, []
-    place = import_files._place
+    place = import_files.place_image
 
     def fail_third(project, image):
         calls.append(image)
@@ -160,7 +160,7 @@ def test_failed_writing_restores_the_project(opened, qtbot, folder, monkeypatch)
             raise CannotWrite(path="x", why="no space left")
         return place(project, image)
 
-    monkeypatch.setattr(import_files, "_place", fail_third)
+    monkeypatch.setattr(import_files, "place_image", fail_third)
     with qtbot.waitSignal(job.failed, timeout=10_000), qtbot.waitSignal(job.undone, timeout=10_000):
         job.start([folder], ImportRequest(conflicts="replace"))
     assert files(opened.project) == before

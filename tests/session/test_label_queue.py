@@ -1,4 +1,4 @@
-"""The two queues beside the window: a real network, real pictures, real labels; in a thread, kept up to date."""
+"""Label queue and list of label issues, computed in a thread by a real network and updated after changes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workbench.session.training.training_control import TrainingControl
 
 @pytest.fixture
 def run(root) -> Run:
-    """A model that finds every defect; in the labels one is missing, and one has been painted where nothing is."""
+    """Run whose model detects every defect; one label lacks a defect, and one has a region without a defect."""
     from workbench.core.project.project import Project
 
     run = Run(root / "runs" / "20260101-000000-unet")
@@ -66,7 +66,7 @@ def activate(queue: LabelQueue, qtbot, mode) -> None:
     qtbot.waitUntil(lambda: not queue.running and queue.result is not None, timeout=20_000)
 
 
-def test_open_images_are_listed_with_reasons_and_leave_when_they_are_done(queue: LabelQueue, opened, qtbot):
+def test_open_images_are_listed_with_reasons_until_they_are_done(queue: LabelQueue, opened, qtbot):
     received = []
     queue.progressed.connect(lambda done, total: received.append((done, total)))
     activate(queue, qtbot, "next")
@@ -76,7 +76,7 @@ def test_open_images_are_listed_with_reasons_and_leave_when_they_are_done(queue:
     first, second = queue.keys
     show(opened, qtbot, first)
     opened.notes.set_status("done")
-    assert queue.keys == [first, second]  # not under the hand
+    assert queue.keys == [first, second]  # not while the image is edited
     show(opened, qtbot, second)
     assert queue.keys == [second]
     opened.undo()
@@ -84,7 +84,7 @@ def test_open_images_are_listed_with_reasons_and_leave_when_they_are_done(queue:
     assert queue.keys == [] and queue.reasons(second) == ()
 
 
-def test_it_can_be_cancelled_and_lists_what_it_has(queue, opened, qtbot):
+def test_canceled_queue_lists_its_partial_result(queue, opened, qtbot):
     qtbot.waitUntil(lambda: queue.possible("errors"), timeout=5000)  # the runs are listed
     queue.activate("next")
     queue.cancel()
@@ -94,14 +94,14 @@ def test_it_can_be_cancelled_and_lists_what_it_has(queue, opened, qtbot):
     qtbot.waitUntil(lambda: not queue.running and len(queue.keys) == 2, timeout=20_000)
 
 
-def test_the_other_list_can_be_requested_while_it_predicts(queue: LabelQueue, opened, qtbot):
+def test_the_other_list_can_be_requested_during_the_prediction(queue: LabelQueue, opened, qtbot):
     queue.activate("next")
     queue.activate("errors")
     qtbot.waitUntil(lambda: queue.issue_list is not None and not queue.running, timeout=20_000)
     assert queue.mode == "errors" and set(queue.keys) == set(opened.keys[1:3]) | {opened.key} - {opened.keys[0]}
 
 
-def test_the_list_waits_for_the_list_of_runs(queue, opened, run, qtbot):
+def test_the_queue_waits_for_the_list_of_runs(queue, opened, run, qtbot):
     qtbot.waitUntil(lambda: queue.possible("errors"), timeout=5000)
     queue.training.ended.emit(Finished(why="done"))  # the runs are read again
     queue.activate("next")
@@ -110,7 +110,7 @@ def test_the_list_waits_for_the_list_of_runs(queue, opened, run, qtbot):
     assert queue.result.model == run.name
 
 
-def test_a_training_that_ends_has_it_predict_again(queue: LabelQueue, opened, run, qtbot):
+def test_the_queue_is_computed_again_after_a_training(queue: LabelQueue, opened, run, qtbot):
     activate(queue, qtbot, "next")
     found = queue.result
     write_onnx(run.best / "network.onnx", WEIGHTS / 2, BIAS)
@@ -118,7 +118,7 @@ def test_a_training_that_ends_has_it_predict_again(queue: LabelQueue, opened, ru
     qtbot.waitUntil(lambda: not queue.running and queue.result not in (None, found), timeout=20_000)
 
 
-def test_without_a_model_only_the_order_of_kinds_is_offered(queue: LabelQueue, opened, run, qtbot):
+def test_queue_without_a_model_is_ordered_by_diversity(queue: LabelQueue, opened, run, qtbot):
     (run.best / "network.onnx").unlink()
     queue.runs.refresh()
     activate(queue, qtbot, "next")
@@ -145,7 +145,7 @@ def test_accept_model(queue, errors, opened, qtbot):
     assert saved_mask(opened, missing).sum() > 20
     act = opened.note.history[-1]
     assert act.what == "accept proposal" and act.detail.startswith("run 20260101-000000-unet: missing scratch 1.00")
-    assert queue.keys.count(missing) == 1  # it is open
+    assert queue.keys.count(missing) == 1  # the image is open
     opened.undo()
     assert errors.issue is not None and not opened.mask.any()
     opened.redo()
@@ -191,7 +191,7 @@ def test_locked_class_is_not_overwritten(queue, errors, opened, qtbot):
     assert refused.args == ["locked"] and opened.mask[:6, :6].all()
 
 
-def test_a_read_only_project_is_examined_and_left_alone(queue: LabelQueue, errors, opened, root, qtbot):
+def test_a_read_only_project_is_analyzed_and_not_changed(queue: LabelQueue, errors, opened, root, qtbot):
     opened.open_project(root, write=False)
     qtbot.waitUntil(lambda: len(opened.rows) == 8, timeout=20_000)
     activate(queue, qtbot, "errors")
@@ -200,7 +200,7 @@ def test_a_read_only_project_is_examined_and_left_alone(queue: LabelQueue, error
     assert not errors.accept_model() and not errors.keep_label()
 
 
-def test_closing_the_project_ends_it(queue: LabelQueue, opened):
+def test_closing_the_project_ends_the_queue(queue: LabelQueue, opened):
     queue.activate("next")
     opened.close_project()
     assert not queue.running and queue.mode == "" and queue.keys == [] and queue.result is None
@@ -218,7 +218,7 @@ def test_verdict_of_model_can_be_undone(session, tmp_path, qtbot):
         key = queue.keys[0]
         show(session, qtbot, key)
         session.editor.begin("paint")
-        session.editor.paint_segment((5, 5), (9, 5), 2, NOT_LABELED)  # an older step, which undo must leave alone
+        session.editor.paint_segment((5, 5), (9, 5), 2, NOT_LABELED)  # an older step, which undo must not revert
         session.editor.commit()
         painted = session.mask.copy()
         assert errors.issue is not None and errors.issue.kind == "verdict" and session.note.verdict == "NG"

@@ -22,7 +22,7 @@ from workbench.core.project.annotation import ConfirmedLabel, Note, SuggestionDe
 from workbench.core.project.project import Project
 from workbench.core.project.storage import holding_part
 from workbench.core.runs.launch import worker_environment
-from workbench.session.journal import Journal, _framed
+from workbench.session.journal import Journal, framed
 from workbench.session.note_changes import NoteChange, difference, merge
 from workbench.session.session import Session
 from workbench.session.suggestion_decisions import REJECT, SuggestionDecisions
@@ -46,11 +46,11 @@ session.open_image(session.keys[6] if session.keys else sys.argv[2])
 while session.image is None or not listed:
     app.processEvents()
 decisions = SuggestionDecisions(session)
-{orders}
+{changes}
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
-ORDERS = {
+CHANGES = {
     "verdict": ("session.verdict_steps.set_verdicts([session.key], 'NG')", {"verdict": "NG"}),
     "status": ("session.notes.set_status('done')", {"status": "done"}),
     "status after a stroke": (
@@ -67,13 +67,13 @@ ORDERS = {
         "session.note.confirmed.append(ConfirmedLabel(kind='extra', x=7)); session.notes.add('label is right')",
         {"confirmed": [ConfirmedLabel(kind="extra", x=7).model_dump(mode="json")]},
     ),
-    "taken back": ("session.verdict_steps.set_verdicts([session.key], 'NG'); session.undo()", {"verdict": None}),
+    "undone": ("session.verdict_steps.set_verdicts([session.key], 'NG'); session.undo()", {"verdict": None}),
 }
 
 
-def killed(root, orders: str) -> None:
+def killed(root, changes: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", KILLED.format(orders=orders), str(root), "lot1/p042.png"],
+        [sys.executable, "-c", KILLED.format(changes=changes), str(root), "lot1/p042.png"],
         cwd=ROOT,
         env={**worker_environment(), "PYTHONPATH": str(ROOT), "QT_QPA_PLATFORM": "offscreen"},
         timeout=120,
@@ -82,22 +82,22 @@ def killed(root, orders: str) -> None:
 
 
 def reopened(root) -> tuple[Session, list]:
-    session, met = Session(save_delay=600), []
-    session.problem_met.connect(met.append)
+    session, problems_met = Session(save_delay=600), []
+    session.problem_met.connect(problems_met.append)
     assert session.open_project(root) and session.flush()
-    return session, met
+    return session, problems_met
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
-@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("name", CHANGES)
 def test_note_changed_before_kill_is_recovered(name, root, qapp):
-    orders, expected = ORDERS[name]
-    killed(root, orders)
-    session, met = reopened(root)
+    changes, expected = CHANGES[name]
+    killed(root, changes)
+    session, problems_met = reopened(root)
     key = "lot1/p042.png"
     note = annotation.load_note(session.project, key)
     content = note.content()
-    assert {field: content[field] for field in expected} == expected and not met
+    assert {field: content[field] for field in expected} == expected and not problems_met
     assert note.history
     if name == "status":  # a done image without a mask is a good one
         assert not annotation.read_mask(session.project.mask_path(key)).any()
@@ -108,16 +108,18 @@ def test_note_changed_before_kill_is_recovered(name, root, qapp):
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 def test_verdicts_set_before_kill_are_recovered(root, qapp):
     killed(root, "session.verdict_steps.set_verdicts(session.keys, 'NG')")
-    session, met = reopened(root)
+    session, problems_met = reopened(root)
     keys = session.project.images()
-    assert [annotation.load_note(session.project, key).verdict for key in keys] == ["NG"] * len(keys) and not met
+    assert [annotation.load_note(session.project, key).verdict for key in keys] == ["NG"] * len(
+        keys
+    ) and not problems_met
     assert [path for path in (root / "journal").rglob("*") if path.is_file()] == []
     session.close_project()
 
 
 @pytest.fixture
 def left(root):
-    """A function that leaves a change of the first note in the journal, as a killed session does."""
+    """Return a function that leaves a change of the first note in the journal, as a killed session does."""
     with Project.open(root) as project:
         key = project.images()[0]
 
@@ -140,28 +142,28 @@ def write_note(root, key: str, **fields) -> bytes:
 def test_change_of_another_field_is_kept(root, left, qapp):
     key = left(verdict="NG")
     write_note(root, key, pin="val", decided=[DECIDED.model_dump(mode="json")])
-    session, met = reopened(root)
+    session, problems_met = reopened(root)
     note = annotation.load_note(session.project, key)
-    assert (note.verdict, note.pin, note.decided) == ("NG", "val", [DECIDED]) and not met
+    assert (note.verdict, note.pin, note.decided) == ("NG", "val", [DECIDED]) and not problems_met
     session.close_project()
 
 
 def test_conflicting_note_is_stored_separately(root, left, qapp):
     key = left(verdict="NG", pin="test")
     write_note(root, key, verdict="OK")
-    session, met = reopened(root)
+    session, problems_met = reopened(root)
     note = annotation.load_note(session.project, key)
     assert (note.verdict, note.pin) == ("OK", "test")
-    assert [type(problem) for problem in met] == [problems.NoteDoesNotFit]
-    kept = json.loads(Path(met[0].fields["kept"]).read_bytes())
+    assert [type(problem) for problem in problems_met] == [problems.NoteDoesNotFit]
+    kept = json.loads(Path(problems_met[0].fields["kept"]).read_bytes())
     assert (kept["verdict"], kept["pin"]) == ("NG", "test")
     session.close_project()
-    session, met = reopened(root)
-    assert not met
+    session, problems_met = reopened(root)
+    assert not problems_met
     session.close_project()
 
 
-# Of one stroke in "a.png", 96 x 80, as earlier versions have written it too.
+# Record of one stroke in "a.png", 96 x 80 pixels, in the format of earlier versions.
 RECORD = bytes.fromhex(
     "b10000001b1e5f5d770000007b22666f726d6174223a20322c20226b6579223a2022612e706e67222c202277686174223a20227061696e74"
     "222c20227768656e223a20312e352c202273697a65223a205b39362c2038305d2c20226578706c69636974223a206e756c6c2c20226c656e"
@@ -173,10 +175,10 @@ RECORD = bytes.fromhex(
 def test_a_stroke_recorded_by_an_earlier_version_is_recovered(root, qapp):
     name = hashlib.sha256(b"a.png").hexdigest()[:32]
     (root / "journal" / f"{name}-000001.bin").write_bytes(RECORD)
-    session, met = reopened(root)
+    session, problems_met = reopened(root)
     mask, requested = annotation.read_mask(root / "masks" / "a.png.png"), np.zeros((80, 96), np.uint8)
     requested[4:10, 3:8] = 2
-    assert np.array_equal(mask, requested) and not met
+    assert np.array_equal(mask, requested) and not problems_met
     assert annotation.load_note(session.project, "a.png").status == "started"
     session.close_project()
 
@@ -185,10 +187,10 @@ def test_a_record_of_a_newer_version_is_kept_and_reported(root, left, qapp):
     key = left(verdict="NG")
     path = next((root / "journal").glob("*.note"))
     record = {"format": 2, "key": key, "what": "unknown"}
-    path.write_bytes(path.read_bytes() + _framed(json.dumps(record).encode()))
+    path.write_bytes(path.read_bytes() + framed(json.dumps(record).encode()))
     content, note = path.read_bytes(), (root / "notes" / f"{key}.json").read_bytes()
-    session, met = reopened(root)
-    assert [type(problem) for problem in met] == [problems.NoteChangesUnreadable]
+    session, problems_met = reopened(root)
+    assert [type(problem) for problem in problems_met] == [problems.NoteChangesUnreadable]
     assert path.read_bytes() == content and (root / "notes" / f"{key}.json").read_bytes() == note
     session.close_project()
     assert path.read_bytes() == content
@@ -207,22 +209,22 @@ def test_a_record_of_a_newer_version_is_kept_and_reported(root, left, qapp):
         b'"new_mask":false}',
     ],
 )
-def test_odd_records_are_reported(change, root, qapp):
-    (root / "journal" / f"{'0' * 32}-000001.note").write_bytes(_framed(change))
-    session, met = reopened(root)
-    assert [type(problem) for problem in met] == [problems.NoteChangesUnreadable]
+def test_invalid_records_are_reported(change, root, qapp):
+    (root / "journal" / f"{'0' * 32}-000001.note").write_bytes(framed(change))
+    session, problems_met = reopened(root)
+    assert [type(problem) for problem in problems_met] == [problems.NoteChangesUnreadable]
     session.close_project()
 
 
-def test_changes_for_a_broken_note_wait_in_the_journal(root, left, qapp):
+def test_changes_of_a_broken_note_stay_in_the_journal(root, left, qapp):
     key = left(verdict="NG")
     (root / "notes" / f"{key}.json").write_text("{broken")
-    session, met = reopened(root)
-    assert [type(problem) for problem in met] == [problems.NoteBroken]
+    session, problems_met = reopened(root)
+    assert [type(problem) for problem in problems_met] == [problems.NoteBroken]
     session.close_project()
     write_note(root, key)
-    session, met = reopened(root)
-    assert annotation.load_note(session.project, key).verdict == "NG" and not met
+    session, problems_met = reopened(root)
+    assert annotation.load_note(session.project, key).verdict == "NG" and not problems_met
     session.close_project()
 
 
@@ -244,9 +246,9 @@ def test_merging_twice_changes_nothing():
 
 def test_verdict_set_during_save_stays_in_journal(opened, qtbot):
     opened.notes.set_verdict("NG")
-    opened.notes.set_status("started")  # the save of the verdict is under way
-    opened.autosave._tasks._pool.waitForDone()
-    opened.autosave._tasks._deliver()
+    opened.notes.set_status("started")  # the verdict is being saved
+    opened.autosave.tasks.finish_work()
+    opened.autosave.tasks._deliver()
     changes = Journal(opened.project.root / "journal")
     changes.leftovers()
     found = [change.fields for change in changes.note_changes.get(opened.key, [])]
@@ -257,15 +259,15 @@ def test_verdict_set_during_save_stays_in_journal(opened, qtbot):
 def test_saved_note_is_a_copy(opened, qtbot, monkeypatch):
     """Entries of the lists of a note are changed in place while a thread writes the note."""
     decisions = SuggestionDecisions(opened)
-    opened.autosave._tasks.wait()
-    seen = []
-    monkeypatch.setattr(opened.autosave._tasks, "submit", lambda work, *_, **__: seen.append(work))
+    opened.autosave.tasks.wait()
+    submitted = []
+    monkeypatch.setattr(opened.autosave.tasks, "submit", lambda work, *_, **__: submitted.append(work))
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=1))
     decisions.decide(REJECT, "one", added=[DECIDED])
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=2))
     opened.note.history[-1].detail = "changed in place"
     monkeypatch.undo()
-    seen[0](None)
+    submitted[0](None)
     note = annotation.load_note(opened.project, opened.key)
     assert [one.x for one in note.confirmed] == [1] and note.history[-1].detail == "one"
     opened.autosave._busy.clear()
@@ -275,8 +277,8 @@ def test_a_label_with_a_note_of_a_newer_format_cannot_be_changed(opened, root, q
     key = opened.keys[1]
     mask = (root / "masks" / f"{key}.png").read_bytes()
     data = write_note(root, key, format=2, future={"a": [1, 2]}, history="of another type")
-    met = []
-    opened.problem_met.connect(met.append)
+    problems_met = []
+    opened.problem_met.connect(problems_met.append)
     show(opened, qtbot, key)
     assert isinstance(opened.mask_problem, problems.NoteTooNew) and "newer" in str(opened.mask_problem)
     dot(opened, 20, 20, 2)
@@ -286,7 +288,7 @@ def test_a_label_with_a_note_of_a_newer_format_cannot_be_changed(opened, root, q
     opened.verdict_steps.set_verdicts([key, opened.keys[0]], "NG")
     assert opened.flush()
     opened.verdict_steps.finish()
-    assert met and {type(problem) for problem in met} == {problems.NoteTooNew}
+    assert problems_met and {type(problem) for problem in problems_met} == {problems.NoteTooNew}
     assert (root / "notes" / f"{key}.json").read_bytes() == data
     assert (root / "masks" / f"{key}.png").read_bytes() == mask
 
@@ -303,7 +305,7 @@ def test_unknown_fields_are_kept(opened, root, qtbot):
     assert content["future"] == {"a": [1, 2.5, None]} and content["history"][0] == act and content["pin"] == "val"
 
 
-def test_leftovers_of_killed_processes_are_removed_and_nothing_else(root, qapp):
+def test_only_leftovers_of_killed_processes_are_removed(root, qapp):
     temporary = ".0123456789abcdef.tmp"
     part = root / "exports" / ".run.0123abcd.part"
     (part / "best").mkdir(parents=True)
@@ -324,8 +326,8 @@ def test_leftovers_of_killed_processes_are_removed_and_nothing_else(root, qapp):
         assert reader.open_project(root, write=False) and reader.flush()
         reader.close_project()
         assert all(path.exists() for path in (*gone, part))
-        session, met = reopened(root)
-        assert not met and not any(path.exists() for path in (*gone, part))
+        session, problems_met = reopened(root)
+        assert not problems_met and not any(path.exists() for path in (*gone, part))
         assert held.exists() and all(path.exists() for path in stay)
         session.close_project()
     assert sorted(path.name for path in (root / "exports").iterdir()) == [".mine.part"]

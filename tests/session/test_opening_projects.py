@@ -1,4 +1,4 @@
-"""How pictures come: large ones reduced first, very large TIFFs by region, memory bounded over many changes."""
+"""Loading of images: reduced previews of large ones, very large TIFFs by region, bounded memory over many changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def project(tmp_path):
 
 @pytest.fixture
 def small_limits(monkeypatch):
-    """What is large in life is small here."""
+    """Lower the limits from which on images count as large."""
     monkeypatch.setattr(image_files, "MIN_REGION_PIXELS", 500_000)
     monkeypatch.setattr(image_files, "MIN_PREVIEW_PIXELS", 300_000)
     monkeypatch.setattr("workbench.inference.io.tiff_regions._MAX_OVERVIEW_SIDE", 300)
@@ -42,7 +42,7 @@ def small_limits(monkeypatch):
 
 
 def picture(dtype, color: bool = False) -> np.ndarray:
-    """Smooth enough for an overview to be compared, with detail in every pixel."""
+    """Return an image with detail in every pixel that is smooth enough for its overview to be compared."""
     y, x = np.mgrid[0:1003, 0:1501]
     values = 100 + 60 * np.sin(x / 90) * np.cos(y / 70) + RNG.normal(0, 4, x.shape)
     values = np.stack((values, values[::-1], values[:, ::-1]), axis=2) if color else values
@@ -92,7 +92,7 @@ def test_only_visible_parts_are_decoded(tmp_path, small_limits):
     found[200:330, 300:420]
     assert found.decoded == again
     rough = np.abs(found.overview.astype(int) - cv2.resize(light, found.overview.shape[::-1])).mean()
-    assert rough < 40  # the first glance is rough, and yet of this picture
+    assert rough < 40  # the first overview is coarse
     found.close()
 
 
@@ -165,31 +165,31 @@ def test_preview_of_large_jpeg_equals_image(project, small_limits, qtbot, mode, 
     assert small.ndim == exact.ndim
     reduced = cv2.resize(exact, small.shape[1::-1], interpolation=cv2.INTER_AREA)
     assert np.abs(small.astype(int) - reduced).mean() < 3
-    session.open_image("a.jpg")  # at hand: no second preview
+    session.open_image("a.jpg")  # cached: no second preview
     qtbot.wait(50)
     assert len(received) == 1
     session.close_project()
 
 
 def test_memory_stays_bounded_over_many_changes(project, qtbot):
-    """Sixty pictures one after another with room for five: what has gone is gone."""
+    """Open sixty images one after another with a cache for five; the others are released."""
     for i in range(20):
         write_png(project.image_path(f"{i:02}.png"), RNG.integers(0, 255, (300, 400)).astype(np.uint8))
     project.close()
     session = Session(cache=5 * 2 * 300 * 400)
-    seen: list[weakref.ref] = []
-    session.image_opened.connect(lambda _: seen.append(weakref.ref(session.image)))
+    images: list[weakref.ref] = []
+    session.image_opened.connect(lambda _: images.append(weakref.ref(session.image)))
     session.open_project(project.root)
     qtbot.waitUntil(lambda: len(session.keys) == 20, timeout=10_000)
     for i in range(60):
         key = session.keys[i % 20]
         session.open_image(key)
         qtbot.waitUntil(lambda key=key: session.key == key, timeout=10_000)
-        assert session.image_loader._cache.nbytes <= session.image_loader.budget
+        assert session.image_loader.cache.nbytes <= session.image_loader.budget
     qtbot.wait(50)
     gc.collect()
-    alive = {id(ref()) for ref in seen if ref() is not None}
-    assert len(seen) >= 60 and len(alive) <= 6
+    alive = {id(ref()) for ref in images if ref() is not None}
+    assert len(images) >= 60 and len(alive) <= 6
     session.close_project()
 
 

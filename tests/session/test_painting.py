@@ -97,13 +97,13 @@ def test_other_and_locked_classes_are_protected(opened):
 
 
 def test_unknown_class_is_refused(opened):
-    met, before = [], opened.mask.copy()
-    opened.problem_met.connect(met.append)
+    problems_met, before = [], opened.mask.copy()
+    opened.problem_met.connect(problems_met.append)
     opened.editor.begin("brush")
     for x in range(5):
         opened.editor.paint_segment((x, 5), (x + 1, 5), 2, 9)
     opened.editor.commit()
-    assert [type(problem) for problem in met] == [problems.UnknownClass]  # once a stroke
+    assert [type(problem) for problem in problems_met] == [problems.UnknownClass]  # once per stroke
     assert np.array_equal(opened.mask, before)
     dot(opened, 30, 30, 2)
     assert not np.array_equal(opened.mask, before)
@@ -117,7 +117,7 @@ def test_undo_and_redo_open_the_image(opened, qtbot):
     dot(opened, 20, 20, 2)
     show(opened, qtbot, opened.keys[2])
     opened.undo()
-    opened.undo()  # at once, while the picture of the first is on its way
+    opened.undo()  # at once, while the first image is loading
     qtbot.waitUntil(lambda: opened.key == first and not opened.can_undo())
     assert np.array_equal(opened.mask, start)
     opened.redo()
@@ -196,7 +196,7 @@ def test_strokes_on_explicit_background(opened, qtbot):
     opened.editor.set_explicit_background(True)
     assert (opened.mask == 255).all() and opened.note.explicit_background
     dot(opened, 20, 20, 1)
-    dot(opened, 60, 60, 0)  # painted background: a statement
+    dot(opened, 60, 60, 0)  # painted background is a label
     assert opened.flush()
     assert sorted(annotation.ids_in(saved_mask(opened, opened.key))) == [0, 1, 255]
     opened.undo()
@@ -210,14 +210,14 @@ def test_strokes_on_explicit_background(opened, qtbot):
 def test_large_mask_is_replaced_in_thread(opened, qtbot, monkeypatch):
     monkeypatch.setattr(editor, "THREAD_PIXELS", 0)
     threads = []
-    replace = editor._replace
+    replace = editor.replace_id
     monkeypatch.setattr(
-        editor, "_replace", lambda *given: threads.append(threading.current_thread()) or replace(*given)
+        editor, "replace_id", lambda *given: threads.append(threading.current_thread()) or replace(*given)
     )
     show(opened, qtbot, opened.keys[6])
     with qtbot.waitSignal(opened.editor.committed):
         opened.editor.set_explicit_background(True)
-        assert not opened.note.explicit_background  # not before the pixels say so too
+        assert not opened.note.explicit_background  # not before the pixels are changed
     assert (opened.mask == 255).all() and opened.note.explicit_background
     opened.editor.set_explicit_background(False)
     dot(opened, 20, 20, 1)  # waits for it
@@ -241,10 +241,10 @@ def test_failed_replacement_of_large_mask_restores_it(opened, qtbot, monkeypatch
         raise MemoryError
 
     monkeypatch.setattr(editor.cv2, "LUT", short)
-    with qtbot.capture_exceptions() as met:
+    with qtbot.capture_exceptions() as problems_met:
         opened.editor.set_explicit_background(True)
         opened.editor.commit()
-    assert [kind for kind, _, _ in met] == [MemoryError]
+    assert [kind for kind, _, _ in problems_met] == [MemoryError]
     assert np.array_equal(opened.mask, before) and not opened.note.explicit_background
     monkeypatch.undo()
     dot(opened, 60, 60, 2)
@@ -256,7 +256,7 @@ def test_copy_previous_labels(opened, qtbot):
     opened.mask[...] = 0
     dot(opened, 30, 30, 2)
     dot(opened, 70, 60, 1)
-    source = opened.mask.copy()  # not saved yet: memory is newer than the disk
+    source = opened.mask.copy()  # not saved yet
     show(opened, qtbot, opened.keys[1])
     target = opened.mask.copy()
     with qtbot.waitSignal(opened.history_changed):
@@ -272,13 +272,13 @@ def test_labels_of_other_size_are_not_copied(opened, qtbot):
     before = opened.mask.copy()
     for spoil in (lambda path: None, lambda path: path.write_bytes(b"?")):
         spoil(opened.project.mask_path(opened.keys[6]))
-        with qtbot.waitSignal(opened.problem_met) as met:
+        with qtbot.waitSignal(opened.problem_met) as problems_met:
             opened.copy_previous_labels()
-        assert isinstance(met.args[0], (problems.LabelsNotCopied, problems.MaskBroken))
+        assert isinstance(problems_met.args[0], (problems.LabelsNotCopied, problems.MaskBroken))
     annotation.save_mask(opened.project, opened.keys[6], np.ones((4, 4), np.uint8))
-    with qtbot.waitSignal(opened.problem_met) as met:
+    with qtbot.waitSignal(opened.problem_met) as problems_met:
         opened.copy_previous_labels()
-    assert "4 × 4" in str(met.args[0])
+    assert "4 × 4" in str(problems_met.args[0])
     assert np.array_equal(opened.mask, before) and not opened.can_undo()
 
 

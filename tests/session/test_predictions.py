@@ -1,4 +1,4 @@
-"""Predictions in the window: a real network in ONNX, real pictures, in a worker thread."""
+"""Predictions of a real ONNX network in a worker thread."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def predictions(opened):
 
 def test_prediction_equals_predictor(predictions, opened, run, qtbot):
     predictions.load(run)
-    for key in (opened.key, opened.keys[3]):  # the open picture, and one from the disk
+    for key in (opened.key, opened.keys[3]):  # the open image, and one from the disk
         with qtbot.waitSignal(predictions.predicted, timeout=20_000) as predicted:
             predictions.predict(key)
         expected = Predictor.open(run.best).predict(read(opened.project.image_path(key)))
@@ -68,12 +68,12 @@ def test_engine_runs_without_memory_arena(predictions, opened, run, qtbot):
     predictions.load(run)
     with qtbot.waitSignal(predictions.predicted, timeout=20_000):
         predictions.predict(opened.key)
-    options = predictions._predictor.engine._session.get_session_options()
+    options = predictions._predictor.engine.session.get_session_options()
     assert not options.enable_cpu_mem_arena and options.intra_op_num_threads == 1
     assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
     assert predictions.cached(opened.key).settings.engines == {"onnx": tuning}
     assert (run.best / "model.json").read_bytes() == before
-    assert Predictor.open(run.best).engine._session.get_session_options().enable_cpu_mem_arena  # an export's runner
+    assert Predictor.open(run.best).engine.session.get_session_options().enable_cpu_mem_arena  # as in an export
 
 
 def test_only_last_requested_image_is_predicted(predictions, opened, run, qtbot):
@@ -83,12 +83,12 @@ def test_only_last_requested_image_is_predicted(predictions, opened, run, qtbot)
     for key in opened.keys:
         predictions.predict(key)
     qtbot.waitUntil(lambda: opened.keys[-1] in received, timeout=20_000)
-    predictions._tasks.wait()
+    predictions.tasks.wait()
     assert received[-1] == opened.keys[-1] and len(received) <= 2
 
 
 def test_unreadable_model_or_image_is_reported(predictions, opened, run, qtbot):
-    predictions.predict(opened.key)  # nothing loaded: nothing to say
+    predictions.predict(opened.key)  # no model is loaded
     predictions.load(run)
     opened.project.image_path(opened.keys[5]).write_bytes(b"?")
     with qtbot.waitSignal(predictions.failed, timeout=20_000) as failed:
@@ -126,30 +126,30 @@ def test_next_images_are_predicted_ahead(predictions, opened, run, qtbot):
     qtbot.waitUntil(lambda: received == [opened.key, *opened.keys[1:3]], timeout=20_000)
     assert predictions.result(opened.keys[2]) is not None and predictions.result(opened.keys[3]) is None
     predictions.prefetch(opened.keys[3:7])
-    predictions.predict(opened.keys[7])  # the one that somebody waits for comes before those
+    predictions.predict(opened.keys[7])  # the requested image comes before those
     qtbot.waitUntil(lambda: set(received) >= set(opened.keys[4:8]), timeout=20_000)
     assert received.index(opened.keys[7]) <= 4
-    opened.project.image_path(opened.keys[0]).write_bytes(b"?")  # nothing is said of one that nobody opens
+    opened.project.image_path(opened.keys[0]).write_bytes(b"?")  # no message for an image that is only predicted ahead
 
 
 def test_thresholds_apply_to_cached_probabilities(predictions, opened, run, qtbot):
     predictions.load(run)
     with qtbot.waitSignal(predictions.predicted, timeout=20_000):
         predictions.predict(opened.key)
-    seen = predictions.cached(opened.key)
-    assert seen.adjustable and seen.planes.shape == (2, 80, 96)
+    maps = predictions.cached(opened.key)
+    assert maps.adjustable and maps.planes.shape == (2, 80, 96)
     moved = replace(gray_settings(), thresholds=(0.05, 0.9))
     expected = Predictor(moved, Predictor.open(run.best).engine).predict(read(opened.project.image_path(opened.key)))
     thresholds, shown = RunThresholds(opened), []
-    thresholds.applied.connect(lambda seen, mask: shown.append(mask))
+    thresholds.applied.connect(lambda maps, mask: shown.append(mask))
     thresholds.choose("r", [gray_settings().classes[0].id], 0.05)
     thresholds.choose("r", [gray_settings().classes[1].id], 0.9)
-    for _ in range(50):  # a slider that is dragged
-        thresholds.apply("r", seen)
-    qtbot.waitUntil(lambda: bool(shown) and not thresholds._tasks.busy)
+    for _ in range(50):  # as of a dragged slider
+        thresholds.apply("r", maps)
+    qtbot.waitUntil(lambda: bool(shown) and not thresholds.tasks.busy)
     assert np.array_equal(shown[-1], expected.mask) and len(shown) < 10
     thresholds.reset("r")
-    assert thresholds.of("r", seen) == seen.settings.thresholds and not thresholds.differ("r")
+    assert thresholds.of("r", maps) == maps.settings.thresholds and not thresholds.differ("r")
     thresholds.close()
 
 
@@ -159,7 +159,7 @@ def test_error_of_superseded_request_is_not_reported(predictions, opened, run, q
     failures = []
     predictions.failed.connect(failures.append)
     predictions.predict(opened.keys[5])
-    predictions._tasks._pool.waitForDone()  # its answer is there, and not delivered yet
+    predictions.tasks.finish_work()  # its result is computed but not delivered yet
     with qtbot.waitSignal(predictions.predicted, timeout=20_000) as predicted:
         predictions.predict(opened.key)
     assert predicted.args[0] == opened.key and failures == []

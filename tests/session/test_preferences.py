@@ -1,4 +1,4 @@
-"""Preferences come back, and a broken file costs the broken values only."""
+"""Storage of preferences; a broken file loses the broken values only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The room of the review: a real network in ONNX over real held-out pictures, in a worker thread."""
+"""Evaluation of a run by a real ONNX network on the validation/test images, in a worker thread."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ def run(tmp_path) -> Run:
 
 
 @pytest.fixture
-def room(session, run, qtbot):
+def evaluation(session, run, qtbot):
     assert session.open_project(run.project_root)
     training = TrainingControl(session)
-    room = RunEvaluation(session, training)
-    yield room
-    room.close()
+    evaluation = RunEvaluation(session, training)
+    yield evaluation
+    evaluation.close()
     training.close()
 
 
-def look(room: RunEvaluation, run, qtbot, split=None):
-    with qtbot.waitSignals([room.evaluated, room.sweep_finished], timeout=20_000):
-        room.open(run, split)
-    return room.result.figures
+def evaluate(evaluation: RunEvaluation, run, qtbot, split=None):
+    with qtbot.waitSignals([evaluation.evaluated, evaluation.sweep_finished], timeout=20_000):
+        evaluation.open(run, split)
+    return evaluation.result.figures
 
 
-def test_metrics_equal_command_line_evaluation(room: RunEvaluation, run, session, qtbot):
-    figures = look(room, run, qtbot)
-    assert room.split == "test" and room.splits == {"val": COUNTS["val"], "test": COUNTS["test"]}
+def test_metrics_equal_command_line_evaluation(evaluation: RunEvaluation, run, session, qtbot):
+    figures = evaluate(evaluation, run, qtbot)
+    assert evaluation.split == "test" and evaluation.splits == {"val": COUNTS["val"], "test": COUNTS["test"]}
     predictor, meter = Predictor.open(run.best), SegmentationMeter({1: "scratch", 2: "pit"})
     for item in run.dataset().of("test"):
         image = read(session.project.image_path(item.key))
@@ -60,70 +60,72 @@ def test_metrics_equal_command_line_evaluation(room: RunEvaluation, run, session
     assert figures.false.count == report["regions"]["false"] and figures.dice == report["any_defect"]["dice"]
     assert (figures.images, figures.good, figures.groups) == (8, report["good_pictures"], 4)
     assert figures.found.hits == figures.found.total - 1 and figures.false.count == 1
-    by_key = dict(zip((each.key for each in room.pass_result.predictions), room.result.evaluations))
+    by_key = dict(zip((each.key for each in evaluation.pass_result.predictions), evaluation.result.evaluations))
     assert by_key[MISSED].counts.missed == 1 and by_key[FALSE].alarms[0].box == Rect(60, 5, 14, 10)
-    assert not figures.found.digit and not figures.alerts and not room.leaks
+    assert not figures.found.digit and not figures.alerts and not evaluation.leaks
 
 
-def test_predictions_are_cached_and_labels_are_read_again(room: RunEvaluation, run, session, qtbot, monkeypatch):
-    before = look(room, run, qtbot)
-    monkeypatch.setattr(Predictor, "predict", None)  # the network is gone
+def test_predictions_are_cached_and_labels_are_read_again(evaluation: RunEvaluation, run, session, qtbot, monkeypatch):
+    before = evaluate(evaluation, run, qtbot)
+    monkeypatch.setattr(Predictor, "predict", None)  # the network was deleted
     annotation.save_mask(session.project, MISSED, np.zeros((80, 96), np.uint8))
-    with qtbot.waitSignals([room.evaluated, room.sweep_finished], timeout=20_000):
-        room.refresh()
-    after = room.result.figures
+    with qtbot.waitSignals([evaluation.evaluated, evaluation.sweep_finished], timeout=20_000):
+        evaluation.refresh()
+    after = evaluation.result.figures
     assert (before.found.hits, before.found.total, before.false.count) == (6, 7, 1)
-    assert (after.found.hits, after.found.total, after.false.count) == (5, 5, 2)  # what was found there is false now
-    assert room.pass_result.changed == 1
+    # the detected defect is a false alarm now
+    assert (after.found.hits, after.found.total, after.false.count) == (5, 5, 2)
+    assert evaluation.pass_result.changed == 1
 
 
-def test_changed_images_and_weights_are_predicted_again(room: RunEvaluation, run, session, qtbot):
-    look(room, run, qtbot)
+def test_changed_images_and_weights_are_predicted_again(evaluation: RunEvaluation, run, session, qtbot):
+    evaluate(evaluation, run, qtbot)
     run_list = next((run.project_root / ".cache" / "review" / run.name).iterdir())
     assert len(list(run_list.glob("*.scores"))) == COUNTS["test"]
     next(run_list.glob("*.scores")).write_bytes(b'{"format": 1}\n nonsense')
     write_png(session.project.image_path(FALSE), np.full((80, 96), 150, np.uint8))
-    assert look(room, run, qtbot).false.count == 0
+    assert evaluate(evaluation, run, qtbot).false.count == 0
     network = run.best / "network.onnx"
-    network.write_bytes(network.read_bytes() + b"\x72\x00")  # an empty field more: another file, the same network
-    look(room, run, qtbot)
+    network.write_bytes(network.read_bytes() + b"\x72\x00")  # another file with the same network
+    evaluate(evaluation, run, qtbot)
     assert not run_list.exists()
 
 
-def test_last_operating_point_is_evaluated_without_the_network(room: RunEvaluation, run, qtbot, monkeypatch):
-    look(room, run, qtbot)
+def test_last_operating_point_is_evaluated_without_the_network(evaluation: RunEvaluation, run, qtbot, monkeypatch):
+    evaluate(evaluation, run, qtbot)
     monkeypatch.setattr(Predictor, "predict", None)
     received = []
-    room.evaluated.connect(received.append)
+    evaluation.evaluated.connect(received.append)
     last = OperatingPoint((0.5, 0.5), (9, 400))
     for area in (50, 100, 200, 400):
-        room.set_point(room.point.at(1, area=area))
-    qtbot.waitUntil(lambda: room.result.point == last, timeout=10_000)
-    assert room.result.figures.false.count == 0  # the bright spot has 140 pixels
+        evaluation.set_point(evaluation.point.at(1, area=area))
+    qtbot.waitUntil(lambda: evaluation.result.point == last, timeout=10_000)
+    assert evaluation.result.figures.false.count == 0  # the bright spot has 140 pixels
     assert received[-1].point == last
 
 
-def test_cheapest_point_removes_false_alarm(room: RunEvaluation, run, qtbot):
-    look(room, run, qtbot, "val")
-    room.choose_split("test")
-    with qtbot.waitSignal(room.sweep_finished, timeout=20_000):
+def test_cheapest_point_removes_false_alarm(evaluation: RunEvaluation, run, qtbot):
+    evaluate(evaluation, run, qtbot, "val")
+    evaluation.choose_split("test")
+    with qtbot.waitSignal(evaluation.sweep_finished, timeout=20_000):
         pass
-    with qtbot.waitSignal(room.evaluated, timeout=10_000):
-        room.cheapest(1.0)
-    figures = room.result.figures
+    with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
+        evaluation.cheapest(1.0)
+    figures = evaluation.result.figures
     assert figures.false.count == 0 and figures.found.total - figures.found.hits <= 1
 
 
-def test_stored_point_is_used_by_predictions_and_can_be_restored(room: RunEvaluation, run, session, qtbot):
-    look(room, run, qtbot, "val")
-    trained, chosen = room.point, OperatingPoint((0.5, 0.5), (9, 400))
-    assert not room.can_store() and not room.can_restore()
-    with qtbot.waitSignal(room.evaluated, timeout=10_000):
-        room.set_point(chosen)
-    with qtbot.waitSignal(room.stored) as received:
-        room.store()
+def test_stored_point_is_used_by_predictions_and_can_be_restored(evaluation: RunEvaluation, run, session, qtbot):
+    evaluate(evaluation, run, qtbot, "val")
+    trained, chosen = evaluation.point, OperatingPoint((0.5, 0.5), (9, 400))
+    assert not evaluation.can_store() and not evaluation.can_restore()
+    with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
+        evaluation.set_point(chosen)
+    with qtbot.waitSignal(evaluation.stored) as received:
+        evaluation.store()
     assert (
-        received.args[0] is run and operating_point.read(run) == StoredOperatingPoint(trained, ("val",)) == room.chosen
+        received.args[0] is run
+        and operating_point.read(run) == StoredOperatingPoint(trained, ("val",)) == evaluation.chosen
     )
     assert OperatingPoint.of(operating_point.settings_of(run)) == chosen
     predictions = Predictions(session)
@@ -131,8 +133,8 @@ def test_stored_point_is_used_by_predictions_and_can_be_restored(room: RunEvalua
     with qtbot.waitSignal(predictions.predicted, timeout=20_000) as predicted:
         predictions.predict(FALSE)
     assert not (predicted.args[1].mask[SPOT] > 0).any()
-    with qtbot.waitSignal(room.evaluated, timeout=10_000):
-        room.restore()
+    with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
+        evaluation.restore()
     assert (
         operating_point.read(run) == StoredOperatingPoint(trained) and not (run.root / "operating_point.json").exists()
     )
@@ -143,7 +145,7 @@ def test_stored_point_is_used_by_predictions_and_can_be_restored(room: RunEvalua
     predictions.close()
 
 
-def test_data_leak_withholds_metrics_until_acknowledged(room: RunEvaluation, run, session, qtbot):
+def test_data_leak_withholds_metrics_until_acknowledged(evaluation: RunEvaluation, run, session, qtbot):
     project = session.project
     held, learned = project.image_path(MISSED), project.image_path("train/p00.png")
     held.write_bytes(learned.read_bytes())
@@ -152,76 +154,76 @@ def test_data_leak_withholds_metrics_until_acknowledged(room: RunEvaluation, run
         if item["key"] == FALSE:
             item["group"] = "train1"
     run.dataset_path.write_text(json.dumps(raw), "utf-8")
-    with qtbot.waitSignal(room.sweep_finished, timeout=20_000):
-        room.open(run)
-    assert room.stage == "leak" and room.result is None
-    found = {(leak.held_out_key, leak.why) for leak in room.leaks}
+    with qtbot.waitSignal(evaluation.sweep_finished, timeout=20_000):
+        evaluation.open(run)
+    assert evaluation.stage == "leak" and evaluation.result is None
+    found = {(leak.held_out_key, leak.why) for leak in evaluation.leaks}
     assert {(MISSED, "same"), (FALSE, "part")} <= found
-    with qtbot.waitSignal(room.evaluated, timeout=10_000):
-        room.agree()
-    assert room.stage == "ready" and room.result is not None
-    look(room, run, qtbot)  # it was seen: nobody is asked twice
-    assert room.stage == "ready" and room.leaks
+    with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
+        evaluation.agree()
+    assert evaluation.stage == "ready" and evaluation.result is not None
+    evaluate(evaluation, run, qtbot)  # acknowledged once
+    assert evaluation.stage == "ready" and evaluation.leaks
 
 
-def test_unreadable_images_are_skipped_with_reason(room: RunEvaluation, run, session, qtbot):
+def test_unreadable_images_are_skipped_with_reason(evaluation: RunEvaluation, run, session, qtbot):
     session.project.image_path(FALSE).write_bytes(b"\x89PNG\r\n\x1a\n nothing")
     session.project.mask_path("test/p02.png").unlink()
-    figures = look(room, run, qtbot)
-    assert set(room.pass_result.skipped) == {FALSE, "test/p02.png"} and figures.images == 6
-    assert isinstance(room.pass_result.skipped[FALSE], ImageBroken)
+    figures = evaluate(evaluation, run, qtbot)
+    assert set(evaluation.pass_result.skipped) == {FALSE, "test/p02.png"} and figures.images == 6
+    assert isinstance(evaluation.pass_result.skipped[FALSE], ImageBroken)
 
 
-def test_run_without_validation_images_is_reported(room: RunEvaluation, run, qtbot):
+def test_run_without_validation_images_is_reported(evaluation: RunEvaluation, run, qtbot):
     raw = json.loads(run.dataset_path.read_text("utf-8"))
     raw["items"] = [item for item in raw["items"] if item["split"] == "train"]
     run.dataset_path.write_text(json.dumps(raw), "utf-8")
-    room.open(run)
-    assert room.stage == "nothing"
+    evaluation.open(run)
+    assert evaluation.stage == "nothing"
     (run.best / "network.onnx").unlink()
-    with qtbot.waitSignal(room.failed) as received:
-        room.open(run)
+    with qtbot.waitSignal(evaluation.failed) as received:
+        evaluation.open(run)
     assert isinstance(received.args[0], RunUnusable)
 
 
-def test_evaluation_can_be_canceled_and_resumed(room: RunEvaluation, run, session, qtbot):
-    with qtbot.waitSignal(room.progressed, timeout=20_000):
-        room.open(run)
-    room.cancel()
-    assert room.stage == "none" and room.run is None
-    look(room, run, qtbot)
+def test_evaluation_can_be_canceled_and_resumed(evaluation: RunEvaluation, run, session, qtbot):
+    with qtbot.waitSignal(evaluation.progressed, timeout=20_000):
+        evaluation.open(run)
+    evaluation.cancel()
+    assert evaluation.stage == "none" and evaluation.run is None
+    evaluate(evaluation, run, qtbot)
     session.close_project()
-    assert room.stage == "none"
+    assert evaluation.stage == "none"
 
 
-def test_crops_show_the_region_with_both_outlines(room: RunEvaluation, run, qtbot):
-    look(room, run, qtbot)
-    prediction = next(each for each in room.pass_result.predictions if each.key == FALSE)
+def test_crops_show_the_region_with_both_outlines(evaluation: RunEvaluation, run, qtbot):
+    evaluate(evaluation, run, qtbot)
+    prediction = next(each for each in evaluation.pass_result.predictions if each.key == FALSE)
     frame = CropFrame(Rect(60, 5, 14, 10), 200, 150, (0, 0, 255), (255, 128, 0))
     shown = []
-    room.crop(prediction, frame, shown.append)
+    evaluation.crop(prediction, frame, shown.append)
     qtbot.waitUntil(lambda: bool(shown), timeout=10_000)
     assert abs(shown[0].shape[0] - 150) <= 1 and shown[0].shape[1:] == (200, 3)
     assert (shown[0] == (255, 128, 0)).all(axis=2).sum() > 50
-    room.crop(prediction, CropFrame(NOTHING, 200, 150, (0, 0, 255), (255, 128, 0)), shown.append)
+    evaluation.crop(prediction, CropFrame(NOTHING, 200, 150, (0, 0, 255), (255, 128, 0)), shown.append)
     qtbot.waitUntil(lambda: len(shown) == 2, timeout=10_000)
     assert shown[1].shape == (150, 180, 3)
     assert (shown[1] == (255, 128, 0)).all(axis=2).any()
 
 
-def test_adopted_run_is_evaluated_on_the_present_labels(room: RunEvaluation, run, session, tmp_path, qtbot):
+def test_adopted_run_is_evaluated_on_the_present_labels(evaluation: RunEvaluation, run, session, tmp_path, qtbot):
     """An image that is labeled after the adoption is a test image as well; a refresh keeps the operating point."""
     adopted = adopt(session.project, toy_network(tmp_path / "net.onnx"), AdoptionOptions(("scratch",), size=64))
     count = len(adopted.dataset().of("test"))
     assert count == len([item for item in run.dataset().items if item.mask_hash])
     write_png(session.project.image_path("new.png"), np.full((40, 40), 200, np.uint8))
     annotation.save_mask(session.project, "new.png", np.eye(40, dtype=np.uint8))
-    look(room, adopted, qtbot)
-    assert room.split == "test" and len(room.pass_result.predictions) == count + 1
-    assert room.run is not None and room.run.name == adopted.name
-    point = room.point.at(0, threshold=0.8)
-    with qtbot.waitSignal(room.evaluated, timeout=20_000):
-        room.set_point(point)
-    with qtbot.waitSignals([room.evaluated, room.sweep_finished], timeout=20_000):
-        room.refresh()
-    assert room.point == point
+    evaluate(evaluation, adopted, qtbot)
+    assert evaluation.split == "test" and len(evaluation.pass_result.predictions) == count + 1
+    assert evaluation.run is not None and evaluation.run.name == adopted.name
+    point = evaluation.point.at(0, threshold=0.8)
+    with qtbot.waitSignal(evaluation.evaluated, timeout=20_000):
+        evaluation.set_point(point)
+    with qtbot.waitSignals([evaluation.evaluated, evaluation.sweep_finished], timeout=20_000):
+        evaluation.refresh()
+    assert evaluation.point == point

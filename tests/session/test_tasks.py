@@ -137,7 +137,7 @@ def test_canceled_task_is_not_run_or_its_result_is_dropped(tasks):
 def test_result_that_is_not_delivered_yet_is_dropped_by_cancel(tasks):
     results = []
     task = tasks.submit(lambda _: 1, results.append)
-    tasks._pool.waitForDone()
+    tasks.finish_work()
     task.cancel()
     tasks.wait()
     assert results == []
@@ -171,7 +171,7 @@ def test_stop_ends_everything_and_the_runner_can_be_used_again(tasks):
     assert started.wait(60)
     tasks.submit(runs.append, results.append)
     tasks.stop()
-    assert tasks._pool.activeThreadCount() == 0 and not tasks.busy
+    assert tasks.running_threads == 0 and not tasks.busy
     QCoreApplication.processEvents()
     assert results == [] and runs == []
     tasks.submit(lambda _: 2, results.append)

@@ -97,7 +97,7 @@ def test_oldest_commands_are_dropped_above_limit(qapp):
         stack.undo()
     assert len(numbers) == 7
     stack.push(Increment(numbers, nbytes=5000))
-    assert stack.can_undo()  # the newest command stays, whatever its size
+    assert stack.can_undo()  # the newest command is kept at any size
 
 
 def test_limit_holds_after_undo_and_redo(qapp):

@@ -1,4 +1,4 @@
-"""A project of bright and dark pictures, and a run whose network tells them apart: foreseeable, and made in no time."""
+"""Project of bright and dark images, and a run with a network for their verdicts that needs no training."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ SIDE = 32
 
 
 def make_verdict_project(root: Path, count: int = 40, *, wrong: int = 3) -> Run:
-    """Pictures p000.png ...: even ones are bright and OK, odd ones dark and NG, but the first `wrong` NG ones are
-    bright too. Three of four are held out: p000 and p001 for val, p002 and p003 for test, and so on.
+    """Create images p000.png ...: even ones are bright and OK, odd ones dark and NG, the first `wrong` NG ones bright.
+
+    Three of four are held out: p000 and p001 for val, p002 and p003 for test, and so on.
     """
     rng = np.random.default_rng(4)
     items = []
@@ -63,7 +64,7 @@ def make_verdict_project(root: Path, count: int = 40, *, wrong: int = 3) -> Run:
 
 
 def write_network(path: Path) -> None:
-    """Mean brightness decides; maps of 4 x 4 cells tell which parts were bright or dark."""
+    """Write a network that decides by the mean brightness, with maps of 4 x 4 cells of bright and dark parts."""
     kernel = numpy_helper.from_array(np.array([3.0, -3.0], np.float32).reshape(2, 1, 1, 1), "kernel")
     nodes = [
         helper.make_node("AveragePool", ["picture"], ["cells"], kernel_shape=[8, 8], strides=[8, 8], pads=[4, 4, 0, 0]),

@@ -31,8 +31,8 @@ class Painter:
     def __init__(self, qtbot, root: Path, seed: int) -> None:
         self.qtbot, self.random = qtbot, random.Random(seed)
         self.session = Session(save_delay=0.01, retry=0.05)
-        self.met: list[Exception] = []
-        self.session.problem_met.connect(self.met.append)
+        self.problems_met: list[Exception] = []
+        self.session.problem_met.connect(self.problems_met.append)
         assert self.session.open_project(root) and self.session.writable
         self.masks: dict[str, np.ndarray] = {}
         self.show("c.png")

@@ -401,7 +401,7 @@ def image_and_mask() -> tuple[np.ndarray, np.ndarray]:
     return scratched(np.random.default_rng(3))
 
 
-def test_a_damaged_labelme_file_ends_no_import(project, tmp_path, image_and_mask, cases, report):
+def test_a_damaged_labelme_file_does_not_end_the_import(project, tmp_path, image_and_mask, cases, report):
     shape = {"label": "scratch", "points": [[10.5, 10], [40, 12], [30, 50]], "shape_type": "polygon", "flags": {}}
     for name in ("damaged", "good"):
         write_png(tmp_path / "in" / f"{name}.png", image_and_mask[0])
@@ -422,7 +422,7 @@ def test_a_damaged_labelme_file_ends_no_import(project, tmp_path, image_and_mask
     assert not failures, "\n".join(failures[:5])
 
 
-def test_a_damaged_mask_ends_no_import(project, tmp_path, image_and_mask, cases, report):
+def test_a_damaged_mask_does_not_end_the_import(project, tmp_path, image_and_mask, cases, report):
     folder = tmp_path / "in"
     for name in ("damaged", "good"):
         write_png(folder / "images" / f"{name}.png", image_and_mask[0])
@@ -443,7 +443,7 @@ def test_a_damaged_mask_ends_no_import(project, tmp_path, image_and_mask, cases,
 # --- files of an export and of its results -----------------------------------------------------------
 
 
-def test_a_damaged_ledger_gives_known_errors_and_leaves_the_folder_alone(export, tmp_path, cases, report):
+def test_a_damaged_ledger_gives_known_errors_and_the_folder_is_unchanged(export, tmp_path, cases, report):
     out, images = tmp_path / "deep" / "deeper" / "out", tmp_path / "pictures"
     for number in range(3):
         write_png(images / f"{number}.png", spotted(np.random.default_rng(number), 30, 40))

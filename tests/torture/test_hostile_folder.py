@@ -22,7 +22,7 @@ from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.core.runs.dataset import collect
-from workbench.session.index_worker import _images_in
+from workbench.session.index_worker import images_in
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 def listed(project: Project) -> tuple[dict[str, ImageRow], list[problems.Problem]]:
     """Return the rows that a window would show after opening the project, and the messages about the index."""
     rows: dict[str, ImageRow] = {}
-    met: list[problems.Problem] = []
+    problems_met: list[problems.Problem] = []
 
     def work(index: ImageIndex) -> None:
         index.keys()
@@ -44,8 +44,8 @@ def listed(project: Project) -> tuple[dict[str, ImageRow], list[problems.Problem
         for gone in rows.keys() - set(keys):
             del rows[gone]
 
-    with_index(project, work, met.append)
-    return rows, met
+    with_index(project, work, problems_met.append)
+    return rows, problems_met
 
 
 # --- damaged indexes ------------------------------------------------------------------------------------
@@ -79,8 +79,8 @@ def test_a_damaged_index_never_hides_an_image(tmp_path, cases, report):
     rng = np.random.default_rng(11)
     with Project.create(tmp_path / "p", classes=["scratch"]) as project:
         fill_project(project, 30, verdicts=True)
-        expected, met = listed(project)
-        assert len(expected) == 30 and not met
+        expected, problems_met = listed(project)
+        assert len(expected) == 30 and not problems_met
         cache = project.root / ".cache" / "index.sqlite"
         data = cache.read_bytes()
         failed, count = [], cases(12, 300)
@@ -88,12 +88,12 @@ def test_a_damaged_index_never_hides_an_image(tmp_path, cases, report):
             for name in ("index.sqlite-wal", "index.sqlite-shm"):
                 (cache.parent / name).unlink(missing_ok=True)
             cache.write_bytes(damaged(data, rng))
-            rows, met = listed(project)
-            if rows != expected or len(met) > 1:
-                failed.append((number, len(rows), met))
-            rows, met = listed(project)
-            if rows != expected or met:
-                failed.append((number, "again", len(rows), met))
+            rows, problems_met = listed(project)
+            if rows != expected or len(problems_met) > 1:
+                failed.append((number, len(rows), problems_met))
+            rows, problems_met = listed(project)
+            if rows != expected or problems_met:
+                failed.append((number, "again", len(rows), problems_met))
     report("damaged indexes", count, len(failed))
     assert not failed
 
@@ -112,7 +112,7 @@ def test_an_index_that_is_no_file_never_hides_an_image(tmp_path, name, kind):
         assert rows == expected
 
 
-# --- things that are no files -----------------------------------------------------------------------------
+# --- special files -----------------------------------------------------------------------------
 
 
 def place(path: Path, kind: str) -> None:
@@ -136,7 +136,7 @@ def place(path: Path, kind: str) -> None:
 KINDS = ("pipe", "socket", "zero", "tty", "loop", "away", "folder")
 
 
-def test_no_verb_waits_for_what_is_no_file(tmp_path, cases, report):
+def test_no_verb_blocks_on_special_files(tmp_path, cases, report):
     """Test each kind as image, mask, note and label to import. Every verb runs in a separate process with a timeout."""
     root = tmp_path / "p"
     kinds = KINDS[:: cases(4, 1)]
@@ -201,7 +201,7 @@ def test_links_never_list_an_image_twice(tmp_path, cases, report):
         for found in (
             [relative for relative, _ in walk(root)],
             list(FileTree.of(root).files),
-            [key.partition("/")[2] for _, key in _images_in(root)],
+            [key.partition("/")[2] for _, key in images_in(root)],
         ):
             beyond = set(found) - real
             if len(found) != len(set(found)) or not real <= set(found) or len(beyond) > 1:

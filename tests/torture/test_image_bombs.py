@@ -43,7 +43,7 @@ for line in sys.stdin:
     path, outcome = Path(line.rstrip("\\n")), {}
     ways = {
         "size": lambda: image_files.image_size(path), "read": lambda: image_files.read(path).shape,
-        "look": lambda: image_files.read_displayed(path).shape,
+        "displayed": lambda: image_files.read_displayed(path).shape,
         "page": lambda: image_files.read_displayed_page(path, 1).shape,
         "count": lambda: image_files.page_count(path), "preview": lambda: image_files.preview(path) is None,
         "thumbnail": lambda: image_files.thumbnail(path, 96).shape, "mask": lambda: annotation.read_mask(path).shape,
@@ -176,7 +176,7 @@ BOMBS = {
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="measures memory by getrusage")
-def test_no_bomb_takes_more_memory_than_the_bound(tmp_path, cases, report):
+def test_memory_of_every_bomb_is_bounded(tmp_path, cases, report):
     written = {}
     for name, make in list(BOMBS.items())[:: cases(5, 1)]:
         written[name] = tmp_path / name
@@ -206,7 +206,7 @@ def test_no_bomb_takes_more_memory_than_the_bound(tmp_path, cases, report):
 
 
 @functools.cache
-def wholes() -> dict[str, bytes]:
+def valid_images() -> dict[str, bytes]:
     """Return one valid image file of each kind, 48 x 40 pixels."""
     image = np.random.default_rng(5).integers(0, 255, (40, 48, 3), np.uint8)
     found = {}
@@ -223,7 +223,7 @@ def wholes() -> dict[str, bytes]:
     return {**found, "pages.tif": pages.getvalue()}
 
 
-def spoil(data: bytes, rng: np.random.Generator) -> bytes:
+def damage(data: bytes, rng: np.random.Generator) -> bytes:
     found = bytearray(data)
     for _ in range(int(rng.integers(1, 6))):
         if not found:
@@ -250,7 +250,7 @@ def test_a_damaged_image_is_read_or_refused(tmp_path, suffix, cases, report, mon
     path = tmp_path / f"image.{suffix}"
     failed, count = [], cases(40, 2000)
     for number in range(count):
-        path.write_bytes(spoil(wholes()[suffix], rng))
+        path.write_bytes(damage(valid_images()[suffix], rng))
         sizes = []
         for way in (lambda path: read_image(path).shape[1::-1], image_size):
             try:

@@ -64,13 +64,13 @@ def killed(script: str, *arguments: object, after: int, wait: float) -> bool:
     command = [sys.executable, "-c", script, *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=worker_environment(), cwd=ROOT) as child:
         try:
-            seen = 0
-            while seen < after:
+            received = 0
+            while received < after:
                 assert select.select([child.stdout], [], [], 120)[0], "nothing happens"
-                got = os.read(child.stdout.fileno(), after - seen)
+                got = os.read(child.stdout.fileno(), after - received)
                 if not got:
                     break
-                seen += len(got)
+                received += len(got)
             time.sleep(wait)
         finally:
             child.send_signal(signal.SIGKILL)
@@ -116,7 +116,7 @@ def foreign(request, tmp_path, cases):
     return folder
 
 
-def test_an_import_that_was_killed_completes_when_repeated(foreign, cases, report, tmp_path):
+def test_a_killed_import_is_completed_when_repeated(foreign, cases, report, tmp_path):
     rng, kills, failed = random.Random(7), 0, []
     with Project.create(tmp_path / "expected") as project:
         total = import_labels(project, foreign).labeled
@@ -137,7 +137,7 @@ def test_an_import_that_was_killed_completes_when_repeated(foreign, cases, repor
     assert not failed
 
 
-def test_a_change_of_classes_that_was_killed_is_finished_or_taken_back(cases, report, tmp_path, qtbot):
+def test_a_killed_change_of_classes_is_finished_or_undone(cases, report, tmp_path, qtbot):
     rng, count = random.Random(8), cases(40, 250)
     original = tmp_path / "original"
     pixels = np.random.default_rng(8)
@@ -156,8 +156,8 @@ def test_a_change_of_classes_that_was_killed_is_finished_or_taken_back(cases, re
             there = class_merge.load_plan(project)
         if number % 4 == 1 and there is not None:
             kills += killed(CHANGE, root, "back", after=rng.randrange(1, count // 2), wait=rng.uniform(0, 0.02))
-        session, met = Session(), []
-        session.problem_met.connect(met.append)
+        session, problems_met = Session(), []
+        session.problem_met.connect(problems_met.append)
         session.open_project(root)
         for key, mask in before.items():  # always valid, and each pixel has its old or its new value
             now = annotation.load_mask(session.project, key)
@@ -170,7 +170,7 @@ def test_a_change_of_classes_that_was_killed_is_finished_or_taken_back(cases, re
         for key, mask in (before if back else merged).items():
             if not np.array_equal(annotation.load_mask(session.project, key), mask):
                 failed.append(f"{number}: {key}")
-        failed += [f"{number}: {problem}" for problem in met] + leftovers(root)
+        failed += [f"{number}: {problem}" for problem in problems_met] + leftovers(root)
         session.close_project()
         shutil.rmtree(root)
     assert kills

@@ -37,7 +37,7 @@ def is_saved(one: Painter) -> None:
     one.qtbot.waitUntil(lambda: one.session.save_state == "saved" and not one.session.folder.problem, timeout=20_000)
 
 
-# --- one window that goes on ----------------------------------------------------------------------------
+# --- one window that stays open ----------------------------------------------------------------------------
 
 
 def test_folder_moved_and_moved_back(painter, tmp_path, cases, report):
@@ -68,8 +68,8 @@ def test_folder_moved_and_found(painter, tmp_path, cases, report):
         root.rename(moved)
         lose(one)
         other = make_project(tmp_path / f"other{seed}")
-        assert not one.session.find_folder(other) and isinstance(one.met[-1], problems.AnotherProject)
-        assert not one.session.find_folder(moved.parent) and isinstance(one.met[-1], problems.NotAProject)
+        assert not one.session.find_folder(other) and isinstance(one.problems_met[-1], problems.AnotherProject)
+        assert not one.session.find_folder(moved.parent) and isinstance(one.problems_met[-1], problems.NotAProject)
         assert not any((other / "masks").iterdir())
         assert one.session.find_folder(moved) and one.session.project.root == moved
         assert not root.exists() and not rescues() and not one.lost(moved)
@@ -159,7 +159,7 @@ def test_drive_unmounted_and_mounted_again(painter, tmp_path, cases, report):
     assert not failed
 
 
-# --- killed in that state --------------------------------------------------------------------------------
+# --- killed while the folder is missing -----------------------------------------------------------------------------
 
 CHILD = """
 import sys, time
@@ -168,7 +168,7 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication
 from workbench.session.session import Session
 
-root, told, seed = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+root, state, seed = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 app = QCoreApplication([])
 session = Session(save_delay=0.02, retry=0.1)
 session.open_project(root)
@@ -187,9 +187,9 @@ while True:
     session.editor.paint_segment((x, y), (x + 20, y + 5), 5, 1)
     session.editor.commit()
     gone = session.folder.problem is not None
-    with open(told / "mask.part", "wb") as file:
+    with open(state / "mask.part", "wb") as file:
         file.write(session.mask.tobytes())
-    (told / "mask.part").rename(told / "mask")
+    (state / "mask.part").rename(state / "mask")
     sys.stdout.write("g" if gone else ".")
     sys.stdout.flush()
     app.processEvents()
@@ -203,7 +203,11 @@ def test_killed_while_the_folder_is_gone(qtbot, tmp_path, cases, report):
     failed = 0
     for seed in range(cases(1, 12)):
         how = ("moved", "deleted", "legacy")[seed % 3]
-        root, moved, received = make_project(tmp_path / f"p{seed}"), tmp_path / f"moved{seed}", tmp_path / f"told{seed}"
+        root, moved, received = (
+            make_project(tmp_path / f"p{seed}"),
+            tmp_path / f"moved{seed}",
+            tmp_path / f"state{seed}",
+        )
         received.mkdir()
         if how == "legacy":
             content = json.loads((root / "project.json").read_text("utf-8"))
@@ -235,16 +239,17 @@ def test_killed_while_the_folder_is_gone(qtbot, tmp_path, cases, report):
         if how == "deleted":
             moved.rename(root)
             moved = root
-        met: list[Exception] = []
+        problems_met: list[Exception] = []
         session = Session(save_delay=600)
-        session.problem_met.connect(met.append)
+        session.problem_met.connect(problems_met.append)
         assert session.open_project(moved) and session.flush()
         found = annotation.read_mask(moved / "masks" / "c.png.png")
-        if how == "deleted" and met:  # strokes saved only after the backup was made do not fit it; all are kept aside
+        # strokes saved only after the backup was made do not fit it; all are kept aside
+        if how == "deleted" and problems_met:
             (kept,) = (moved / "journal" / "kept").glob("*.png")
             found = np.maximum(found, annotation.read_mask(kept))
         session.close_project()
-        good = np.all(found[painted == 1] == 1) and not rescues() and (how == "deleted" or not met)
+        good = np.all(found[painted == 1] == 1) and not rescues() and (how == "deleted" or not problems_met)
         failed += not good
     report("window killed while its project folder is moved or deleted, then reopened", cases(1, 12), failed)
     assert not failed

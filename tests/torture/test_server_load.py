@@ -81,7 +81,7 @@ def test_every_answer_belongs_to_its_own_image(server, gray_export, pictures, ca
     assert not failed and httpx.get(f"{running.url}/health").json()["ready"]
 
 
-def test_honest_clients_are_served_beside_those_that_hold_connections(server, gray_export, pictures, cases, report):
+def test_other_clients_are_served_while_connections_are_held(server, gray_export, pictures, cases, report):
     running = server(gray_export, "--queue", "8", "--max-connections", "60", "--max-mb", "1", "--stall-timeout", "3")
     stop, count = threading.Event(), cases(10, 300)
     starts = [
@@ -134,16 +134,16 @@ def test_honest_clients_are_served_beside_those_that_hold_connections(server, gr
 
 
 @POSIX
-def test_a_stop_under_load_answers_whole_or_refuses(server, gray_export, pictures, cases, report):
+def test_a_stop_under_load_completes_or_refuses_requests(server, gray_export, pictures, cases, report):
     tried, failed = 0, 0
     for _ in range(cases(1, 12)):
         running = server(gray_export, "--queue", "64")
         clients = cases(6, 48)
-        begun = threading.Barrier(clients + 1)
+        started = threading.Barrier(clients + 1)
 
-        def work(seed, running=running, begun=begun):
+        def work(seed, running=running, started=started):
             rng, wrong, count = random.Random(seed), 0, 0
-            begun.wait()
+            started.wait()
             while True:
                 content, mask = rng.choice(pictures)
                 count += 1
@@ -159,7 +159,7 @@ def test_a_stop_under_load_answers_whole_or_refuses(server, gray_export, picture
 
         with ThreadPoolExecutor(clients) as pool:
             going = [pool.submit(work, seed) for seed in range(clients)]
-            begun.wait()
+            started.wait()
             answered = "workbench_predict_seconds_count"
             running.wait_for(lambda running=running, least=clients: running.metric(answered) > least)  # noqa: B023
             running.process.send_signal(signal.SIGTERM)

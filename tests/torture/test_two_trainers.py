@@ -51,7 +51,7 @@ def first_steps(run):
     process.communicate()
 
 
-def sittings(run):
+def training_sessions(run):
     return sum(isinstance(event, Started) for event in run.events())
 
 
@@ -62,7 +62,7 @@ def test_of_several_resumes_one_trains(tmp_path, cases, report):
         runs = [make_run(project, epochs=60, validations=1) for _ in range(tried)]
     for run in runs:
         first_steps(run)
-        before = sittings(run)
+        before = training_sessions(run)
         processes = [resume(run, 0)]
         for _ in range(cases(1, 3)):
             time.sleep(rng.uniform(0, 0.5))
@@ -70,7 +70,7 @@ def test_of_several_resumes_one_trains(tmp_path, cases, report):
         message = [process.communicate(timeout=300)[1] for process in processes]
         codes = Counter(process.returncode for process in processes)
         refused = [text for process, text in zip(processes, message) if process.returncode == 1]
-        well = codes[0] == 1 and codes[1] == len(processes) - 1 and sittings(run) == before + 1
+        well = codes[0] == 1 and codes[1] == len(processes) - 1 and training_sessions(run) == before + 1
         well &= all("is being trained by another process" in text and "Traceback" not in text for text in refused)
         failed += not (well and isinstance(run.ending(), Finished))
     report("several resumes of one run at once", tried, failed)
@@ -84,9 +84,9 @@ def test_a_resume_beside_a_dying_trainer_waits_for_it(tmp_path, cases, report):
         runs = [make_run(project, epochs=60, validations=1) for _ in range(tried)]
     for run in runs:
         first_steps(run)
-        before = sittings(run)
+        before = training_sessions(run)
         parent = resume(run, 0)
-        while sittings(run) == before:
+        while training_sessions(run) == before:
             assert parent.poll() is None
             time.sleep(0.05)
         os.kill(parent.pid, signal.SIGKILL)  # its child detects the closed pipe, saves and ends

@@ -66,7 +66,7 @@ def test_cache_deleted_while_open(painter, tmp_path):  # noqa: F811
     assert caught.value.fields["pid"] == os.getpid()  # the holder was named again
 
 
-def test_lock_file_deleted_and_nobody_else_there(painter, tmp_path):  # noqa: F811
+def test_lock_file_deleted_without_another_writer(painter, tmp_path):  # noqa: F811
     root = make_project(tmp_path / "p")
     one = painter(root)
     (root / "project.lock").unlink()
@@ -97,7 +97,7 @@ def test_lock_files_deleted_and_taken_by_another(painter, tmp_path, qtbot):  # n
         assert one.session.folder.rescued and len(rescues()) == 1
         assert np.array_equal(annotation.read_mask(root / "masks" / "c.png.png"), before)
         one.session.classes.add("mine")
-        assert isinstance(one.met[-1], problems.ProjectTaken)
+        assert isinstance(one.problems_met[-1], problems.ProjectTaken)
     finally:
         other.end()
     assert not one.session.flush()  # it stays read-only until it is opened again
@@ -105,7 +105,7 @@ def test_lock_files_deleted_and_taken_by_another(painter, tmp_path, qtbot):  # n
     assert np.array_equal(annotation.read_mask(root / "masks" / "c.png.png"), painted) and not rescues()
 
 
-def test_somebody_who_locks_one_file_only_is_no_writer(painter, tmp_path):  # noqa: F811
+def test_process_that_locks_one_file_only_is_no_writer(painter, tmp_path):  # noqa: F811
     root = make_project(tmp_path / "p")
     one = painter(root)
     (root / "project.lock").unlink()
@@ -205,7 +205,7 @@ def test_edited_in_all_fields(painter, tmp_path):  # noqa: F811
     one.session.classes_changed.connect(lambda: changes.append(1))
     edit(root, in_all_fields)
     info = one.session.classes.add("by_window")
-    assert info.id == 10 and changes and not one.met  # id 3 was added by the editor, id 9 is retired
+    assert info.id == 10 and changes and not one.problems_met  # id 3 was added by the editor, id 9 is retired
     file = read_project_file(root)
     assert (file.name, file.um_per_pixel, file.split_seed, file.grouping.rule) == ("editor's", 3.5, 77, "folder")
     assert file.verdicts == ["MAYBE"] and [source.name for source in file.sources] == ["", "more"]
@@ -224,7 +224,7 @@ def test_both_change_one_field(painter, tmp_path):  # noqa: F811
     project.save()
     file = read_project_file(root)
     assert (file.um_per_pixel, file.name) == (2.0, "theirs")
-    (received,) = one.met
+    (received,) = one.problems_met
     assert isinstance(received, problems.ProjectChangedElsewhere) and received.fields["fields"] == "um_per_pixel"
     assert json.loads(Path(received.fields["kept"]).read_text("utf-8"))["um_per_pixel"] == 3.5
 
@@ -235,7 +235,7 @@ def test_class_removed_by_the_editor_keeps_its_id_retired(painter, tmp_path):  #
     edit(root, lambda content: content["classes"].pop())
     assert one.session.classes.add("third").id == 3
     assert read_project_file(root).retired_ids == [2]
-    (received,) = one.met
+    (received,) = one.problems_met
     assert isinstance(received, problems.RemovedElsewhere) and "dent" in received.fields["names"]
     assert "dent" in Path(received.fields["kept"]).read_text("utf-8")
 
@@ -250,8 +250,10 @@ def test_broken_by_the_editor(painter, tmp_path, content):  # noqa: F811
     assert one.session.flush() and not one.lost(root)
     one.session.classes.add("third")
     assert [info.name for info in read_project_file(root).classes] == ["scratch", "dent", "third"]
-    assert all(isinstance(problem, problems.ProjectChangedElsewhere) for problem in one.met) and one.met
-    assert Path(one.met[0].fields["kept"]).read_bytes() == content
+    assert (
+        all(isinstance(problem, problems.ProjectChangedElsewhere) for problem in one.problems_met) and one.problems_met
+    )
+    assert Path(one.problems_met[0].fields["kept"]).read_bytes() == content
 
 
 def test_written_by_a_newer_version(painter, tmp_path):  # noqa: F811
@@ -260,11 +262,11 @@ def test_written_by_a_newer_version(painter, tmp_path):  # noqa: F811
     edit(root, lambda content: content.update(format=2))
     before = (root / "project.json").read_bytes()
     one.session.classes.add("third")
-    assert isinstance(one.met[-1], problems.ProjectTooNew) and (root / "project.json").read_bytes() == before
+    assert isinstance(one.problems_met[-1], problems.ProjectTooNew) and (root / "project.json").read_bytes() == before
     assert [info.name for info in one.session.project.classes] == ["scratch", "dent"]
 
 
-def test_failed_save_forgets_nothing_of_the_other_program(tmp_path, monkeypatch):
+def test_failed_save_keeps_the_changes_of_the_other_program(tmp_path, monkeypatch):
     root = make_project(tmp_path / "p")
     with Project.open(root) as project:
         edit(root, added)
@@ -364,9 +366,9 @@ def test_second_window_is_read_only_and_keeps_nothing(painter, tmp_path):  # noq
     root = make_project(tmp_path / "p")
     one = painter(root)
     one.strokes(2)
-    met: list[Exception] = []
+    problems_met: list[Exception] = []
     second = Session()
-    second.problem_met.connect(met.append)
-    assert second.open_project(root) and not second.writable and isinstance(met[0], problems.ProjectLocked)
+    second.problem_met.connect(problems_met.append)
+    assert second.open_project(root) and not second.writable and isinstance(problems_met[0], problems.ProjectLocked)
     second.close_project()
     assert one.session.flush() and not one.lost(root) and not rescues()

@@ -1,4 +1,4 @@
-"""Tiny runs in real child processes: the way in which the window and the command line train, too."""
+"""Tiny runs in real child processes, started as by the window and the command line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def make_run(project: Project, model: str = "unet", **choices: Any) -> Run:
 
 
 class Child:
-    """A training process. stdin stays open until `close` or the end of the test."""
+    """Training process. stdin stays open until `close` or the end of the test."""
 
     def __init__(self, verb: str, *arguments: object) -> None:
         self.process = subprocess.Popen(
@@ -53,7 +53,7 @@ class Child:
         self.stderr = ""
 
     def next(self, kind: type[Event]) -> Any:
-        """Read on to the next event of this kind; fails if the child ends before."""
+        """Read up to the next event of this type. Fail if the child ends before it."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.lines.append(line)
@@ -63,7 +63,7 @@ class Child:
         _, self.stderr = self.process.communicate()
         raise AssertionError(f"no {kind.__name__} came:\n{''.join(self.lines[-3:])}\n{self.stderr[-2000:]}")
 
-    def order(self, line: str) -> None:
+    def send(self, line: str) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
@@ -93,7 +93,7 @@ class Child:
 
 @pytest.fixture
 def child():
-    """Starts children, and sees to it that none outlives the test."""
+    """Return a function that starts child processes, which are killed at the end of the test."""
     started: list[Child] = []
 
     def start(verb: str, *arguments: object) -> Child:
@@ -169,7 +169,7 @@ def _train(run: Run) -> None:
     (run.root / "stdout.txt").write_text("".join(one.lines), "utf-8")
 
 
-EXPORTED = ["onnx", "paddle", "legacy", "int8"]  # of those that need nothing beside training itself
+EXPORTED = ["onnx", "paddle", "legacy", "int8"]  # formats without further dependencies
 EXPORTED += [name for name in ("openvino", "bf16") if not unavailable_reason(name)]
 
 
@@ -212,8 +212,8 @@ def state_of(run: Run) -> dict[str, Any]:
 
 
 @pytest.fixture
-def card(monkeypatch):
-    """Paddle says that there is a card: to whoever asks for one, and to its own scaler. All is computed here."""
+def simulated_gpu(monkeypatch):
+    """Make Paddle report a GPU, also to its loss scaler; everything is computed on the CPU."""
     import paddle
     from paddle.amp.auto_cast import amp_global_state
 
@@ -228,13 +228,13 @@ def card(monkeypatch):
     place = types.SimpleNamespace(is_gpu_place=lambda: True)
     module = __import__("paddle.amp.grad_scaler", fromlist=["x"])
     monkeypatch.setattr(module, "_dygraph_tracer", lambda: types.SimpleNamespace(_expected_place=place))
-    monkeypatch.setattr(amp_global_state(), "amp_dtype", "float32")  # as in a process that has cast nothing yet
+    monkeypatch.setattr(amp_global_state(), "amp_dtype", "float32")  # as in a process without any cast
     return emptied
 
 
 @pytest.fixture
-def on_card(card, labeled_project, monkeypatch):
-    """Trains in this process as on a card: 16-bit gradients, a scale that is far too great at first, little memory."""
+def gpu_training(simulated_gpu, labeled_project, monkeypatch):
+    """Train in this process as on a GPU: 16-bit gradients, a loss scale that is too large at first, little memory."""
     from workbench.training import losses, precision, training_loop
     from workbench.training.control_channel import ControlChannel
     from workbench.training.losses import segmentation_loss
@@ -253,13 +253,13 @@ def on_card(card, labeled_project, monkeypatch):
         validations=1,
         average=0.5,
     )
-    monkeypatch.setattr(training_loop, "_REPORT_SECONDS", 0.0)
+    monkeypatch.setattr(training_loop, "REPORT_SECONDS", 0.0)
     monkeypatch.setattr(
-        precision, "LossScaler", lambda **options: LossScaler(**{**options, "init_loss_scaling": card_run.scale})
+        precision, "LossScaler", lambda **options: LossScaler(**{**options, "init_loss_scaling": gpu_run.scale})
     )
 
     def loss(answer, truth, **weights):
-        if len(answer) > card_run.fits or answer.shape[-1] > card_run.side:
+        if len(answer) > gpu_run.fits or answer.shape[-1] > gpu_run.side:
             raise MemoryError("ResourceExhaustedError: Out of memory error on GPU 0. Cannot allocate 1GB memory.")
         return segmentation_loss(answer.astype("float16").astype("float32"), truth, **weights)
 
@@ -272,5 +272,5 @@ def on_card(card, labeled_project, monkeypatch):
         report(training_loop.train(run, report, ControlChannel(None), clock, resume=resume))
         return list(run.events())[before:]
 
-    card_run = types.SimpleNamespace(run=run, train=train, scale=2.0**36, fits=2, side=1000, emptied=card)
-    return card_run
+    gpu_run = types.SimpleNamespace(run=run, train=train, scale=2.0**36, fits=2, side=1000, emptied=simulated_gpu)
+    return gpu_run

@@ -1,4 +1,4 @@
-"""Which weights of a run are its best: the newest, unless the held-out pictures tell that they are worse."""
+"""Choice of the best weights: the newest ones, unless they are worse on the validation images."""
 
 from __future__ import annotations
 
@@ -13,21 +13,19 @@ from workbench.training.checkpoint import BestCheckpoint
 
 @pytest.fixture
 def best(tmp_path) -> BestCheckpoint:
-    def hear(*scores: float | None, pictures: int) -> list[bool]:
-        found = BestCheckpoint(
-            Run(tmp_path / "run"), TrainingSettings(model="unet"), None, print
-        )  # nothing is written here
-        kept = []
+    def evaluate(*scores: float | None, pictures: int) -> list[bool]:
+        found = BestCheckpoint(Run(tmp_path / "run"), TrainingSettings(model="unet"), None, print)  # writes no files
+        decisions = []
         for step, score in enumerate(scores):
-            kept.append(found.is_best(score, pictures))
-            if kept[-1]:
+            decisions.append(found.is_best(score, pictures))
+            if decisions[-1]:
                 found.score, found.step = score, step
-        return kept
+        return decisions
 
-    return hear
+    return evaluate
 
 
-def test_what_few_images_cannot_distinguish_is_won_by_the_newest(best):
+def test_newest_weights_win_if_few_images_cannot_distinguish_them(best):
     assert best(0.51, 0.57, 0.53, 0.55, pictures=24) == [True] * 4
     assert best(0.51, 0.57, 0.53, 0.55, pictures=4000) == [True, True, False, False]
 
@@ -36,17 +34,17 @@ def test_clearly_worse_weights_are_not_kept(best):
     assert best(0.8, 0.3, 0.79, pictures=24) == [True, False, True]
 
 
-def test_falling_little_by_little_is_held_against_the_highest(best):
+def test_gradual_decline_is_compared_with_the_highest_score(best):
     assert best(0.60, 0.55, 0.51, 0.49, 0.47, pictures=25) == [True, True, True, False, False]
 
 
-def test_without_a_score_the_first_weights_stay(best):
+def test_first_weights_are_kept_without_a_score(best):
     assert best(None, None, 0.2, None, pictures=0) == [True, False, True, False]
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """Of the settings of a model what comes with its weights."""
+class WeightSettings:
+    """Settings that are stored with the weights of a model."""
 
     thresholds: tuple[float, ...] = ()
     min_area: tuple[int, ...] = ()
@@ -55,8 +53,10 @@ class Chosen:
     mirrored: tuple[str, ...] = ()
 
 
-def test_a_resumed_run_remembers_the_highest_score(tmp_path):
-    one, other = (BestCheckpoint(Run(tmp_path), TrainingSettings(model="unet"), Chosen(), print) for _ in range(2))
+def test_a_resumed_run_keeps_the_highest_score(tmp_path):
+    one, other = (
+        BestCheckpoint(Run(tmp_path), TrainingSettings(model="unet"), WeightSettings(), print) for _ in range(2)
+    )
     for step, score in enumerate((0.90, 0.89)):
         assert one.is_best(score, 400)
         one.score, one.step = score, step

@@ -1,4 +1,4 @@
-"""The parts that need no child: losses, schedule, thresholds, precision, networks, checkpoints."""
+"""Parts of a training in this process: losses, schedule, thresholds, precision, networks, checkpoints."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from workbench.training.threshold_search import (
     max_areas,
 )
 from workbench.training.unet import UNet, multiple_of
-from workbench.training.validation import _reserve_time
+from workbench.training.validation import reserve_time
 from workbench.training.weights import warm_start
 
 GPU = Device("gpu:0", "a card", (8, 0))
@@ -56,14 +56,14 @@ def loss_of(logits: np.ndarray, truth: np.ndarray) -> tuple[float, np.ndarray]:
     return loss.item(), tensor.grad.numpy()
 
 
-def test_ignored_pixels_teach_nothing():
+def test_ignored_pixels_do_not_affect_the_loss():
     generator = np.random.default_rng(0)
     logits = generator.normal(size=(2, 3, 8, 8))
     truth = generator.integers(0, 3, (2, 8, 8)).astype(np.uint8)
     truth[:, :, 5:] = IGNORED
     loss, gradient = loss_of(logits, truth)
     assert not gradient[:, :, :, 5:].any() and gradient[:, :, :, :5].any()
-    logits[:, :, :, 5:] = 99  # whatever is said there changes nothing
+    logits[:, :, :, 5:] = 99  # values of ignored pixels have no effect
     assert loss_of(logits, truth)[0] == pytest.approx(loss, rel=1e-6)
     assert np.isfinite(loss_of(logits, np.full_like(truth, IGNORED))[0])
 
@@ -91,7 +91,7 @@ def test_classes_together_are_detected_as_one_and_told_apart():
     assert loss(*two).item() == separate.item()  # a single class
 
 
-def test_loss_falls_with_the_right_answer_and_weighs_a_pinhole():
+def test_loss_is_lower_for_correct_predictions_and_weighs_small_defects():
     truth = np.zeros((2, 32, 32), np.uint8)
     truth[0, 3:5, 3:5] = 1
     truth[1, :, 16:] = 1
@@ -121,7 +121,7 @@ def test_one_cycle_rises_falls_and_ends_annealed():
     assert one_cycle(7.0, peak=1.0, warm_up=0.0) == rates[-1]
 
 
-def test_budget_of_minutes_keeps_time_back_but_not_all_of_it():
+def test_time_limit_reserves_a_part_of_the_minutes():
     budget = Budget(steps=None, seconds=100.0, reserve=20.0)
     assert budget.progress(5, 40.0) == pytest.approx(0.5) and budget.progress(5, 80.0) == 1.0
     budget.reserve = 1000.0
@@ -129,7 +129,7 @@ def test_budget_of_minutes_keeps_time_back_but_not_all_of_it():
     assert Budget(steps=8, seconds=None).progress(2, 1e9) == 0.25
 
 
-def test_a_network_examines_images_mirrored_only_as_it_has_learned_from_them():
+def test_mirrored_predictions_need_the_same_augmentation():
     training_settings = TrainingSettings(model="unet", mirror=True, augment=["flip_horizontal", "flip_vertical"])
     assert (
         mirrored(training_settings) == ("both",)
@@ -144,8 +144,8 @@ def test_a_network_examines_images_mirrored_only_as_it_has_learned_from_them():
 
 
 @pytest.mark.parametrize(("device", "share"), [(Device("cpu"), 1), (GPU, 2)])
-def test_the_last_evaluation_of_all_held_out_images_is_kept_back(device, share):
-    """A card looks twice as long then, at mirrored pictures too; a processor by an engine that is quicker."""
+def test_time_of_the_final_evaluation_is_reserved(device, share):
+    """On a GPU it takes twice as long, with mirrored images; on a CPU a faster engine is used."""
     items = [Item(key=f"{n}.png", split="val", width=100, height=100) for n in range(6)]
     stage = types.SimpleNamespace(
         settings=TrainingSettings(model="unet", mirror=True),
@@ -156,18 +156,18 @@ def test_the_last_evaluation_of_all_held_out_images_is_kept_back(device, share):
         best=types.SimpleNamespace(writing_seconds=1.0),
     )
     found = Evaluation({}, None, settings=None, keys=["0.png", "1.png"], seconds=5.0)
-    _reserve_time(stage, found)
+    reserve_time(stage, found)
     assert stage.state.reserve == stage.budget.reserve == pytest.approx(1 + share * 15)
 
 
 # --- thresholds ---------------------------------------------------------------------------------------
 
 
-def test_threshold_is_where_dice_is_greatest():
+def test_threshold_has_the_highest_dice():
     truth = np.zeros((20, 20), np.uint8)
     truth[:5] = 7
     scores = np.full((1, 20, 20), 40, np.uint8)
-    scores[0, :5] = 90  # sure of nothing, but it tells them apart
+    scores[0, :5] = 90  # low probabilities that separate the classes
     sweep = ThresholdSweep((7,))
     sweep.add(truth, scores)
     (threshold,) = sweep.best()
@@ -179,8 +179,8 @@ def test_threshold_is_where_dice_is_greatest():
 
 
 @pytest.mark.parametrize(("pictures", "own"), [(1, False), (60, True)])
-def test_a_class_of_few_images_borrows_its_threshold_from_the_others(pictures, own):
-    """Of the first class 30 pictures say that all below 0.4 is ground. The second one's defects are half unsure."""
+def test_threshold_of_a_class_of_few_images_is_that_of_the_others(pictures, own):
+    """In 30 images of the first class pixels below 0.4 are background; defects of the second class are uncertain."""
     truth = np.zeros((20, 20), np.uint8)
     truth[:5] = 1
     certain = np.zeros((2, 20, 20), np.uint8)
@@ -197,13 +197,13 @@ def test_a_class_of_few_images_borrows_its_threshold_from_the_others(pictures, o
     assert (20 / 255 < second <= 40 / 255) if own else 100 / 255 < second <= 200 / 255
 
 
-def test_least_area_does_not_drop_defects_of_a_known_size():
+def test_minimum_area_keeps_defects_of_known_size():
     truth = np.zeros((200, 200), np.uint8)
-    truth[20:80, 20:80] = 3  # what is held out shows a large one only
+    truth[20:80, 20:80] = 3  # only a large defect is held out
     mask = truth.copy()
     mask[100:190:10, 100:190:10] = 3
     for corner in range(100, 190, 10):
-        mask[corner : corner + 9, 20:29] = 3  # and nine false ones of 81 pixels
+        mask[corner : corner + 9, 20:29] = 3  # and nine false regions of 81 pixels
     sweep = AreaSweep((3,))
     sweep.add(truth, mask)
     assert sweep.best() == [100]
@@ -216,7 +216,7 @@ def test_least_area_does_not_drop_defects_of_a_known_size():
     assert sweep.best(min_area=50, max_areas=most) == [50], "a person's word counts for more"
 
 
-def test_with_nothing_held_out_the_least_area_follows_the_labels(project):
+def test_minimum_area_without_validation_images_follows_the_labels(project):
     def paint(key: str, side: int) -> None:
         mask = np.zeros((80, 96), np.uint8)
         mask[5 : 5 + side, 5 : 5 + side] = 1
@@ -242,24 +242,24 @@ def test_with_nothing_held_out_the_least_area_follows_the_labels(project):
     assert Evaluator(project, dataset, least_area=50).default_settings(settings).min_area == (50,)
 
 
-def test_least_area_weighs_false_specks_against_defects():
+def test_minimum_area_weighs_false_regions_against_defects():
     truth = np.zeros((100, 100), np.uint8)
     truth[10:20, 10:20] = truth[40:50, 10:20] = 3
     mask = truth.copy()
-    mask[80:83, 80:83] = 3  # a false speck of nine pixels
+    mask[80:83, 80:83] = 3  # a false region of nine pixels
     sweep = AreaSweep((3, 4))
     sweep.add(truth, mask)
     assert sweep.best() == [16, 0] and sweep.best(min_area=25) == [25, 25]
-    mask[10:20, 15] = mask[15, 16:20] = 0  # one is found in pieces of 50, 20 and 16 pixels
+    mask[10:20, 15] = mask[15, 16:20] = 0  # one is detected as components of 50, 20 and 16 pixels
     broken = AreaSweep((3,))
     broken.add(truth, mask)
-    assert broken.best() == [16]  # its crumbs are no reason to keep specks
+    assert broken.best() == [16]  # its small components do not justify false regions
     mask[40:50, 10:20] = 0
-    mask[40:43, 10:13] = 3  # a defect found with nine pixels only is worth one speck
+    mask[40:43, 10:13] = 3  # a defect detected with nine pixels outweighs one false region
     careful = AreaSweep((3,))
     careful.add(truth, mask)
     assert careful.best(min_area=2) == [2]
-    mask[60:100:4, 0:100:4] = mask[60:100:4, 1:100:4] = 3  # but not two hundred
+    mask[60:100:4, 0:100:4] = mask[60:100:4, 1:100:4] = 3  # but not two hundred false regions
     flooded = AreaSweep((3,))
     flooded.add(truth, mask)
     assert flooded.best() == [4]
@@ -268,11 +268,11 @@ def test_least_area_weighs_false_specks_against_defects():
     mask[cv2.dilate(specks, np.ones((3, 3), np.uint8)) > 0] = 3
     drowned = AreaSweep((3,))
     drowned.add(truth, mask)
-    assert drowned.best()[0] > 9  # a hundred specks are not worth it
+    assert drowned.best()[0] > 9  # a hundred false regions outweigh it
 
 
-def test_temperature_cools_boasting_and_leaves_few_verdicts_alone():
-    truths = [0] * 30 + [1] * 10  # sure to 99 %, right in three of four
+def test_temperature_corrects_overconfidence_if_there_are_enough_verdicts():
+    truths = [0] * 30 + [1] * 10  # probability of 99 %, correct in three of four
     boasting = [np.array([0.99, 0.01])] * 40
     assert choose_temperature(boasting, truths) > 2
     assert choose_temperature(boasting[:10], truths[:10]) == 1.0
@@ -286,7 +286,7 @@ def test_score_and_order():
     assert stratified_order(items) == stratified_order(items[::-1])
 
 
-def test_preview_names_are_plain_and_never_shared():
+def test_preview_names_are_plain_and_unique():
     names = {safe_name(key) for key in ("a/缺陷 1.png", "b/缺陷 1.png", "a/缺陷_1.png", "x" * 300)}
     assert len(names) == 4 and all(name.isascii() and len(name) < 80 and "/" not in name for name in names)
 
@@ -294,14 +294,14 @@ def test_preview_names_are_plain_and_never_shared():
 # --- device and precision -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("asked", ["gpu:0,1", "tpu", "gpu:99"])
-def test_device_that_cannot_be_had_is_a_sentence(asked):
+@pytest.mark.parametrize("requested", ["gpu:0,1", "tpu", "gpu:99"])
+def test_unavailable_device_is_a_problem(requested):
     with pytest.raises(problems.DeviceMissing) as caught:
-        choose_device(asked)
-    assert asked in str(caught.value)
+        choose_device(requested)
+    assert requested in str(caught.value)
 
 
-def test_precision_reports_why():
+def test_precision_has_a_reason():
     processor = precision.choose("fp16", Device("cpu"))
     assert processor.name == "fp32" and "fp16" in processor.reason
     assert precision.choose("auto", GPU).name == "fp16"
@@ -312,7 +312,7 @@ def test_precision_reports_why():
 
 @pytest.fixture
 def scaler(monkeypatch):
-    """A real scaler of Paddle's on this processor: only the question "is this a card?" is answered for it."""
+    """Return a loss scaler of Paddle on the CPU that assumes a GPU."""
     place = types.SimpleNamespace(is_gpu_place=lambda: True)
     module = __import__("paddle.amp.grad_scaler", fromlist=["x"])
     monkeypatch.setattr(module, "_dygraph_tracer", lambda: types.SimpleNamespace(_expected_place=place))
@@ -321,7 +321,7 @@ def scaler(monkeypatch):
 
 
 def fp16_step(half: Precision, weight: paddle.Tensor, optimizer, factor: float) -> tuple[float, bool]:
-    # Through 16 bits and back: a gradient beyond 65504 really overflows.
+    # Converted to 16 bits and back, so that gradients above 65504 overflow.
     loss = (weight.astype("float16").astype("float32") * factor).sum()
     half.backward(loss)
     outcome = half.step(optimizer, [weight], 1.0)
@@ -348,7 +348,7 @@ def test_overflow_skips_the_step_and_halves_the_scale(scaler, capfd):
     scaler._scale = scaler._scale * 0
     other.load(state)
     assert other.loss_scale == 1024.0
-    assert capfd.readouterr().out == ""  # Paddle's own prints, into the midst of our events
+    assert capfd.readouterr().out == ""  # output of Paddle between the events
 
 
 # --- learner ------------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ def batch(count: int = 4, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     return pictures, (pictures[:, 0] > 1).astype(np.uint8)
 
 
-def test_copies_of_the_network_learn_bit_by_bit_what_parts_in_turn_teach():
+def test_parallel_replicas_equal_sequential_parts_bit_by_bit():
     alone, together = small_learner(copies=0), small_learner(copies=1)
     alone.split(4)
     for seed in range(5):
@@ -379,7 +379,7 @@ def test_copies_of_the_network_learn_bit_by_bit_what_parts_in_turn_teach():
     assert all((a == b).all() for a, b in zip(*trained))
 
 
-def test_a_batch_that_does_not_fit_is_computed_in_parts():
+def test_a_batch_that_exceeds_the_memory_is_computed_in_parts():
     limit = 2
 
     def loss(answer, truth):
@@ -401,7 +401,7 @@ def test_a_batch_that_does_not_fit_is_computed_in_parts():
         learner.split(4)
 
 
-def test_numbers_that_run_away_are_noticed_and_reach_no_weight():
+def test_divergence_is_detected_before_it_reaches_the_weights():
     learner = small_learner(lambda answer, truth: (answer * float("nan")).sum())
     before = weights(learner.mean)
     outcome = learner.step(*batch(), 1e-3)
@@ -409,7 +409,7 @@ def test_numbers_that_run_away_are_noticed_and_reach_no_weight():
     assert all((before[name] == array).all() for name, array in weights(learner.mean).items())
 
 
-def test_averaged_weights_follow_in_fp32():
+def test_averaged_weights_are_computed_in_fp32():
     learner = small_learner(average=0.5)
     start = weights(learner.mean)["head.bias"].copy()
     learner.step(*batch(), 1e-2)
@@ -418,13 +418,13 @@ def test_averaged_weights_follow_in_fp32():
     np.testing.assert_allclose(weights(learner.mean)["head.bias"], expected, rtol=1e-6)
 
 
-def test_optimizer_comes_back_in_a_process_that_has_made_other_layers():
+def test_optimizer_is_restored_in_a_process_with_other_layer_names():
     first = small_learner()
     for _ in range(3):
         first.step(*batch(), 1e-3)
     saved = first.optimizer_arrays(), weights(first.net), weights(first.mean), first.updates
     assert any(name.startswith("moment1") for name in saved[0])
-    paddle.nn.Linear(3, 3)  # moves Paddle's names on
+    paddle.nn.Linear(3, 3)  # changes the names that Paddle generates
     second = small_learner()
     second.load_optimizer(saved[0])
     load_weights(second.net, saved[1], "x")
@@ -443,7 +443,7 @@ def test_optimizer_comes_back_in_a_process_that_has_made_other_layers():
 
 @pytest.mark.parametrize("stem", [1, 2, 4])
 @pytest.mark.parametrize("contrast", [False, True])
-def test_unet_answers_for_every_pixel_with_the_prior(stem, contrast):
+def test_untrained_unet_predicts_the_prior_for_every_pixel(stem, contrast):
     widths = [4, 8]
     net = UNet(3, 3, widths, stem=stem, contrast=contrast)
     net.set_prior(np.array([0.9, 0.09, 0.01]))
@@ -454,15 +454,15 @@ def test_unet_answers_for_every_pixel_with_the_prior(stem, contrast):
     np.testing.assert_allclose(answer.mean(axis=(0, 2, 3)), [0.9, 0.09, 0.01], atol=1e-4)
 
 
-def test_local_contrast_does_not_care_for_the_lamp():
+def test_local_contrast_does_not_depend_on_the_lighting():
     layer = UNet(1, 2, [4, 8]).contrast
     image = paddle.randn([1, 1, 64, 64])
-    seen, dark = layer(image)[:, 1].numpy(), layer(image * 0.5 - 2)[:, 1].numpy()
-    assert np.corrcoef(seen.ravel(), dark.ravel())[0, 1] > 0.999 and np.abs(seen - dark).max() < 0.2
+    bright, dark = layer(image)[:, 1].numpy(), layer(image * 0.5 - 2)[:, 1].numpy()
+    assert np.corrcoef(bright.ravel(), dark.ravel())[0, 1] > 0.999 and np.abs(bright - dark).max() < 0.2
 
 
 @pytest.mark.parametrize(("depth", "size", "parameters"), [(18, 224, 11.2), (34, 224, 21.3), (50, 224, 23.5)])
-def test_resnet_is_of_the_published_size(depth, size, parameters):
+def test_resnet_has_the_published_number_of_parameters(depth, size, parameters):
     net = ResNet(3, 10, depth=depth, width=1.0, input_size=size)
     assert sum(p.size for p in net.parameters()) / 1e6 == pytest.approx(parameters, abs=0.2)
     small = ResNet(1, 4, depth=depth, width=0.25, input_size=64)
@@ -472,7 +472,7 @@ def test_resnet_is_of_the_published_size(depth, size, parameters):
 # --- checkpoints --------------------------------------------------------------------------------------
 
 
-def test_a_save_that_is_cut_off_leaves_the_state_before(tmp_path, monkeypatch):
+def test_an_interrupted_save_keeps_the_previous_state(tmp_path, monkeypatch):
     run = Run(tmp_path)
     checkpoint.save_last(run, 1, {"weights": {"a": np.ones(3, np.float32)}}, {"elapsed": 0.1})
     checkpoint.save_last(run, 2, {"weights": {"a": np.full(3, 2, np.float32)}}, {"elapsed": 0.2})
@@ -489,7 +489,7 @@ def test_a_save_that_is_cut_off_leaves_the_state_before(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", ["cut", "gone", "state"])
-def test_a_damaged_checkpoint_is_a_sentence(tmp_path, damage):
+def test_a_damaged_checkpoint_is_a_problem(tmp_path, damage):
     run = Run(tmp_path)
     checkpoint.save_last(run, 1, {"weights": {"a": np.ones(300, np.float32)}}, {})
     (file,) = run.last.glob("*.safetensors")
@@ -503,7 +503,7 @@ def test_a_damaged_checkpoint_is_a_sentence(tmp_path, damage):
         checkpoint.load_last(run)
 
 
-def test_settings_hash_heeds_settings_and_not_their_reasons():
+def test_settings_hash_depends_on_settings_and_not_on_reasons():
     one = request("unet", minutes=3)
     assert checkpoint.settings_hash(one) == checkpoint.settings_hash(
         TrainingSettings(**{**one.model_dump(), "reasons": {"a": "b"}})
@@ -514,7 +514,7 @@ def test_settings_hash_heeds_settings_and_not_their_reasons():
 # --- warm start ---------------------------------------------------------------------------------------
 
 
-def test_answers_known_to_both_runs_carry_over_and_new_ones_begin_untrained():
+def test_output_layers_of_common_classes_are_copied_and_new_ones_start_untrained():
     generator = np.random.default_rng(0)
     # Two classes and the background, four pixels each; ids 3 and 7 become 7, 9 and 3.
     old = {"head.weight": generator.normal(size=(12, 5, 1, 1)), "head.bias": generator.normal(size=12)}
@@ -548,17 +548,17 @@ def ranked_images(*, false_at_border: bool, defect: int = 50, count: int = 12) -
 
 
 def test_border_is_ignored_if_that_ranks_images_better():
-    assert ranked_images(false_at_border=True).best() == 4  # 12 of the 36 pixels are left, fewer than 25
+    assert ranked_images(false_at_border=True).best() == 4  # 12 of the 36 pixels remain, fewer than 25
     assert ranked_images(false_at_border=True, count=9).best() == 0  # too few images
     assert BorderSweep().best() == 0
 
 
 def test_default_border_is_ignored_unless_defects_lie_there():
     assert ranked_images(false_at_border=False).best() == 8
-    assert ranked_images(false_at_border=False, defect=2).best() == 0  # the images would be ranked worse
+    assert ranked_images(false_at_border=False, defect=2).best() == 0  # the ranking would be worse
     at_side = ranked_images(false_at_border=False)
     truth, mask = np.zeros((2, 120, 100), np.uint8)
-    truth[60:64, :4] = 1  # a defect that the network does not find
+    truth[60:64, :4] = 1  # a defect that the network does not detect
     for _ in range(3):
         at_side.add(truth, mask, mask)
     assert at_side.best() == 8

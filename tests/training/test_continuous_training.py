@@ -1,4 +1,4 @@
-"""Labels that are made while a run goes on, and runs that go on for them: a real child, real files."""
+"""Labels added during a run, and continuous training, with real child processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.core.runs.events import (
     Started,
     Step,
     Trouble,
-    encode_order,
+    encode_command,
 )
 from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import read_image, write_png
@@ -31,7 +31,7 @@ QUICK = {"widths": [4, 8], "patch": 32}
 
 
 def label(project: Project, key: str, *, status: str = "done", verdict: str | None = "NG", **note) -> None:
-    """A new picture with a defect, labelled."""
+    """Add a labeled image with a defect."""
     image, mask = scratched(np.random.default_rng(len(key)))
     write_png(project.image_path(key), image)
     annotation.save_mask(project, key, mask)
@@ -45,7 +45,7 @@ def correct(project: Project, key: str) -> None:
 
 
 def defects(child) -> int:
-    """How many there are on the held-out pictures, as the run sees it."""
+    """Return the number of defects on the validation images in the last evaluation."""
     return [event for event in child.events if isinstance(event, Evaluated)][-1].metrics["regions"]["defects"]
 
 
@@ -55,35 +55,35 @@ def joined(child, key: str) -> LabelsAdded:
     return event
 
 
-def test_a_run_that_is_kept_open_takes_in_what_is_labeled_until_it_is_let_go(labeled_project, child, tmp_path):
+def test_continuous_training_adds_labels_until_it_is_ended(labeled_project, child, tmp_path):
     run = make_run(labeled_project, **QUICK)
     before = run.dataset()
-    one = child("train", run.root)
-    one.order(encode_order("keep_open"))
-    kept = one.next(BestKept)
+    trainer = child("train", run.root)
+    trainer.send(encode_command("keep_open"))
+    kept = trainer.next(BestKept)
     assert kept.waiting and kept.round == 0
-    # Its best model can be exported while it waits.
+    # The best model can be exported meanwhile.
     export = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0)
     assert export.end() == 0, export.stderr[-2000:]
     assert Predictor.open(tmp_path / "out").settings.run == run.name
     train, held_out = before.of("train")[0].key, before.of("val")[0].key
-    judged_by = defects(one)
+    judged_by = defects(trainer)
     label(labeled_project, "lot9/x900.png")
     correct(labeled_project, train)
     correct(labeled_project, held_out)
     for key in ("lot9/x900.png", train, held_out):
-        one.order(encode_order("labels_changed", key))
-    assert joined(one, "lot9/x900.png").how == "new"
-    assert joined(one, train).how == "corrected"
-    assert (left := joined(one, held_out)).how == "left out" and "Validation image" in left.why
-    step = one.next(Step)
+        trainer.send(encode_command("labels_changed", key))
+    assert joined(trainer, "lot9/x900.png").how == "new"
+    assert joined(trainer, train).how == "corrected"
+    assert (left := joined(trainer, held_out)).how == "left out" and "Validation image" in left.why
+    step = trainer.next(Step)
     assert step.round == 1 and step.progress == 1.0 and step.step > kept.step
-    again = one.next(BestKept)
+    again = trainer.next(BestKept)
     assert again.waiting and again.round == 1
-    assert defects(one) == judged_by
-    one.order(encode_order("let_end"))
-    assert one.end() == 0, one.stderr[-2000:]
-    assert one.last.why == "done" and one.last.result["steps"] > kept.step
+    assert defects(trainer) == judged_by
+    trainer.send(encode_command("let_end"))
+    assert trainer.end() == 0, trainer.stderr[-2000:]
+    assert trainer.last.why == "done" and trainer.last.result["steps"] > kept.step
     after = run.dataset()
     assert after.items == before.items and after.held_out_hash == before.held_out_hash
     assert [(entry.item.key, entry.item.split) for entry in after.joined] == [
@@ -95,126 +95,126 @@ def test_a_run_that_is_kept_open_takes_in_what_is_labeled_until_it_is_let_go(lab
     assert not np.array_equal(kept_truth, annotation.load_mask(labeled_project, held_out))
 
 
-def test_what_may_not_be_learned_is_left_out_and_reported(labeled_project, child):
-    """The same part, a pin, half a label, a class of tomorrow: none of it teaches."""
+def test_labels_that_must_not_be_trained_on_are_left_out_and_reported(labeled_project, child):
+    """Left out: an image of a validation part, a pinned one, an unfinished one, one with a later class."""
     run = make_run(labeled_project, **{**QUICK, "epochs": None, "minutes": 60.0})
     held_out = run.dataset().of("val")[0].key
-    twin = held_out.replace(".png", "b.png")  # the same number, and it looks the same
-    one = child("train", run.root)
-    one.next(Step)
-    write_png(labeled_project.image_path(twin), read_image(labeled_project.image_path(held_out)))
-    annotation.save_mask(labeled_project, twin, annotation.load_mask(labeled_project, held_out))
-    annotation.save_note(labeled_project, twin, Note(status="done"))
+    duplicate = held_out.replace(".png", "b.png")  # the same number and content
+    trainer = child("train", run.root)
+    trainer.next(Step)
+    write_png(labeled_project.image_path(duplicate), read_image(labeled_project.image_path(held_out)))
+    annotation.save_mask(labeled_project, duplicate, annotation.load_mask(labeled_project, held_out))
+    annotation.save_note(labeled_project, duplicate, Note(status="done"))
     label(labeled_project, "pinned.png", pin="val")
     label(labeled_project, "half.png", status="started")
-    labeled_project.add_class("tomorrow")
-    label(labeled_project, "tomorrow.png")
-    annotation.save_mask(labeled_project, "tomorrow.png", 2 * annotation.load_mask(labeled_project, "tomorrow.png"))
+    labeled_project.add_class("later")
+    label(labeled_project, "later.png")
+    annotation.save_mask(labeled_project, "later.png", 2 * annotation.load_mask(labeled_project, "later.png"))
     label(labeled_project, "free.png", status="started")
-    one.order(encode_order("watch", "half.png"))
-    for key in (twin, "pinned.png", "tomorrow.png", "half.png", "free.png"):
-        one.order(encode_order("labels_changed", key))
+    trainer.send(encode_command("watch", "half.png"))
+    for key in (duplicate, "pinned.png", "later.png", "half.png", "free.png"):
+        trainer.send(encode_command("labels_changed", key))
     message = {}
     while "free.png" not in message:
-        event = one.next(LabelsAdded)
+        event = trainer.next(LabelsAdded)
         message[event.picture] = event.how, event.why
     assert (
-        message[twin][0] == message["pinned.png"][0] == "left out"
-        and "group of a validation or test image" in message[twin][1]
+        message[duplicate][0] == message["pinned.png"][0] == "left out"
+        and "group of a validation or test image" in message[duplicate][1]
     )
-    assert message["tomorrow.png"][0] == "left out" and "class" in message["tomorrow.png"][1]
-    assert message["free.png"][0] == "new" and "half.png" not in message  # that one is being painted on
-    one.order(encode_order("watch", "free.png"))
-    assert joined(one, "half.png").how == "new"
-    # Taken away again: it is drawn from no more.
+    assert message["later.png"][0] == "left out" and "class" in message["later.png"][1]
+    assert message["free.png"][0] == "new" and "half.png" not in message  # it is being edited
+    trainer.send(encode_command("watch", "free.png"))
+    assert joined(trainer, "half.png").how == "new"
+    # A removed label is not used any more.
     labeled_project.mask_path("free.png").unlink()
-    one.order(encode_order("labels_changed", "free.png"))
-    assert joined(one, "free.png").how == "gone"
-    one.order(encode_order("stop"))
-    assert one.end() == 0, one.stderr[-2000:]
+    trainer.send(encode_command("labels_changed", "free.png"))
+    assert joined(trainer, "free.png").how == "gone"
+    trainer.send(encode_command("stop"))
+    assert trainer.end() == 0, trainer.stderr[-2000:]
     now = {item.key for item in run.dataset().of("train")}
-    assert "half.png" in now and not now & {"free.png", "pinned.png", "tomorrow.png", twin}
+    assert "half.png" in now and not now & {"free.png", "pinned.png", "later.png", duplicate}
 
 
-def test_verdicts_enter_too(labeled_project, child):
+def test_verdicts_are_added(labeled_project, child):
     run = make_run(labeled_project, "resnet", width=0.25, input_size=32)
-    one = child("train", run.root)
-    one.order(encode_order("keep_open"))
-    assert one.next(BestKept).waiting
+    trainer = child("train", run.root)
+    trainer.send(encode_command("keep_open"))
+    assert trainer.next(BestKept).waiting
     key = run.dataset().of("train")[0].key
     other = {"OK": "NG", "NG": "OK"}[run.dataset().of("train")[0].verdict]
     annotation.save_note(labeled_project, key, Note(status="done", verdict=other))
     label(labeled_project, "lot9/x900.png", verdict="perhaps")
-    one.order(encode_order("labels_changed", "lot9/x900.png"))
-    one.order(encode_order("labels_changed", key))
-    assert "verdict" in joined(one, "lot9/x900.png").why
-    assert joined(one, key).how == "corrected"
-    assert one.next(Step).round == 1
-    one.order(encode_order("stop"))
-    assert one.end() == 0 and isinstance(one.last, Finished)
+    trainer.send(encode_command("labels_changed", "lot9/x900.png"))
+    trainer.send(encode_command("labels_changed", key))
+    assert "verdict" in joined(trainer, "lot9/x900.png").why
+    assert joined(trainer, key).how == "corrected"
+    assert trainer.next(Step).round == 1
+    trainer.send(encode_command("stop"))
+    assert trainer.end() == 0 and isinstance(trainer.last, Finished)
     assert next(item for item in run.dataset().of("train") if item.key == key).verdict == other
 
 
-def test_a_resumed_run_learns_from_what_had_joined_and_reports_what_it_cannot_repeat(labeled_project, child):
+def test_a_resumed_run_uses_added_labels_and_reports_missing_ones(labeled_project, child):
     run = make_run(labeled_project, **{**QUICK, "epochs": None, "minutes": 60.0, "validations": 200})
-    one = child("train", run.root)
-    one.next(Step)
+    trainer = child("train", run.root)
+    trainer.next(Step)
     label(labeled_project, "lot9/x900.png")
-    one.order(encode_order("labels_changed", "lot9/x900.png"))
-    joined(one, "lot9/x900.png")
-    one.order(encode_order("stop"))
-    assert one.end() == 0
-    correct(labeled_project, run.dataset().of("train")[0].key)  # behind its back
-    more = child("train", run.root, "--resume")
-    assert more.next(Started).pictures["train"] == 13
-    trouble = more.next(Trouble)
+    trainer.send(encode_command("labels_changed", "lot9/x900.png"))
+    joined(trainer, "lot9/x900.png")
+    trainer.send(encode_command("stop"))
+    assert trainer.end() == 0
+    correct(labeled_project, run.dataset().of("train")[0].key)  # without a command to the trainer
+    resumed = child("train", run.root, "--resume")
+    assert resumed.next(Started).pictures["train"] == 13
+    trouble = resumed.next(Trouble)
     assert (
         "label was changed after step" in trouble.what
         and trouble.what.startswith("1 label ")
         and "not repeated exactly" in trouble.done
     )
     assert [entry.item.key for entry in run.dataset().joined][0] == "lot9/x900.png" and len(run.dataset().joined) == 2
-    more.next(Step)
-    more.order(encode_order("stop"))
-    assert more.end() == 0
+    resumed.next(Step)
+    resumed.send(encode_command("stop"))
+    assert resumed.end() == 0
 
 
-def test_a_run_that_has_ended_is_opened_again_for_what_was_labeled_since(trained, labeled_project, child, tmp_path):
+def test_a_finished_run_is_continued_with_later_labels(trained, labeled_project, child, tmp_path):
     root = tmp_path / "again"
     shutil.copytree(trained.project_root, root)
     run = Run(root / "runs" / trained.name)
     with Project.open(root) as project:
-        label(project, "lot9/x900.png")  # nobody tells the trainer of it
-    one = child("train", run.root, "--resume")
-    one.order(encode_order("keep_open"))
-    assert joined(one, "lot9/x900.png").how == "new"
-    assert one.next(Step).round == 1
-    one.order(encode_order("stop"))
-    assert one.end() == 0 and one.last.result["steps"] > trained.ending().result["steps"]
+        label(project, "lot9/x900.png")  # the trainer is not informed
+    trainer = child("train", run.root, "--resume")
+    trainer.send(encode_command("keep_open"))
+    assert joined(trainer, "lot9/x900.png").how == "new"
+    assert trainer.next(Step).round == 1
+    trainer.send(encode_command("stop"))
+    assert trainer.end() == 0 and trainer.last.result["steps"] > trained.ending().result["steps"]
 
 
-def test_images_that_will_be_opened_next_are_predicted_ahead(labeled_project, child):
+def test_next_images_are_predicted_ahead(labeled_project, child):
     labeled_project.add_class("dent")
     run = make_run(labeled_project, **QUICK)
     keys = [item.key for item in run.dataset().items[:3]]
-    one = child("train", run.root)
-    one.order(encode_order("watch", keys[0]))
+    trainer = child("train", run.root)
+    trainer.send(encode_command("watch", keys[0]))
     for key in keys[1:]:
-        one.order(encode_order("expect", key))
-    one.order(encode_order("keep_open"))
-    one.next(BestKept)
+        trainer.send(encode_command("expect", key))
+    trainer.send(encode_command("keep_open"))
+    trainer.next(BestKept)
 
-    def seen() -> dict[str, Preview]:
-        return {event.picture: event for event in one.events if isinstance(event, Preview)}
+    def previews() -> dict[str, Preview]:
+        return {event.picture: event for event in trainer.events if isinstance(event, Preview)}
 
-    while not set(keys) <= set(seen()):
-        one.next(Preview)
-    for event in seen().values():
+    while not set(keys) <= set(previews()):
+        trainer.next(Preview)
+    for event in previews().values():
         mask, scores = (read_image(run.root / getattr(event, kind)) for kind in ("mask", "scores"))
         assert mask.shape == (80, 96) and scores.shape == (2 * 80, 96)
         assert len(event.thresholds) == len(event.min_area) == 2
-    one.order(encode_order("stop"))
-    assert one.end() == 0
+    trainer.send(encode_command("stop"))
+    assert trainer.end() == 0
 
 
 def test_previews_on_disk_stay_within_bounds(tmp_path):
@@ -235,6 +235,6 @@ def test_previews_on_disk_stay_within_bounds(tmp_path):
     for number in range(IMAGES):
         put(f"{number}.png", 7)
     assert steps("a.png") == [290]
-    again = PreviewFiles(tmp_path)  # of another sitting
+    again = PreviewFiles(tmp_path)  # of an earlier process
     again.add("a.png", 300)
     assert again._steps[safe_name("a.png")] == [290, 300]

@@ -28,8 +28,8 @@ def test_gpu_that_fails_is_a_failed_check(monkeypatch):
     monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
     monkeypatch.setattr(paddle.device.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(paddle.device.cuda, "get_device_properties", fail)
-    monkeypatch.setattr(device_check, "_check_gradient", lambda paddle, name: fail() if name != "cpu" else None)
-    monkeypatch.setattr(device_check, "_check_mixed_precision", fail)
+    monkeypatch.setattr(device_check, "check_gradient", lambda paddle, name: fail() if name != "cpu" else None)
+    monkeypatch.setattr(device_check, "check_mixed_precision", fail)
     report = device_check.examine()
     assert report["devices"] == ["cpu", "gpu:0"] and report["cards"][0]["why"] == "Unsupported GPU architecture"
     assert [check["ok"] for check in report["checks"]] == [True, False, False] and report["gpu_error"] == ""
@@ -39,4 +39,4 @@ def test_gpu_that_fails_is_a_failed_check(monkeypatch):
     ("number", "text"), [(90501, "9.5.1"), (8907, "8.9.7"), (91002, "9.10.2"), (None, ""), (0, "")]
 )
 def test_version_of_cudnn(number, text):
-    assert device_check._dotted_cudnn(number) == text
+    assert device_check.dotted_cudnn(number) == text

@@ -106,7 +106,7 @@ def test_batch_with_other_than_8_bits_is_normalized_on_the_cpu(labeled_project):
 
 
 def test_batch_for_which_memory_is_insufficient_is_an_array(labeled_project, monkeypatch):
-    """All processes of a run then learn of it in the step."""
+    """The step reports it to all processes of a run."""
     context = context_of(labeled_project)
     loader = DeviceLoader(context.sampler, batch=6, threads=1)
 

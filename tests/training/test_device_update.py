@@ -71,7 +71,7 @@ def test_step_of_a_gpu_gives_the_results_of_a_step_of_a_cpu(kind, clip):
         results = [learner.step(*batch(number), 1e-3) for learner in (one, other)]
         assert results[0].loss == pytest.approx(results[1].loss, rel=1e-5)
         assert results[0].grad_norm == pytest.approx(results[1].grad_norm, rel=1e-4)
-    assert one.updates == other.updates == other._device_update.updates.item() == 5
+    assert one.updates == other.updates == other.device_update.updates.item() == 5
     tables = state(one), state(other)
     assert tables[0].keys() == tables[1].keys()
     for name, array in tables[0].items():
@@ -103,7 +103,7 @@ def test_step_of_a_cpu_has_its_result_at_once():
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
 @pytest.mark.parametrize("with_scale", [True, False])
-def test_overflow_leaves_everything_bitwise_as_it_was(card, kind, with_scale):
+def test_overflow_leaves_everything_bitwise_as_it_was(simulated_gpu, kind, with_scale):
     learner = make_learner(kind, precision=scaled() if with_scale else Precision(PrecisionChoice("bf16", "")))
     assert not learner.step(*batch(), 1e-3).skipped
     before, updates = state(learner), learner.updates
@@ -127,7 +127,7 @@ def test_image_that_is_not_finite_leaves_weights_and_averages_as_they_were():
     assert all(before[name].tobytes() == after[name].tobytes() for name in before)
 
 
-def test_step_after_an_overflow_that_is_not_known_yet_is_that_of_a_learner_that_knows(card):
+def test_step_after_an_unread_overflow_equals_that_after_a_read_one(simulated_gpu):
     """The loss scale, the count of updates and the powers of the decay rates follow on the device."""
     waiting, early = make_learner("adamw", precision=scaled()), make_learner("adamw", precision=scaled())
     for learner in (waiting, early):
@@ -145,7 +145,7 @@ def test_step_after_an_overflow_that_is_not_known_yet_is_that_of_a_learner_that_
     assert early.precision.loss_scale == waiting.precision.loss_scale == 2.0**9
 
 
-def test_loss_scale_grows_after_steps_without_overflow_and_its_count_is_saved(card):
+def test_loss_scale_grows_after_steps_without_overflow_and_its_count_is_saved(simulated_gpu):
     learner = make_learner(precision=scaled(growth=3))
     scales = []
     for _ in range(4):
@@ -166,7 +166,7 @@ def test_loss_scale_grows_after_steps_without_overflow_and_its_count_is_saved(ca
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
 @pytest.mark.parametrize("parts", [1, 2])
-def test_step_of_a_gpu_reads_nothing_but_the_result_of_the_step_before(card, monkeypatch, kind, parts):
+def test_step_of_a_gpu_reads_nothing_but_the_result_of_the_step_before(simulated_gpu, monkeypatch, kind, parts):
     """A read waits for all work of the GPU, unless the value was copied to the host when it was computed."""
     learner = make_learner(kind, precision=scaled())
     learner.parts = parts
@@ -244,7 +244,7 @@ def test_result_is_read_after_its_own_event(monkeypatch, locked):
 # --- tensors in one -----------------------------------------------------------------------------------
 
 
-def test_tensors_stay_parts_of_one_whatever_changes_them():
+def test_tensors_stay_views_of_one_tensor_after_every_change():
     paddle.seed(1)
     net = UNet(1, 2, (4, 8), contrast=False)
     before = {name: array.copy() for name, array in weights(net).items()}
@@ -273,7 +273,7 @@ def test_tensors_stay_parts_of_one_whatever_changes_them():
     assert not stray.is_intact
 
 
-def test_state_of_a_gpu_is_that_of_a_cpu_by_names_and_comes_back():
+def test_state_of_a_gpu_equals_that_of_a_cpu_and_is_restored():
     gpu, cpu = make_learner(), make_learner(on_gpu=False)
     for learner in (gpu, cpu):
         learner.step(*batch(), 1e-3)
@@ -297,7 +297,7 @@ def test_state_of_a_gpu_is_that_of_a_cpu_by_names_and_comes_back():
         assert fresh.updates == gpu.updates
         for name, array in state(gpu).items():
             np.testing.assert_allclose(state(fresh)[name], array, rtol=1e-2, atol=1e-4, err_msg=name)
-    assert gpu._device_update.is_intact
+    assert gpu.device_update.is_intact
 
 
 def test_weights_of_16_bits_are_updated_with_a_read():
@@ -308,10 +308,10 @@ def test_weights_of_16_bits_are_updated_with_a_read():
     assert not device_update.can_be_flat(*nets)
 
 
-def test_snapshot_waits_for_nothing_after_the_copies_have_begun(on_card, monkeypatch):
+def test_snapshot_does_not_wait_after_the_copies_are_started(gpu_training, monkeypatch):
     """A checkpoint takes the time of the copies from the steps of a GPU, and that of the disk from none."""
-    on_card.fits, on_card.scale = 4, 1.0
-    context = training_context.prepare(on_card.run, Reporter(None, Clock()), ControlChannel(None), Clock())
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    context = training_context.prepare(gpu_training.run, Reporter(None, Clock()), ControlChannel(None), Clock())
     context.learner.step(*context.loader.take(0), 1e-3)
     context.loader.close()
     order = []
@@ -326,15 +326,15 @@ def test_snapshot_waits_for_nothing_after_the_copies_have_begun(on_card, monkeyp
     write = context.snapshot()
     assert order[-1] == "copy" and "wait" not in order
     write()
-    assert order.count("wait") == 1 and state_of(on_card.run)["step"] == 0
+    assert order.count("wait") == 1 and state_of(gpu_training.run)["step"] == 0
 
 
 # --- a training ---------------------------------------------------------------------------------------
 
 
-def test_training_knows_the_results_of_all_steps_where_it_needs_them(on_card, monkeypatch):
+def test_training_knows_the_results_of_all_steps_where_it_needs_them(gpu_training, monkeypatch):
     """No validation, checkpoint or preview is made while the result of a step is not known."""
-    on_card.fits, on_card.scale = 4, 2.0**36
+    gpu_training.fits, gpu_training.scale = 4, 2.0**36
     enqueued = []
     report = training_loop.Reporter.__call__
 
@@ -347,22 +347,22 @@ def test_training_knows_the_results_of_all_steps_where_it_needs_them(on_card, mo
     prepare = training_loop.prepare
     monkeypatch.setattr(training_loop, "prepare", lambda *a, **k: contexts.append(prepare(*a, **k)) or contexts[0])
     monkeypatch.setattr(training_loop.Reporter, "__call__", watched)
-    events = on_card.train()
+    events = gpu_training.train()
     planned = events[0].steps_planned
     kinds = {kind for kind, count in enqueued if kind is not Checkpoint}
     assert {Evaluated, Finished} <= kinds and not any(count for kind, count in enqueued if kind is not Checkpoint)
     steps = [event for event in events if isinstance(event, Step)]
     assert 0 < steps[-1].skipped == len(steps) - planned and steps[-1].step == planned
     assert contexts[0].batch_number == planned + steps[-1].skipped
-    saved = state_of(on_card.run)
+    saved = state_of(gpu_training.run)
     assert saved["step"] == planned and saved["updates"] == planned
     name = saved["files"]["weights"]
-    stored = arrays_of(on_card.run.last / name)
+    stored = arrays_of(gpu_training.run.last / name)
     assert all((array == stored[key]).all() for key, array in weights(contexts[0].learner.net).items())
 
 
-def test_divergence_is_noticed_one_step_later_and_rolled_back(on_card, monkeypatch):
-    on_card.fits, on_card.scale = 4, 1.0
+def test_divergence_is_detected_one_step_later_and_rolled_back(gpu_training, monkeypatch):
+    gpu_training.fits, gpu_training.scale = 4, 1.0
     calls = []
     loss = losses.segmentation_loss
 
@@ -371,34 +371,34 @@ def test_divergence_is_noticed_one_step_later_and_rolled_back(on_card, monkeypat
         return loss(answer, truth, **options) * (float("nan") if len(calls) == 6 else 1.0)
 
     monkeypatch.setattr(losses, "segmentation_loss", diverging)
-    events = on_card.train()
+    events = gpu_training.train()
     diverged = [event for event in events if isinstance(event, Trouble) and "diverged" in event.what]
     assert len(diverged) == 1 and isinstance(events[-1], Finished)
     assert events[-1].result["steps"] == events[0].steps_planned
-    assert all(np.isfinite(array).all() for array in arrays_of(on_card.run.best / "weights.safetensors").values())
+    assert all(np.isfinite(array).all() for array in arrays_of(gpu_training.run.best / "weights.safetensors").values())
 
 
-def test_killed_training_of_a_gpu_continues_bit_by_bit(on_card, monkeypatch):
-    on_card.fits, on_card.scale = 4, 2.0**36
-    monkeypatch.setattr(training_loop, "_SAVE_SECONDS", 0.0)
+def test_killed_training_of_a_gpu_continues_bit_by_bit(gpu_training, monkeypatch):
+    gpu_training.fits, gpu_training.scale = 4, 2.0**36
+    monkeypatch.setattr(training_loop, "SAVE_SECONDS", 0.0)
     advance, calls = Learner.advance, []
 
-    def dying(self, *arguments, **options):
+    def killed(self, *arguments, **options):
         calls.append(1)
         if len(calls) == 15:
             raise ZeroDivisionError
         return advance(self, *arguments, **options)
 
-    monkeypatch.setattr(Learner, "advance", dying)
+    monkeypatch.setattr(Learner, "advance", killed)
     with pytest.raises(ZeroDivisionError):
-        on_card.train()
-    broken_off = state_of(on_card.run)
+        gpu_training.train()
+    broken_off = state_of(gpu_training.run)
     assert broken_off["step"] and broken_off["course"]["skipped"]
-    on_card.train(resume=True)
-    names = state_of(on_card.run)["files"]
-    resumed = {stem: arrays_of(on_card.run.last / names[stem]) for stem in names}
-    on_card.train()
-    names = state_of(on_card.run)["files"]
+    gpu_training.train(resume=True)
+    names = state_of(gpu_training.run)["files"]
+    resumed = {stem: arrays_of(gpu_training.run.last / names[stem]) for stem in names}
+    gpu_training.train()
+    names = state_of(gpu_training.run)["files"]
     for stem, arrays in resumed.items():
-        known = arrays_of(on_card.run.last / names[stem])
+        known = arrays_of(gpu_training.run.last / names[stem])
         assert all((array == known[name]).all() for name, array in arrays.items()), stem

@@ -1,4 +1,4 @@
-"""A UNet whose way down is a ResNet: it learns from nothing, and every export of it gives what the run gave."""
+"""UNet with a ResNet encoder: training from random weights, and equal results of its exports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.training.unet import UNet
 
 
 @pytest.mark.parametrize(("encoder", "parameters"), [(18, 11.2), (34, 21.3)])
-def test_it_answers_for_every_pixel_from_five_levels(encoder, parameters):
+def test_output_has_every_pixel_and_the_encoder_five_levels(encoder, parameters):
     net = UNet(3, 3, [], encoder=encoder, contrast=False)
     body = sum(p.size for p in net.down.parameters()) / 1e6
     assert body == pytest.approx(parameters, abs=0.2)  # of the published network without its last layer
@@ -29,20 +29,20 @@ def test_it_answers_for_every_pixel_from_five_levels(encoder, parameters):
     assert encoder_widths(0.125) == [8, 8, 16, 32, 64] and [len(up.grow.weight) for up in small.up] == [64, 32, 16, 8]
 
 
-def test_every_level_is_logged():
+def test_every_level_has_a_gradient():
     net = UNet(1, 2, [], encoder=18, width=0.125, contrast=False)
     net.eval()
-    for block in net.down.blocks:  # a block begins as identity
+    for block in net.down.blocks:  # a block is initially the identity
         block.body[-1].norm.weight.set_value(block.body[-1].norm.weight + 1)
-    seen = [stage.detach() for stage in net.down.stages(paddle.randn([1, 1, 64, 64]))]
-    for stage in seen:
+    levels = [stage.detach() for stage in net.down.stages(paddle.randn([1, 1, 64, 64]))]
+    for stage in levels:
         stage.stop_gradient = False
-    net.down.stages = lambda x: seen
+    net.down.stages = lambda x: levels
     net(paddle.randn([1, 1, 64, 64])).abs().sum().backward()
-    assert len(seen) == 5 and all(float(stage.grad.abs().sum()) > 0 for stage in seen)
+    assert len(levels) == 5 and all(float(stage.grad.abs().sum()) > 0 for stage in levels)
 
 
-def test_settings_of_the_plain_way_down_are_refused_and_the_rest_is_planned(labeled_project):
+def test_settings_of_the_plain_encoder_are_refused_and_others_planned(labeled_project):
     for choice in ({"widths": [8, 16]}, {"stem": 4}):
         with pytest.raises(BadSettings, match="set width instead"):
             create_run(labeled_project, request("unet", encoder="resnet18", **choice))
@@ -52,18 +52,18 @@ def test_settings_of_the_plain_way_down_are_refused_and_the_rest_is_planned(labe
     assert networks.multiple(training_settings) == 32 and networks.patch_side(training_settings) % 32 == 0
     assert (
         create_run(labeled_project, training_settings).settings() == training_settings
-    )  # a whole recipe may be asked for again
+    )  # complete settings can be requested again
     assert networks.settings(training_settings, run.dataset(), name="x", run="y").multiple == 32
 
 
-def test_it_learns_and_is_exported_as_it_is(tmp_path, child):
+def test_trained_encoder_network_is_exported_without_differences(tmp_path, child):
     with Project.create(tmp_path / "Projekt 项目", classes=["scratch"]) as project:
         fill_project(project, 12, good=4)
         few = {"epochs": 8, "batch": 4, "average": 0.9, "validations": 2, "patch": 64, "threads": 2}
         run = create_run(project, request("unet", encoder="resnet18", width=0.125, rate=5e-3, **few))
-    one = child("train", run.root)
-    assert one.end() == 0, one.stderr[-2000:]
-    assert one.last.result["metrics"]["any_defect"]["dice"] > 0.4
+    trainer = child("train", run.root)
+    assert trainer.end() == 0, trainer.stderr[-2000:]
+    assert trainer.last.result["metrics"]["any_defect"]["dice"] > 0.4
     formats = [name for name in ("onnx", "paddle") if name in EXPORTED]
     out = tmp_path / "out"
     made = child("export", run.root, "--out", out, "--formats", ",".join(formats), "--seconds", 0)

@@ -1,4 +1,4 @@
-"""Faults of GPUs, drivers and libraries, simulated at the edge: stand-ins raise and return what Paddle does."""
+"""Faults of GPUs, drivers and libraries, simulated by stand-ins that behave like Paddle."""
 
 from __future__ import annotations
 
@@ -88,28 +88,28 @@ def test_other_failures_are_not_insufficient_memory(error):
     assert not is_out_of_memory(error)
 
 
-def test_memory_is_released_after_the_tensors_of_the_failed_step(on_card, monkeypatch):
+def test_memory_is_released_after_the_tensors_of_the_failed_step(gpu_training, monkeypatch):
     """The step's tensors are gone when the cache is released; a failure of the release does not end the run."""
-    alive: list[weakref.ref] = []
+    references: list[weakref.ref] = []
     counts = []
     step = Learner.advance
 
     def fail_once(self, images, truth, rate, **options):
         if not counts:
             activations = paddle.ones([4])
-            alive.append(weakref.ref(activations))
+            references.append(weakref.ref(activations))
             raise MemoryError("Out of memory error on GPU 0.") from OSError(OUT_OF_MEMORY)
         return step(self, images, truth, rate, **options)
 
     def release() -> None:
         gc.collect()
-        counts.append(sum(reference() is not None for reference in alive))
+        counts.append(sum(reference() is not None for reference in references))
         raise OSError(OUT_OF_MEMORY)
 
     monkeypatch.setattr(Learner, "advance", fail_once)
     monkeypatch.setattr(paddle.device.cuda, "empty_cache", release)
-    on_card.fits, on_card.scale = 4, 1.0
-    events = on_card.train()
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    events = gpu_training.train()
     assert counts == [0] and isinstance(events[-1], Finished)
 
 
@@ -181,8 +181,8 @@ def test_not_finite_failed_and_insufficient_memory_are_different_errors():
         failing(MemoryError()).predict(image)
 
 
-def test_validation_with_little_memory_uses_smaller_tiles_and_the_run_is_finished(on_card, monkeypatch):
-    on_card.fits, on_card.scale = 4, 1.0
+def test_validation_with_little_memory_uses_smaller_tiles_and_the_run_is_finished(gpu_training, monkeypatch):
+    gpu_training.fits, gpu_training.scale = 4, 1.0
     limits = []
     call = DygraphEngine.__call__
 
@@ -193,7 +193,7 @@ def test_validation_with_little_memory_uses_smaller_tiles_and_the_run_is_finishe
         return call(self, batch)
 
     monkeypatch.setattr(DygraphEngine, "__call__", limited)
-    events = on_card.train()
+    events = gpu_training.train()
     reduced = [event.done for event in events if isinstance(event, Trouble) and "tiles of" in event.done]
     assert reduced and isinstance(events[-1], Finished) and events[-1].result["usable"]
 
@@ -205,15 +205,15 @@ def test_validation_with_little_memory_uses_smaller_tiles_and_the_run_is_finishe
         (MemoryError("Out of memory error on GPU 0."), "memory is too small"),
     ],
 )
-def test_failed_validation_ends_the_run_with_its_cause_and_without_rollbacks(on_card, monkeypatch, error, words):
+def test_failed_validation_ends_the_run_with_its_cause_and_without_rollbacks(gpu_training, monkeypatch, error, words):
     def fail(context):
         raise error
 
     monkeypatch.setattr(loop, "validate", fail)
-    on_card.fits, on_card.scale = 4, 1.0
+    gpu_training.fits, gpu_training.scale = 4, 1.0
     with pytest.raises(WorkerFailed, match=words):
-        on_card.train()
-    assert not [e for e in on_card.run.events() if isinstance(e, Trouble) and "diverged" in e.what]
+        gpu_training.train()
+    assert not [e for e in gpu_training.run.events() if isinstance(e, Trouble) and "diverged" in e.what]
 
 
 # --- drivers and devices ------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def raise_os_error(*arguments: object) -> None:
     raise OSError(OLD_DRIVER)
 
 
-def test_old_driver_is_a_sentence_and_automatic_selection_uses_the_cpu(card, monkeypatch):
+def test_old_driver_is_a_problem_and_automatic_selection_uses_the_cpu(simulated_gpu, monkeypatch):
     monkeypatch.setattr(paddle.device.cuda, "device_count", raise_os_error)
     chosen = device.choose("auto")
     assert chosen.name == "cpu" and "driver of the NVIDIA GPU is too old" in chosen.fault
@@ -233,7 +233,7 @@ def test_old_driver_is_a_sentence_and_automatic_selection_uses_the_cpu(card, mon
     assert device.choose("auto").fault == ""
 
 
-def test_gpu_of_another_architecture_is_a_sentence_and_automatic_selection_uses_the_cpu(card, monkeypatch):
+def test_gpu_of_another_architecture_is_a_problem_and_automatic_selection_uses_the_cpu(simulated_gpu, monkeypatch):
     def unsupported(name: str) -> None:
         if name != "cpu":
             raise RuntimeError("(PreconditionNotMet) Unsupported GPU architecture (at gpu_resources.cc:120)")
@@ -245,7 +245,7 @@ def test_gpu_of_another_architecture_is_a_sentence_and_automatic_selection_uses_
         device.choose("gpu:0")
 
 
-def test_run_with_an_unusable_gpu_reports_it_and_trains_on_the_cpu(card, labeled_project, monkeypatch):
+def test_run_with_an_unusable_gpu_reports_it_and_trains_on_the_cpu(simulated_gpu, labeled_project, monkeypatch):
     monkeypatch.setattr(paddle.device.cuda, "device_count", raise_os_error)
     run = make_run(labeled_project, device="auto", epochs=1, widths=[4, 8], stem=1, patch=32)
     events = []
@@ -257,7 +257,7 @@ def test_run_with_an_unusable_gpu_reports_it_and_trains_on_the_cpu(card, labeled
     assert "driver" in events[0].what and "CPU" in events[0].done
 
 
-def test_several_gpus_on_windows_are_refused(card, monkeypatch):
+def test_several_gpus_on_windows_are_refused(simulated_gpu, monkeypatch):
     monkeypatch.setattr(device.sys, "platform", "win32")
     with pytest.raises(DeviceMissing, match="Windows"):
         device.check("gpu:0,1")
@@ -328,7 +328,7 @@ def batch(count: int = 4, side: int = 16) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Reduced(Precision):
-    """Precision that notes when it computes, for a loss that is then wrong as on a GPU with faulty arithmetic."""
+    """Precision that records when it computes, for a loss that is then wrong as on a GPU with faulty arithmetic."""
 
     used = False
 
@@ -358,33 +358,33 @@ def test_arithmetic_in_16_bits_is_compared_before_the_first_step(fault, alike):
     assert all(p.grad is None for p in learner.net.parameters())
 
 
-def test_gradients_that_differ_are_noticed_although_the_losses_agree():
+def test_differing_gradients_are_detected_although_the_losses_agree():
     exact = (1.0, np.array([1.0, 2.0, 3.0]))
-    assert precision_check._are_alike(exact, (1.0, np.array([1.0, 2.0, 3.1])))
-    assert not precision_check._are_alike(exact, (1.0, np.array([-3.0, 2.0, 1.0])))
-    assert precision_check._are_alike((float("nan"), exact[1]), (float("nan"), exact[1]))
+    assert precision_check.are_alike(exact, (1.0, np.array([1.0, 2.0, 3.1])))
+    assert not precision_check.are_alike(exact, (1.0, np.array([-3.0, 2.0, 1.0])))
+    assert precision_check.are_alike((float("nan"), exact[1]), (float("nan"), exact[1]))
 
 
-def test_run_whose_gpu_computes_wrongly_in_16_bits_trains_in_32(on_card, monkeypatch):
+def test_run_whose_gpu_computes_wrongly_in_16_bits_trains_in_32(gpu_training, monkeypatch):
     monkeypatch.setattr(loop, "computes_alike", lambda learner, images, truth: False)
-    on_card.fits = 4
-    events = on_card.train()
+    gpu_training.fits = 4
+    events = gpu_training.train()
     assert isinstance(events[0], Started) and events[0].precision == "fp32"
     assert "does not compute the same" in events[0].precision_reason
     assert isinstance(events[1], Trouble) and "32 bits" in events[1].done
     assert all(event.loss_scale is None for event in events if isinstance(event, Step))
-    assert state_of(on_card.run)["course"]["fp32"] == "precision.not_alike"
-    longer = on_card.run.settings().model_copy(update={"epochs": 2})
-    on_card.run.settings_path.write_text(longer.model_dump_json())
+    assert state_of(gpu_training.run)["course"]["fp32"] == "precision.not_alike"
+    longer = gpu_training.run.settings().model_copy(update={"epochs": 2})
+    gpu_training.run.settings_path.write_text(longer.model_dump_json())
     monkeypatch.setattr(loop, "computes_alike", lambda *arguments: pytest.fail("the run has 32 bits already"))
-    assert next(event for event in on_card.train(resume=True) if isinstance(event, Started)).precision == "fp32"
+    assert next(event for event in gpu_training.train(resume=True) if isinstance(event, Started)).precision == "fp32"
 
 
-def test_run_that_diverges_twice_in_16_bits_continues_in_32(on_card, monkeypatch):
+def test_run_that_diverges_twice_in_16_bits_continues_in_32(gpu_training, monkeypatch):
     monkeypatch.setattr(loop, "computes_alike", lambda *arguments: True)
-    monkeypatch.setattr(loop, "_MAX_SKIPPED", 3)
-    on_card.fits, on_card.scale = 4, 2.0**100  # every step overflows
-    events = on_card.train()
+    monkeypatch.setattr(loop, "MAX_SKIPPED", 3)
+    gpu_training.fits, gpu_training.scale = 4, 2.0**100  # every step overflows
+    events = gpu_training.train()
     troubles = [event for event in events if isinstance(event, Trouble)]
     assert [("diverged at" in event.what, "32 bits" in event.done) for event in troubles] == [
         (True, False),
@@ -392,17 +392,17 @@ def test_run_that_diverges_twice_in_16_bits_continues_in_32(on_card, monkeypatch
         (False, True),
     ]
     assert isinstance(events[-1], Finished) and events[-1].result["precision"] == "fp32" and events[-1].result["usable"]
-    assert state_of(on_card.run)["course"]["fp32"] == "precision.diverged"
+    assert state_of(gpu_training.run)["course"]["fp32"] == "precision.diverged"
 
 
-def test_decision_for_32_bits_survives_a_rollback(on_card, monkeypatch):
+def test_decision_for_32_bits_survives_a_rollback(gpu_training, monkeypatch):
     monkeypatch.setattr(loop, "computes_alike", lambda *arguments: False)
     failing = iter([True, False, False])
     monkeypatch.setattr(loop, "validate", lambda context: next(failing) and raise_not_finite())
-    on_card.fits = 4
-    events = on_card.train()
+    gpu_training.fits = 4
+    events = gpu_training.train()
     assert any("diverged at" in event.what for event in events if isinstance(event, Trouble))
-    assert state_of(on_card.run)["course"]["fp32"] == "precision.not_alike"
+    assert state_of(gpu_training.run)["course"]["fp32"] == "precision.not_alike"
 
 
 def raise_not_finite() -> None:
@@ -430,7 +430,7 @@ def take_step(learner: Learner, seed: int) -> None:
     learner.optimizer.clear_grad()
 
 
-def test_state_of_level_o2_is_saved_and_comes_back(monkeypatch):
+def test_state_of_level_o2_survives_a_round_trip(monkeypatch):
     """Paddle lists the moments of a 16-bit weight under the name of its master."""
     one, other = o2_learner(), o2_learner()
     take_step(one, 0)
@@ -483,7 +483,7 @@ def test_settings_planned_for_a_gpu_are_planned_again_for_the_cpu(labeled_projec
     assert "planned for a GPU" in events[0].what and "planned again" in events[0].done
 
 
-def test_settings_are_adapted_to_the_gpu_before_the_first_step(card, labeled_project, monkeypatch):
+def test_settings_are_adapted_to_the_gpu_before_the_first_step(simulated_gpu, labeled_project, monkeypatch):
     monkeypatch.setattr("workbench.core.runs.planner.uses_gpu", lambda name: name != "cpu")
     measured = []
 
@@ -579,17 +579,17 @@ def test_profile_separates_the_time_of_kernels_from_that_of_their_start(tmp_path
 
 def test_paddle_engine_of_an_export_computes_without_tf32(monkeypatch):
     monkeypatch.delenv("NVIDIA_TF32_OVERRIDE", raising=False)
-    paddle_engine._import_paddle_inference()
+    paddle_engine.import_paddle_inference()
     assert os.environ["NVIDIA_TF32_OVERRIDE"] == "0"
     monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
     monkeypatch.setattr(paddle.device.cuda, "device_count", raise_os_error)
-    assert not paddle_engine._has_gpu()
+    assert not paddle_engine.has_gpu()
 
 
 # --- batches ------------------------------------------------------------------------------------------
 
 
-def test_batch_of_the_next_step_is_prepared_while_the_gpu_computes(on_card, monkeypatch):
+def test_batch_of_the_next_step_is_prepared_while_the_gpu_computes(gpu_training, monkeypatch):
     """The batches are those of a run on the CPU; a change of labels or of the patch discards what was prepared."""
     taken, prepared_steps = [], []
     take, prefetch = DeviceLoader.take, DeviceLoader.prefetch
@@ -603,13 +603,13 @@ def test_batch_of_the_next_step_is_prepared_while_the_gpu_computes(on_card, monk
         return batch_of_step
 
     monkeypatch.setattr(DeviceLoader, "take", record)
-    on_card.fits, on_card.scale = 4, 2.0**36  # some steps overflow
-    settings = on_card.run.settings()
+    gpu_training.fits, gpu_training.scale = 4, 2.0**36  # some steps overflow
+    settings = gpu_training.run.settings()
     ways = [way for way in settings.augment if way != "noise"]  # drawn by the GPU
-    on_card.run.settings_path.write_text(settings.model_copy(update={"augment": ways}).model_dump_json())
-    assert isinstance(on_card.train()[-1], Finished)
+    gpu_training.run.settings_path.write_text(settings.model_copy(update={"augment": ways}).model_dump_json())
+    assert isinstance(gpu_training.train()[-1], Finished)
     assert prepared_steps and set(prepared_steps) <= {step + 1 for step, _ in taken}
-    context = prepared(on_card.run)
+    context = prepared(gpu_training.run)
     plain = PatchLoader(context.sampler, batch=4, threads=1)
     for step, arrays in taken:
         images, truth = plain.take(step)
@@ -624,18 +624,18 @@ def test_batch_of_the_next_step_is_prepared_while_the_gpu_computes(on_card, monk
     loader.close()
 
 
-def test_algorithms_are_searched_in_the_first_steps_only(on_card, monkeypatch):
+def test_algorithms_are_searched_in_the_first_steps_only(gpu_training, monkeypatch):
     flags = []
     monkeypatch.setattr(paddle, "set_flags", lambda values: flags.append(values.get("FLAGS_cudnn_exhaustive_search")))
-    on_card.fits, on_card.scale = 4, 1.0
-    on_card.train()
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    gpu_training.train()
     assert [flag for flag in flags if flag is not None] == [True, False]
 
 
 # --- checkpoints --------------------------------------------------------------------------------------
 
 
-def test_checkpoint_is_written_beside_the_training(on_card, monkeypatch):
+def test_checkpoint_is_written_beside_the_training(gpu_training, monkeypatch):
     """A step is taken while the file is written; the event follows the file, and rollback and end wait for it."""
     writing, stepped, order = threading.Event(), threading.Event(), []
     save, step = checkpoint.save_last, Learner.advance
@@ -655,15 +655,15 @@ def test_checkpoint_is_written_beside_the_training(on_card, monkeypatch):
 
     monkeypatch.setattr(checkpoint, "save_last", slow)
     monkeypatch.setattr(Learner, "advance", observed)
-    monkeypatch.setattr(loop, "_SAVE_SECONDS", 0.0)
-    on_card.fits, on_card.scale = 4, 1.0
-    events = on_card.train()
+    monkeypatch.setattr(loop, "SAVE_SECONDS", 0.0)
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    events = gpu_training.train()
     saved = [event.step for event in events if isinstance(event, Checkpoint) and event.which == "last"]
     assert stepped.is_set() and saved and set(saved) <= set(order)
-    assert isinstance(events[-1], Finished) and state_of(on_card.run)["step"] == events[0].steps_planned
+    assert isinstance(events[-1], Finished) and state_of(gpu_training.run)["step"] == events[0].steps_planned
 
 
-def test_checkpoint_that_cannot_be_written_is_reported_and_retried(on_card, monkeypatch):
+def test_checkpoint_that_cannot_be_written_is_reported_and_retried(gpu_training, monkeypatch):
     save, failed = checkpoint.save_last, []
 
     def full(run, number, *rest):
@@ -673,7 +673,7 @@ def test_checkpoint_that_cannot_be_written_is_reported_and_retried(on_card, monk
         save(run, number, *rest)
 
     monkeypatch.setattr(checkpoint, "save_last", full)
-    on_card.fits, on_card.scale = 4, 1.0
-    events = on_card.train()
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    events = gpu_training.train()
     troubles = [event for event in events if isinstance(event, Trouble) and "no space" in event.what]
     assert len(troubles) == len(failed) == 2 and isinstance(events[-1], Finished)

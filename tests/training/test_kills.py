@@ -1,4 +1,4 @@
-"""Killed at any instant, or out of disk: the run goes on and ends as if nothing had been."""
+"""Trainings that are killed at any time or meet a full disk: they can be resumed with equal results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests import disk
 from tests.conftest import fill_project
 from tests.training.conftest import arrays_of, make_run, state_of
-from tests.training.killing import differences, disturbed, undisturbed
+from tests.training.killed_training import differences, train_undisturbed, train_with_kills
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Checkpoint, Failed, Finished, Trouble
 from workbench.core.runs.run import Run
@@ -21,12 +21,12 @@ from workbench.inference.predictor import Predictor
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
 @pytest.mark.parametrize("model", ["unet", "resnet"])
-def test_a_run_that_is_killed_again_and_again_ends_as_if_nothing_had_been(labeled_project, model):
-    """tests/benchmarks/training_kills.py kills fifty times."""
-    whole, cut = (make_run(labeled_project, model, epochs=6, validations=6) for _ in range(2))
-    seconds = undisturbed(whole).seconds
-    fate = disturbed(cut, random.Random(4), longest=seconds, kills=3)
-    assert fate.kills and differences(whole, cut) == []
+def test_a_run_killed_repeatedly_equals_an_undisturbed_one(labeled_project, model):
+    """tests/benchmarks/training_kills.py repeats this with fifty kills."""
+    undisturbed, killed = (make_run(labeled_project, model, epochs=6, validations=6) for _ in range(2))
+    seconds = train_undisturbed(undisturbed).seconds
+    record = train_with_kills(killed, random.Random(4), longest=seconds, kills=3)
+    assert record.kills and differences(undisturbed, killed) == []
 
 
 def test_file_of_a_write_that_was_interrupted_before_the_first_save_is_removed(labeled_project, child):
@@ -36,8 +36,8 @@ def test_file_of_a_write_that_was_interrupted_before_the_first_save_is_removed(l
     assert child("train", run.root).end() == 0 and not interrupted.exists()
 
 
-def test_the_best_weights_report_themselves_what_they_are(labeled_project, child):
-    """Killed when the newer best weights were on the disk, and what `last/` knows of them was not."""
+def test_metrics_of_the_best_weights_are_stored_with_them(labeled_project, child):
+    """The process was killed after the newer best weights were written and before `last/` was updated."""
     run = make_run(labeled_project, epochs=2, validations=2)
     assert child("train", run.root).end() == 0
     before = shutil.copytree(run.last, run.root / "before")
@@ -49,7 +49,7 @@ def test_the_best_weights_report_themselves_what_they_are(labeled_project, child
     assert then.result["best_step"] > first.result["best_step"]
     shutil.rmtree(run.last)
     before.rename(run.last)
-    # Nothing more is to be learned, so the end is all there is left to do.
+    # All steps are done; only the final evaluation is left.
     run.settings_path.write_text(run.settings().model_copy(update={"epochs": 2, "validations": 2}).model_dump_json())
     assert child("train", run.root, "--resume").end() == 0
     again = run.ending()
@@ -64,25 +64,25 @@ def small_disk(tmp_path):
         yield folder
 
 
-def test_a_full_disk_ends_no_run_and_a_run_that_it_has_ended_can_go_on(small_disk, labeled_project, child):
+def test_a_run_continues_on_a_full_disk_or_can_be_resumed_afterwards(small_disk, labeled_project, child):
     with Project.create(small_disk / "p", classes=["scratch"]) as project:
         fill_project(project, 12, good=4)
         run, full, undone = (make_run(project, epochs=10, validations=10) for _ in range(3))
-        one = child("train", run.root)
-        one.next(Checkpoint)
-        one.next(Checkpoint)
+        trainer = child("train", run.root)
+        trainer.next(Checkpoint)
+        trainer.next(Checkpoint)
         ballast = disk.fill_up(small_disk)
-        trouble = one.next(Trouble)
+        trouble = trainer.next(Trouble)
         assert "No space left" in trouble.what and "continues" in trouble.done
         for path in (run.last / name for name in state_of(run)["files"].values()):
-            assert arrays_of(path)  # what was saved before
+            assert arrays_of(path)  # the earlier checkpoint
         Predictor.open(run.best)
         ballast.unlink()
-        while one.next(Checkpoint).which != "last":
+        while trainer.next(Checkpoint).which != "last":
             pass
-        assert one.end() == 0 and isinstance(run.ending(), Finished)
+        assert trainer.end() == 0 and isinstance(run.ending(), Finished)
 
-        # Full to the very end: all was learned for nothing, if it could not go on from what was saved.
+        # The disk stays full until the end; the run can be resumed from the last checkpoint.
         other = child("train", full.root)
         other.next(Checkpoint)
         other.next(Checkpoint)

@@ -1,4 +1,4 @@
-"""The ONNX model answers as the network does, and as a general converter's does."""
+"""The ONNX model computes the results of the network and of a general converter."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NETWORKS = {
 
 
 @pytest.fixture(params=NETWORKS)
-def made(request):
-    """A network with statistics and shifts that matter, its channels, and the side of its pictures (None: any)."""
+def network_case(request):
+    """Return a network with random statistics and biases, its channels, and the side of its images (None: any)."""
     make, channels, side = NETWORKS[request.param]
     paddle.seed(5)
     generator = np.random.default_rng(5)
     net = make()
     for parameter in net.parameters():
-        if len(parameter.shape) == 1:  # of normalisations and biases: nothing may stay at 0 or 1
+        if len(parameter.shape) == 1:  # of norms and biases: no value stays 0 or 1
             parameter.set_value((generator.random(parameter.shape) + 0.5).astype(np.float32))
     net.train()
     for _ in range(3):
@@ -54,8 +54,8 @@ def output_of_onnx(model: bytes, batch: np.ndarray) -> np.ndarray:
     return session.run(None, {session.get_inputs()[0].name: batch})[0]
 
 
-def test_answers_as_the_network(made):
-    net, channels, side = made
+def test_results_equal_those_of_the_network(network_case):
+    net, channels, side = network_case
     model = onnx_graph.to_onnx(net, channels, side).SerializeToString()
     generator = np.random.default_rng(6)
     for count, height, width in [(1, 64, 64), (3, 96, 160), (2, 256, 64)]:
@@ -65,16 +65,16 @@ def test_answers_as_the_network(made):
         assert np.abs(output_of_onnx(model, batch) - output_of(net, batch)).max() < 2e-5
 
 
-def test_an_even_image_is_no_trouble(made):
-    net, channels, side = made
+def test_uniform_image_has_finite_results(network_case):
+    net, channels, side = network_case
     model = onnx_graph.to_onnx(net, channels, side).SerializeToString()
     batch = np.full((1, channels, side or 64, side or 64), 1.7, np.float32)
     assert np.abs(output_of_onnx(model, batch) - output_of(net, batch)).max() < 2e-5
 
 
-def test_answers_as_a_general_converter_does(made, tmp_path):
+def test_results_equal_those_of_a_general_converter(network_case, tmp_path):
     paddle2onnx = pytest.importorskip("paddle2onnx", reason="paddle2onnx is not made for this Python")
-    net, channels, side = made
+    net, channels, side = network_case
     spec = paddle.static.InputSpec([None, channels, side, side], "float32", name="x")
     stem = tmp_path / "program"
     paddle.jit.save(net, str(stem), input_spec=[spec])
@@ -94,8 +94,8 @@ def test_answers_as_a_general_converter_does(made, tmp_path):
     assert np.abs(ours - other).max() < 2e-5
 
 
-def test_is_a_checked_model_of_a_known_opset_and_of_free_sizes(made):
-    net, channels, side = made
+def test_model_is_valid_with_a_known_opset_and_free_sizes(network_case):
+    net, channels, side = network_case
     model = onnx_graph.to_onnx(net, channels, side)
     onnx.checker.check_model(model, full_check=True)
     assert [opset.version for opset in model.opset_import] == [17]
@@ -113,7 +113,7 @@ def test_the_maps_of_a_verdict_are_those_of_the_network():
     shares, maps = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"]).run(None, {"picture": batch})
     with paddle.no_grad():
         logits = net(paddle.to_tensor(batch))
-        # The head is linear, so each logit is the mean of what every place adds to it, and a bias.
+        # The head is linear, so each logit is the mean of the map of its verdict plus a bias.
         last = net.stages(paddle.to_tensor(batch))[-1]
         expected = paddle.einsum("nchw,ck->nkhw", last, net.head.weight)
     assert np.abs(maps - expected.numpy()).max() < 2e-5

@@ -1,4 +1,4 @@
-"""The optimiser: orthogonal steps for the layers inside of a network, AdamW for the rest."""
+"""Optimizer: orthogonal steps for the inner layers of a network, AdamW for the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.training.unet import UNet
 RATE = 4e-3
 
 
-def learn(net: paddle.nn.Layer, optimizer: paddle.optimizer.Optimizer) -> None:
+def take_step(net: paddle.nn.Layer, optimizer: paddle.optimizer.Optimizer) -> None:
     images = np.random.default_rng(0).standard_normal((2, 1, 64, 64), np.float32)
     net(paddle.to_tensor(images)).square().mean().backward()
     optimizer.step()
@@ -25,21 +25,21 @@ def unet() -> UNet:
 
 
 @pytest.mark.parametrize("shape", [(24, 24), (16, 150), (96, 32)])
-def test_the_nearest_orthogonal_matrix_is_that_of_the_singular_vectors(shape):
+def test_orthogonalization_equals_that_by_singular_vectors(shape):
     rng = np.random.default_rng(sum(shape))
     left, _, right = np.linalg.svd(rng.standard_normal(shape), full_matrices=False)
-    matrix = (left * np.geomspace(8, 1, min(shape))) @ right  # loud directions and soft ones
+    matrix = (left * np.geomspace(8, 1, min(shape))) @ right  # directions with large and small singular values
     found = left.T @ orthogonal(paddle.to_tensor(matrix.astype(np.float32))).numpy() @ right.T
     assert np.all((np.diag(found) > 0.5) & (np.diag(found) < 1.3))
     assert np.abs(found - np.diag(np.diag(found))).max() < 1e-3
     assert not orthogonal(paddle.zeros(shape)).numpy().any()
 
 
-def test_the_first_and_last_layer_norms_and_biases_learn_as_with_adamw():
+def test_first_and_last_layer_norms_and_biases_are_updated_by_adamw():
     net, plain = unet(), unet()
     optimizer = Muon(net, learning_rate=RATE, weight_decay=0.01)
-    learn(net, optimizer)
-    learn(plain, paddle.optimizer.AdamW(RATE, parameters=plain.parameters(), weight_decay=0.01))
+    take_step(net, optimizer)
+    take_step(plain, paddle.optimizer.AdamW(RATE, parameters=plain.parameters(), weight_decay=0.01))
     same = {
         name
         for (name, one), other in zip(net.named_parameters(), plain.parameters())
@@ -55,7 +55,7 @@ def test_a_step_is_as_large_as_one_of_adamw_in_all_directions():
     net = unet()
     before = {p.name: p.numpy() for p in net.parameters()}
     optimizer = Muon(net, learning_rate=RATE, weight_decay=0.0)
-    learn(net, optimizer)
+    take_step(net, optimizer)
     for parameter in net.parameters():
         if parameter.name in optimizer.hidden:
             moved = (parameter.numpy() - before[parameter.name]).reshape(len(parameter), -1)
@@ -65,7 +65,7 @@ def test_a_step_is_as_large_as_one_of_adamw_in_all_directions():
 
 
 @pytest.mark.parametrize("limit", [0.01, 1e6])
-def test_gradients_are_shortened_together_as_paddle_does_it(limit):
+def test_gradients_are_clipped_like_in_paddle(limit):
     nets = unet(), unet()
     for net in nets:
         net(paddle.to_tensor(np.random.default_rng(0).standard_normal((2, 1, 64, 64), np.float32))).sum().backward()
@@ -77,27 +77,27 @@ def test_gradients_are_shortened_together_as_paddle_does_it(limit):
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan])
-def test_the_length_of_broken_gradients_is_no_number(value):
+def test_norm_of_gradients_that_are_not_finite_is_nan(value):
     layer = paddle.nn.Linear(2, 2)
     (layer(paddle.ones([1, 2])) * value).sum().backward()
     assert not np.isfinite(clip_gradients(layer.parameters(), 1.0))
 
 
-def test_of_a_resnet_all_but_the_first_convolution_and_the_last_layer():
+def test_resnet_has_orthogonal_steps_except_in_the_first_and_last_layer():
     net = ResNet(1, 3, depth=18, width=0.5, input_size=64)
     hidden = Muon(net, learning_rate=RATE).hidden
     convolutions = [p for _, p in net.named_parameters() if len(p.shape) == 4]
     assert {p.name for p in convolutions[1:]} == hidden
 
 
-def test_weights_of_16_bits_follow_those_of_32():
+def test_16_bit_weights_are_copies_of_32_bit_ones():
     paddle.seed(0)
     net = paddle.nn.Conv2D(16, 16, 3, bias_attr=False)
     exact = paddle.nn.Conv2D(16, 16, 3, bias_attr=False)
     net.to(dtype="bfloat16")
     exact.weight.set_value(net.weight.astype("float32"))
     both = [Muon(each, learning_rate=1e-4, weight_decay=0.0, multi_precision=True) for each in (net, exact)]
-    for number in range(5):  # each too small for 16 bits
+    for number in range(5):  # each below the resolution of 16 bits
         gradient = paddle.to_tensor(np.random.default_rng(number).standard_normal((16, 16, 3, 3), np.float32))
         for each, optimizer in zip((net, exact), both):
             each.weight.grad = gradient.astype("bfloat16").astype(each.weight.dtype)

@@ -1,4 +1,4 @@
-"""What a network sees: the same at every start, right at borders, and not stopped by one broken file."""
+"""Patches for the training: reproducible, correct at borders, and robust against broken files."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def sampler_of(project: Project, model: str = "unet", most_bytes: int = 0, **cho
 
 
 @pytest.mark.parametrize("model", ["unet", "resnet"])
-def test_threads_do_not_change_what_is_drawn(labeled_project, model):
+def test_patches_do_not_depend_on_the_number_of_threads(labeled_project, model):
     ways = ["flip_horizontal", "rotate_90", "rotate", "zoom", "brightness", "contrast", "noise"]
     few = PatchLoader(sampler_of(labeled_project, model, augment=ways), batch=4, threads=1)
     many = PatchLoader(sampler_of(labeled_project, model, augment=ways), batch=4, threads=4)
     try:
         batches = [few.take(step) for step in range(3)]
-        many.take(7)  # another way to the same steps
+        many.take(7)  # the same steps in another order
         many.restart()
         for step in (2, 0, 1):
             images, truth = many.take(step)
@@ -51,7 +51,7 @@ def test_patches_hold_defects_as_often_as_requested(labeled_project):
     assert image.shape == (1, 64, 64) and image.dtype == np.float32 and set(np.unique(truth)) <= {0, 1, IGNORED}
 
 
-def test_what_is_not_labeled_and_what_lies_outside_is_ignored(project):
+def test_unlabeled_areas_and_areas_outside_are_ignored(project):
     for number in range(4):
         image = np.full((40, 50), 100 + number, np.uint8)
         mask = np.zeros((40, 50), np.uint8)
@@ -65,7 +65,7 @@ def test_what_is_not_labeled_and_what_lies_outside_is_ignored(project):
         assert labeled_project.sum() == 40 * 30 and (truth[labeled_project] == 1).sum() == 100
 
 
-def test_patch_is_turned_with_its_mask():
+def test_patch_is_rotated_with_its_mask():
     image = np.zeros((60, 80), np.uint16)
     image[20:30, 50:60] = 40000
     mask = (image > 0).astype(np.uint8)
@@ -84,7 +84,7 @@ def test_patch_is_turned_with_its_mask():
     assert (patch[16:32, 16:32] == image[:16, :16]).all()
 
 
-def test_hairlines_survive_shrinking_and_specks_are_drawn_like_stains():
+def test_thin_lines_survive_reduction_and_small_defects_are_drawn_as_often_as_large_ones():
     mask = np.zeros((200, 200), np.uint8)
     mask[101, :] = 5
     mask[150:180, 20:90] = 7
@@ -98,7 +98,7 @@ def test_hairlines_survive_shrinking_and_specks_are_drawn_like_stains():
     assert 0.3 < speck < 0.7 and (mask[tuple(spots.T)] == 7).all()
 
 
-def test_a_broken_image_is_passed_over_the_same_way_every_time(labeled_project):
+def test_a_broken_image_is_skipped_reproducibly(labeled_project):
     sampler = sampler_of(labeled_project)
     victim = sampler.items[0].key
     labeled_project.image_path(victim).write_bytes(b"no picture")
@@ -108,7 +108,7 @@ def test_a_broken_image_is_passed_over_the_same_way_every_time(labeled_project):
     assert all((a[0] == b[0]).all() for a, b in zip(samples, again))
 
 
-def test_all_images_broken_is_a_sentence(labeled_project):
+def test_broken_images_only_are_a_problem(labeled_project):
     sampler = sampler_of(labeled_project)
     for item in sampler.items:
         labeled_project.image_path(item.key).unlink()
@@ -116,19 +116,19 @@ def test_all_images_broken_is_a_sentence(labeled_project):
         sampler.sample(0, 0)
 
 
-def test_memory_is_bounded_and_every_stratum_stays_in_reach(labeled_project):
+def test_cache_is_bounded_and_every_stratum_is_drawn(labeled_project):
     roomy = sampler_of(labeled_project)
     tight = sampler_of(labeled_project, most_bytes=5 * 25_000)
     for step in range(0, 100, 20):
         for place in range(4):
             tight.sample(step, place)
         assert tight.cache._bytes <= 5 * 25_000
-        strata = tight._strata(step)
-        assert strata[1] and len(strata[None]) < len(roomy._strata(step)[None])
-    assert {number for step in range(0, 2000, 50) for number in tight._strata(step)[None]} == set(range(12))
+        strata = tight.strata_of(step)
+        assert strata[1] and len(strata[None]) < len(roomy.strata_of(step)[None])
+    assert {number for step in range(0, 2000, 50) for number in tight.strata_of(step)[None]} == set(range(12))
 
 
-def test_a_changed_label_is_taken_up(labeled_project):
+def test_a_changed_label_is_used(labeled_project):
     sampler = sampler_of(labeled_project, foreground_share=1.0, augment=[])
     key = sampler.items[0].key
     sampler.sample(0, 0)
@@ -141,11 +141,11 @@ def test_a_changed_label_is_taken_up(labeled_project):
         now = item.model_copy(update={"classes": [1] if item.key == key else []})
         sampler.dataset.joined.append(AddedImage(step=1, item=now))
         sampler.reload(item.key)
-    # The one picture that still has a defect is drawn whenever a defect is asked for.
+    # The only image with a defect is drawn whenever a defect is requested.
     assert all((sampler.sample(step, 0)[1] == 1).any() for step in range(5))
 
 
-def test_a_label_that_was_being_read_when_it_changed_is_read_again(labeled_project, monkeypatch):
+def test_a_label_that_changes_while_it_is_read_is_read_again(labeled_project, monkeypatch):
     cache = sampler_of(labeled_project).cache
     key = "lot0/p000.png"
     load = cache._load
@@ -164,5 +164,5 @@ def test_a_label_that_was_being_read_when_it_changed_is_read_again(labeled_proje
 
 def test_an_epoch_covers_the_images_once(labeled_project):
     assert sampler_of(labeled_project, "resnet", batch=4).steps_per_epoch == 3
-    sampler = sampler_of(labeled_project, batch=4)  # 12 pictures of 96 x 80, patches of 64 x 64
+    sampler = sampler_of(labeled_project, batch=4)  # 12 images of 96 x 80, patches of 64 x 64
     assert sampler.steps_per_epoch == 6

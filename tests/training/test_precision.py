@@ -1,6 +1,6 @@
-"""What only a card would do, done here: a scaler that believes in a card, and gradients that overflow in 16 bits.
+"""Mixed precision on a simulated GPU: loss scaling, and gradients that overflow in 16 bits.
 
-Paddle's traps, each of which has ended or quietly spoiled a training with mixed precision, have a test each.
+Each fault of Paddle that has ended or silently changed a training with mixed precision has a test.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workbench.training.unet import UNet
 
 
 class Half:
-    """A weight, its optimiser and a precision whose gradients go through 16 bits."""
+    """Weight with its optimizer and a precision whose gradients are rounded to 16 bits."""
 
     def __init__(self, scale: float = 1024.0) -> None:
         self.precision = Precision(
@@ -44,7 +44,7 @@ class Half:
         return outcome
 
 
-def test_first_overflow_with_this_numpy_is_no_end(card, capfd):
+def test_first_overflow_with_this_numpy_raises_no_error(simulated_gpu, capfd):
     half = Half()
     assert half.step(70.0)[1] and half.precision.loss_scale == 512.0
     assert half.step(70.0) == (pytest.approx(140.0), False)
@@ -52,7 +52,7 @@ def test_first_overflow_with_this_numpy_is_no_end(card, capfd):
 
 
 @pytest.mark.parametrize("before", ["nothing", "bf16"])
-def test_scaling_before_any_cast_or_after_another_kind_does_not_switch_the_scaler_off(card, before):
+def test_scaler_stays_enabled_before_any_cast_and_after_one_to_another_type(simulated_gpu, before):
     half = Half()
     if before == "bf16":
         with pytest.warns(UserWarning), paddle.amp.auto_cast(dtype="bfloat16"):
@@ -62,7 +62,7 @@ def test_scaling_before_any_cast_or_after_another_kind_does_not_switch_the_scale
     assert half.step(70.0)[1] and half.precision.loss_scale == 512.0
 
 
-def test_a_step_that_is_cut_off_after_unscaling_can_be_taken_again(card, monkeypatch):
+def test_a_step_interrupted_after_unscaling_can_be_repeated(simulated_gpu, monkeypatch):
     half = Half()
     half.backward(3.0)
     step = half.optimizer.step
@@ -78,16 +78,16 @@ def test_a_step_that_is_cut_off_after_unscaling_can_be_taken_again(card, monkeyp
     assert half.step(3.0) == (pytest.approx(6.0), False)
 
 
-def test_the_state_of_a_scaler_that_was_off_is_no_state(card, monkeypatch):
+def test_state_of_a_disabled_scaler_is_ignored(simulated_gpu, monkeypatch):
     half = Half()
-    half.precision.load({})  # of a run on a processor that goes on with a card
+    half.precision.load({})  # state of a run on a CPU that is resumed on a GPU
     assert half.precision.loss_scale == 1024.0
     half.step(3.0)
     state = half.precision.state()
     single = Precision(PrecisionChoice("fp32", ""))
-    single.load(state)  # and the other way round
+    single.load(state)  # and reverse
     assert single.loss_scale is None and single.state() == {}
-    monkeypatch.undo()  # no card any more: Paddle switches a new scaler off
+    monkeypatch.undo()  # without a GPU, Paddle disables a new scaler
     with pytest.warns(UserWarning):
         off = Precision(PrecisionChoice("fp16", ""))
     assert off.loss_scale == 1.0 and off.state() == {} and not off.scaler.skipped
@@ -95,12 +95,12 @@ def test_the_state_of_a_scaler_that_was_off_is_no_state(card, monkeypatch):
     off.load(state)
 
 
-def test_a_kind_of_number_without_a_scaler_leaves_out_what_is_not_finite():
+def test_types_without_a_scaler_skip_steps_that_are_not_finite():
     half = Precision(PrecisionChoice("bf16", ""))
     weight = paddle.create_parameter([4], "float32")
     optimizer = paddle.optimizer.AdamW(0.1, parameters=[weight])
     before = weight.numpy().copy()
-    with pytest.warns(UserWarning), half.cast():  # there is nothing to cast to here
+    with pytest.warns(UserWarning), half.cast():  # without a cast on the CPU
         loss = (weight * float("inf")).sum()
     half.backward(loss)
     norm, skipped = half.step(optimizer, [weight], 1.0)
@@ -109,7 +109,7 @@ def test_a_kind_of_number_without_a_scaler_leaves_out_what_is_not_finite():
 
 
 @pytest.mark.parametrize("level", ["O1", "O2"])
-def test_whole_weights_of_16_bits_only_on_request(monkeypatch, level):
+def test_16_bit_weights_on_request_only(monkeypatch, level):
     received = []
     monkeypatch.setattr(paddle.amp, "decorate", lambda **options: received.append(options))
     net, optimizer = object(), object()
@@ -120,14 +120,14 @@ def test_whole_weights_of_16_bits_only_on_request(monkeypatch, level):
 
 
 @pytest.mark.parametrize(
-    ("asked", "capability", "name"),
+    ("requested", "capability", "name"),
     [("fp32", (8, 0), "fp32"), ("fp16", (7, 0), "fp16"), ("bf16", (9, 0), "bf16"), ("auto", (7, 5), "fp16")],
 )
-def test_precision_of_a_card(asked, capability, name):
-    assert precision.choose(asked, Device("gpu:0", "A card", capability)).name == name
+def test_precision_of_a_gpu(requested, capability, name):
+    assert precision.choose(requested, Device("gpu:0", "A card", capability)).name == name
 
 
-def test_why_there_is_no_card_depends_on_what_is_there(card, monkeypatch):
+def test_reason_for_a_missing_gpu(simulated_gpu, monkeypatch):
     with pytest.raises(device.DeviceMissing, match="no GPU 1"):
         device.choose("gpu:1")
     monkeypatch.setattr(paddle.device.cuda, "device_count", lambda: 0)
@@ -142,69 +142,70 @@ def test_why_there_is_no_card_depends_on_what_is_there(card, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
-def test_a_training_on_a_card_overflows_runs_out_of_memory_and_comes_to_its_end(on_card):
-    events = on_card.train()
-    begun, ended = events[0], events[-1]
-    assert isinstance(begun, Started) and (begun.device, begun.precision) == ("gpu:0", "fp16")
-    assert begun.device_name == "A card"
+def test_training_on_a_gpu_ends_despite_overflows_and_insufficient_memory(gpu_training):
+    events = gpu_training.train()
+    started, ended = events[0], events[-1]
+    assert isinstance(started, Started) and (started.device, started.precision) == ("gpu:0", "fp16")
+    assert started.device_name == "A card"
     (trouble,) = [event for event in events if isinstance(event, Trouble)]
-    assert "gpu:0 ran out of memory" in trouble.what and "2 parts" in trouble.done and on_card.emptied
+    assert "gpu:0 ran out of memory" in trouble.what and "2 parts" in trouble.done and gpu_training.emptied
     steps = [event for event in events if isinstance(event, Step)]
     waiting = [event for event in steps if event.step == 0]
-    assert len(waiting) > 4 and len({event.rate for event in waiting}) == 1  # a step left out moves nothing on
+    # a skipped step does not advance the schedule
+    assert len(waiting) > 4 and len({event.rate for event in waiting}) == 1
     scales = [event.loss_scale for event in steps]
     assert scales == sorted(scales, reverse=True) and scales[0] == 2.0**35 and scales[-1] < 2.0**30
-    assert list(dict.fromkeys(event.step for event in steps)) == list(range(begun.steps_planned + 1))
-    assert steps[-1].skipped == len(steps) - begun.steps_planned >= len(waiting)
-    assert isinstance(ended, Finished) and ended.result["steps"] == begun.steps_planned
+    assert list(dict.fromkeys(event.step for event in steps)) == list(range(started.steps_planned + 1))
+    assert steps[-1].skipped == len(steps) - started.steps_planned >= len(waiting)
+    assert isinstance(ended, Finished) and ended.result["steps"] == started.steps_planned
     assert (ended.result["device"], ended.result["precision"]) == ("gpu:0", "fp16") and ended.result["usable"]
-    kept = state_of(on_card.run)
+    kept = state_of(gpu_training.run)
     assert kept["scaler"]["scale"] == [scales[-1]] and kept["parts"] == 2
-    training_settings = on_card.run.settings().model_copy(update={"epochs": 2})
-    on_card.run.settings_path.write_text(training_settings.model_dump_json())
-    events = on_card.train(resume=True)
+    training_settings = gpu_training.run.settings().model_copy(update={"epochs": 2})
+    gpu_training.run.settings_path.write_text(training_settings.model_dump_json())
+    events = gpu_training.train(resume=True)
     steps = [event for event in events if isinstance(event, Step)]
-    assert steps[0].step - begun.steps_planned in (0, 1) and steps[0].loss_scale in (scales[-1], scales[-1] / 2)
-    assert steps[-1].step == 2 * begun.steps_planned
+    assert steps[0].step - started.steps_planned in (0, 1) and steps[0].loss_scale in (scales[-1], scales[-1] / 2)
+    assert steps[-1].step == 2 * started.steps_planned
 
 
 @pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
-def test_where_not_one_patch_fits_it_learns_from_smaller_ones_and_so_does_who_resumes_it(on_card):
-    on_card.scale, on_card.side = 1.0, 64
-    training_settings = on_card.run.settings().model_copy(update={"patch": 128})
-    on_card.run.settings_path.write_text(training_settings.model_dump_json())
-    events = on_card.train()
+def test_smaller_patches_if_one_does_not_fit_also_after_a_resume(gpu_training):
+    gpu_training.scale, gpu_training.side = 1.0, 64
+    training_settings = gpu_training.run.settings().model_copy(update={"patch": 128})
+    gpu_training.run.settings_path.write_text(training_settings.model_dump_json())
+    events = gpu_training.train()
     troubles = [event for event in events if isinstance(event, Trouble) and "memory" in event.what]
     done = [re.search(r"\d+ (parts|pixels)", event.done)[0] for event in troubles]
     assert done == ["2 parts", "4 parts", "64 pixels"]
-    begun, ended = events[0], events[-1]
-    assert isinstance(ended, Finished) and ended.result["steps"] == begun.steps_planned and ended.result["usable"]
-    assert state_of(on_card.run)["course"]["halvings"] == 1 and state_of(on_card.run)["parts"] == 2
+    started, ended = events[0], events[-1]
+    assert isinstance(ended, Finished) and ended.result["steps"] == started.steps_planned and ended.result["usable"]
+    assert state_of(gpu_training.run)["course"]["halvings"] == 1 and state_of(gpu_training.run)["parts"] == 2
     longer = training_settings.model_copy(update={"epochs": 2})
-    on_card.run.settings_path.write_text(longer.model_dump_json())
-    events = on_card.train(resume=True)
+    gpu_training.run.settings_path.write_text(longer.model_dump_json())
+    events = gpu_training.train(resume=True)
     assert not [event for event in events if isinstance(event, Trouble) and "memory" in event.what]
-    assert events[-1].result["steps"] == 2 * begun.steps_planned
+    assert events[-1].result["steps"] == 2 * started.steps_planned
 
 
-def test_where_the_network_takes_no_smaller_patch_it_ends_in_a_sentence(on_card):
-    on_card.fits = 0
-    training_settings = on_card.run.settings().model_copy(update={"patch": 64, "stem": 4, "widths": [4] * 5})
-    on_card.run.settings_path.write_text(training_settings.model_dump_json())
+def test_problem_if_the_network_has_no_smaller_patch(gpu_training):
+    gpu_training.fits = 0
+    training_settings = gpu_training.run.settings().model_copy(update={"patch": 64, "stem": 4, "widths": [4] * 5})
+    gpu_training.run.settings_path.write_text(training_settings.model_dump_json())
     with pytest.raises(WorkerFailed, match="smaller network"):
-        on_card.train()
+        gpu_training.train()
 
 
 @pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
-def test_a_card_on_which_nothing_fits_or_nothing_stays_finite_is_a_sentence(on_card, monkeypatch):
-    on_card.fits = 0
+def test_problem_if_nothing_fits_or_no_step_is_finite(gpu_training, monkeypatch):
+    gpu_training.fits = 0
     with pytest.raises(WorkerFailed, match="smaller network"):
-        on_card.train()
-    on_card.fits, on_card.scale = 4, 2.0**100
-    monkeypatch.setattr(training_loop, "_MAX_SKIPPED", 3)
+        gpu_training.train()
+    gpu_training.fits, gpu_training.scale = 4, 2.0**100
+    monkeypatch.setattr(training_loop, "MAX_SKIPPED", 3)
     monkeypatch.setattr(TrainingContext, "use_fp32", lambda context, reason: False)  # as with level O2
     with pytest.raises(WorkerFailed, match="diverged 4 times"):
-        on_card.train()
+        gpu_training.train()
 
 
 def test_predicting_images_needs_less_memory_in_smaller_batches():
@@ -216,11 +217,11 @@ def test_predicting_images_needs_less_memory_in_smaller_batches():
 
     images = np.arange(3 * 8 * 8, dtype=np.float32).reshape(3, 1, 8, 8)
     assert evaluator.DygraphEngine(Net())(images).shape == (3, 1, 8, 8)
-    assert paddle.is_grad_enabled()  # the training goes on
+    assert paddle.is_grad_enabled()  # gradients are enabled again
 
 
-def test_master_weights_of_an_optimizer_come_back(card):
-    """Level O2: the optimiser keeps what 16 bits have lost. Made by hand, as there are no such steps on a processor."""
+def test_master_weights_of_an_optimizer_are_restored(simulated_gpu):
+    """Level O2: the optimizer keeps 32-bit weights. They are created here, since a CPU has no such steps."""
 
     def learner() -> Learner:
         paddle.seed(0)
@@ -246,12 +247,12 @@ def test_master_weights_of_an_optimizer_come_back(card):
     images = np.ones((2, 1, 16, 16), np.float32)
     other.step(images, images[:, 0].astype(np.uint8), 1e-3)
     fast = weights(other.net)
-    assert all((fast[name] == array).all() for name, array in weights(other.mean).items())  # no average was asked for
+    assert all((fast[name] == array).all() for name, array in weights(other.mean).items())  # no average was requested
     with pytest.raises(RunBroken, match="missing"):
         load_weights(other.net, {}, "x")
 
 
-def test_an_error_that_is_not_for_want_of_memory_stays_what_it_is(card):
+def test_other_errors_are_not_changed_to_memory_errors(simulated_gpu):
     def wrong(answer, truth):
         raise ValueError("(InvalidArgument) something else")
 

@@ -1,4 +1,4 @@
-"""Previews on their way from the trainer to the window: whole pictures, parts of large ones, several classes."""
+"""Previews: whole images, parts of large ones, several classes."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ CLASSES = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "dent", "#00
 
 @pytest.mark.parametrize("side", [200, 1500])
 @pytest.mark.parametrize("count", [1, 2])
-def test_what_was_written_is_what_is_seen(labeled_project, side, count):
+def test_preview_survives_a_round_trip(labeled_project, side, count):
     if count == 2:
         labeled_project.add_class("dent")
     image, mask = scratched(np.random.default_rng(4), side, side - 20, defects=5)
-    mask[: side // 2] = 0  # its labels are in the lower half: that is where it looks
+    mask[: side // 2] = 0  # the lower half has the labels and is predicted
     write_png(labeled_project.image_path("大.png"), image)
     annotation.save_mask(labeled_project, "大.png", mask)
     run = make_run(labeled_project)
     settings = gray_settings(classes=CLASSES[:count], thresholds=(0.6, 0.4)[:count], min_area=(3, 0)[:count], scale=1.0)
     engine = Gray() if count == 2 else lambda batch: Gray()(batch)[:, :2]
     event = decode(encode(preview(run, labeled_project, engine, settings, "大.png", 7)))
-    seen = read_preview(run, event)
-    analyzed = seen.mask != 255
+    shown = read_preview(run, event)
+    analyzed = shown.mask != 255
     rows, columns = (np.flatnonzero(analyzed.any(axis=axis)) for axis in (1, 0))
-    assert seen.mask.shape == image.shape and seen.step == 7 and seen.adjustable
+    assert shown.mask.shape == image.shape and shown.step == 7 and shown.adjustable
     assert analyzed.all() == (side == 200) and (analyzed[mask == 1].any() or not (mask == 1).any())
     part = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
     assert analyzed[part].all()
     expected = Predictor(settings, engine).predict(image[part], keep_probabilities=True)
-    assert np.array_equal(seen.mask[part], expected.mask) and np.array_equal(seen.scores[part], expected.scores)
-    assert np.array_equal(seen.class_probabilities[(slice(None), *part)], expected.class_scores)
-    assert seen.settings.thresholds == settings.thresholds and seen.settings.min_area == settings.min_area
+    assert np.array_equal(shown.mask[part], expected.mask) and np.array_equal(shown.scores[part], expected.scores)
+    assert np.array_equal(shown.class_probabilities[(slice(None), *part)], expected.class_scores)
+    assert shown.settings.thresholds == settings.thresholds and shown.settings.min_area == settings.min_area

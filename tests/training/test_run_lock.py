@@ -1,4 +1,4 @@
-"""Lock of a run: a second trainer does not start beside the first, and a dead one does not hinder."""
+"""Lock of a run: one trainer at a time; the lock of an ended one is released."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def started(run):
     return [event for event in run.events() if isinstance(event, Started)]
 
 
-def test_a_second_resume_of_a_run_ends_with_a_sentence_and_leaves_no_trace(labeled_project, child):
+def test_a_second_resume_of_a_run_is_refused_without_a_change(labeled_project, child):
     run = make_run(labeled_project, **LONG)
     labeled_project.close()
     first = child("train", run.root)
@@ -48,15 +48,15 @@ def test_a_second_resume_of_a_run_ends_with_a_sentence_and_leaves_no_trace(label
     message = json.loads(second.stdout)["error"]
     assert run.name in message and "another process" in message and str(first.process.pid) in message
     assert len(started(run)) == 1 and run.ending() is None
-    first.next(Step)  # it is not disturbed
-    first.order('{"order": "stop"}')
+    first.next(Step)  # it continues
+    first.send('{"order": "stop"}')
     assert first.end() == 0
     steps = [event.step for event in run.events() if isinstance(event, Step)]
     assert len(steps) == len(set(steps)) and isinstance(run.ending(), Finished)
     assert training_process(run.root) is None
 
 
-def test_a_resume_waits_for_a_trainer_that_is_about_to_end(labeled_project, child):
+def test_a_resume_waits_for_a_trainer_that_is_ending(labeled_project, child):
     run = make_run(labeled_project, **LONG)
     first = child("train", run.root)
     first.next(Step)
@@ -64,10 +64,10 @@ def test_a_resume_waits_for_a_trainer_that_is_about_to_end(labeled_project, chil
     waiting = second.next(Progress)
     assert waiting.total == 300 and "Waiting" in waiting.what
     assert not [event for event in run.events() if isinstance(event, Progress)]
-    first.process.stdin.close()  # its window is gone
+    first.process.stdin.close()  # its window was closed
     resumed = second.next(Started)
     assert first.process.wait(60) == 0 and resumed.resumed
-    second.order('{"order": "stop"}')
+    second.send('{"order": "stop"}')
     assert second.end() == 0
 
 
@@ -79,14 +79,14 @@ def test_a_stop_ends_the_waiting(labeled_project, child):
     lock.acquire(0)
     second = child("train", run.root, "--resume", "--lock-seconds", "3000")
     second.next(Progress)
-    second.order('{"order": "stop"}')
+    second.send('{"order": "stop"}')
     assert second.end() == 1 and isinstance(second.last, Failed) and second.last.problem == "RunInUse"
     assert not run.events_path.exists()
     lock.release()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
-def test_the_lock_of_a_killed_trainer_does_not_hinder(labeled_project, child):
+def test_the_lock_of_a_killed_trainer_is_released(labeled_project, child):
     run = make_run(labeled_project, epochs=2)
     first = child("train", run.root)
     first.next(Step)
@@ -102,12 +102,12 @@ def test_a_trainer_that_has_reported_nothing_yet_is_found(labeled_project, child
     while training_process(run.root) is None:
         assert first.process.poll() is None
     assert find_live_process(run) == psutil.Process(first.process.pid)
-    first.order('{"order": "stop"}')
+    first.send('{"order": "stop"}')
     first.end()
     assert find_live_process(run) is None
 
 
-def test_a_damaged_note_of_the_holder_does_not_hinder(labeled_project):
+def test_a_damaged_record_of_the_holder_is_ignored(labeled_project):
     run = make_run(labeled_project)
     lock = RunLock(run.root)
     lock.acquire(0)
@@ -129,5 +129,5 @@ def test_several_processes_hold_the_lock_through_the_first(labeled_project, chil
     second = child("train", run.root, "--resume", "--lock-seconds", "1")
     assert second.end() == 1 and second.last.problem == "RunInUse"
     assert len(started(run)) == 1 and (run.ranks / "launcher.log").exists()
-    first.order('{"order": "stop"}')
+    first.send('{"order": "stop"}')
     assert first.end() == 0

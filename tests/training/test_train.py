@@ -1,4 +1,4 @@
-"""Trainings as they really happen: a child, its pipe, its files; stopped, killed, resumed, starved."""
+"""Trainings in real child processes: events, commands, files, stop, kill, resume, and failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from workbench.core.runs.events import (
     Step,
     Trouble,
     decode,
-    encode_order,
+    encode_command,
 )
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.inference.io.image_io import read_image
@@ -47,7 +47,7 @@ def kinds(events) -> list[str]:
 def test_events_come_in_order_on_the_pipe_and_on_disk(trained):
     lines = (trained.root / "stdout.txt").read_text("utf-8").splitlines()
     assert lines == trained.events_path.read_text("utf-8").splitlines()
-    events = [decode(line) for line in lines]  # and nothing else has reached stdout
+    events = [decode(line) for line in lines]  # and stdout has nothing else
     order = kinds(events)
     assert order[0] == "started" and order[-1] == "finished" and "unknown" not in order
     for one, other in (("step", "evaluated"), ("step", "preview")):
@@ -65,7 +65,7 @@ def test_events_come_in_order_on_the_pipe_and_on_disk(trained):
     assert finished.why == "done" and finished.result["steps"] == 84
 
 
-def test_it_has_learned_and_the_window_can_predict_with_it(trained):
+def test_trained_model_can_predict(trained):
     finished = trained.ending()
     assert finished.result["score"] > 0.5 and finished.result["metrics"]["regions"]["recall"] == 1.0
     best = trained.best_evaluation()
@@ -78,7 +78,7 @@ def test_it_has_learned_and_the_window_can_predict_with_it(trained):
     assert 2 * np.sum((message > 0) & (truth > 0)) / np.sum((message > 0).astype(int) + (truth > 0)) > 0.5
 
 
-def test_preview_lies_where_its_event_names(trained):
+def test_preview_is_at_the_path_of_its_event(trained):
     previews = [event for event in trained.events() if isinstance(event, Preview)]
     (name,) = {event.picture for event in previews}
     mask, scores = (read_image(trained.root / getattr(previews[-1], kind)) for kind in ("mask", "scores"))
@@ -86,7 +86,7 @@ def test_preview_lies_where_its_event_names(trained):
     assert next(item for item in trained.dataset().items if item.key == name).split == "val"
 
 
-def test_a_resnet_learns_verdicts(trained_resnet):
+def test_a_resnet_is_trained_on_verdicts(trained_resnet):
     finished = trained_resnet.ending()
     assert finished.result["score"] > 0.7
     assert finished.result["metrics"]["confusion"]["names"] == ["OK", "NG"]
@@ -101,34 +101,34 @@ def test_a_resnet_learns_verdicts(trained_resnet):
 
 
 @pytest.mark.parametrize("way", ["order", "file", "closed pipe", "signal"])
-def test_a_stopped_run_is_usable_and_can_go_on(labeled_project, child, way):
+def test_a_stopped_run_is_usable_and_can_be_resumed(labeled_project, child, way):
     run = make_run(labeled_project, **{**LONG, "patch": 32, "widths": [4, 8]})
-    one = child("train", run.root)
-    one.next(Step)
+    trainer = child("train", run.root)
+    trainer.next(Step)
     if way == "order":
-        one.order("nonsense")
-        one.order(encode_order("stop"))
+        trainer.send("nonsense")
+        trainer.send(encode_command("stop"))
     elif way == "file":
         with (run.root / "orders.jsonl").open("a") as file:
-            file.write(encode_order("stop") + "\n")
+            file.write(encode_command("stop") + "\n")
     elif way == "closed pipe":
-        one.process.stdin.close()
+        trainer.process.stdin.close()
     else:
-        one.process.terminate()
-    assert one.end() == 0, one.stderr[-2000:]
-    assert isinstance(one.last, Finished) and one.last.why == "stopped"
-    assert run.usable and run.resumable and one.last.result["best_step"] > 0
+        trainer.process.terminate()
+    assert trainer.end() == 0, trainer.stderr[-2000:]
+    assert isinstance(trainer.last, Finished) and trainer.last.why == "stopped"
+    assert run.usable and run.resumable and trainer.last.result["best_step"] > 0
     assert Predictor.open(run.best).predict(np.zeros((40, 50), np.uint8)).mask.shape == (40, 50)
-    assert state_of(run)["step"] == one.last.result["steps"]
+    assert state_of(run)["step"] == trainer.last.result["steps"]
     if way == "order":
-        more = child("train", run.root, "--resume")
-        started = more.next(Started)
-        assert started.resumed and started.step == one.last.result["steps"]
+        resumed = child("train", run.root, "--resume")
+        started = resumed.next(Started)
+        assert started.resumed and started.step == trainer.last.result["steps"]
         assert run.ending() is None
-        assert more.next(Step).step > started.step
+        assert resumed.next(Step).step > started.step
 
 
-def test_it_runs_on_without_a_window_if_reported_so(labeled_project):
+def test_training_continues_without_a_window_on_command(labeled_project):
     run = make_run(labeled_project, widths=[4, 8], patch=32)
     done = subprocess.run(
         worker_command("train", run.root, "--keep-running"),
@@ -141,59 +141,59 @@ def test_it_runs_on_without_a_window_if_reported_so(labeled_project):
     assert done.returncode == 0 and run.ending().why == "done"
 
 
-def test_pause_stands_still_and_saves(labeled_project, child):
+def test_pause_saves_and_suspends_the_training(labeled_project, child):
     run = make_run(labeled_project, **{**LONG, "widths": [4, 8], "patch": 32})
-    one = child("train", run.root)
-    one.next(Step)
-    one.order(encode_order("pause"))
-    one.next(Checkpoint)
-    # Another checkpoint may follow the first; then nothing more is written, while a run at work never stops so long.
+    trainer = child("train", run.root)
+    trainer.next(Step)
+    trainer.send(encode_command("pause"))
+    trainer.next(Checkpoint)
+    # Another checkpoint may follow the first; afterwards nothing is written for longer than in an active run.
     before, deadline = -1, time.monotonic() + 20
     while run.events_path.stat().st_size != before:
-        assert time.monotonic() < deadline, "it goes on although it was told to pause"
+        assert time.monotonic() < deadline, "the training continues although it was paused"
         before = run.events_path.stat().st_size
         time.sleep(1.2)
-    one.order(encode_order("resume"))
-    after = one.next(Step)
+    trainer.send(encode_command("resume"))
+    after = trainer.next(Step)
     written = [event for event in run.events() if isinstance(event, Checkpoint) and event.time <= after.time][-1]
     assert after.time - written.time < 1.0  # the pause is not counted
 
 
-def test_watched_image_is_shown_and_a_new_label_is_taken(labeled_project, child):
+def test_watched_image_has_a_preview_and_a_new_label_is_added(labeled_project, child):
     run = make_run(labeled_project, **{**LONG, "widths": [4, 8], "patch": 32})
     key = run.dataset().of("train")[0].key
-    one = child("train", run.root)
-    one.next(Step)
-    one.order(encode_order("watch", key))
-    one.order(encode_order("labels_changed", key))
-    preview = one.next(Preview)
+    trainer = child("train", run.root)
+    trainer.next(Step)
+    trainer.send(encode_command("watch", key))
+    trainer.send(encode_command("labels_changed", key))
+    preview = trainer.next(Preview)
     while preview.picture != key:
-        preview = one.next(Preview)
+        preview = trainer.next(Preview)
     assert (run.root / preview.mask).exists()
 
 
 # --- resume -------------------------------------------------------------------------------------------
 
 
-def test_a_killed_run_resumes_to_the_very_same_weights(labeled_project, child):
+def test_a_killed_run_is_resumed_to_the_same_weights(labeled_project, child):
     choices = {"epochs": 4, "validations": 4, "augment": ["rotate", "zoom", "noise", "brightness"], "rate": 5e-3}
     whole, cut = make_run(labeled_project, **choices), make_run(labeled_project, **choices)
     assert whole.settings().optimizer == "muon" and max(whole.settings().widths) >= 16
     assert child("train", whole.root).end() == 0
-    one = child("train", cut.root)
-    one.next(Evaluated)
-    one.next(Checkpoint)
-    one.next(Step)  # beyond the checkpoint: these steps are lost and made again
-    one.process.kill()
-    one.process.wait()
+    trainer = child("train", cut.root)
+    trainer.next(Evaluated)
+    trainer.next(Checkpoint)
+    trainer.next(Step)  # after the checkpoint: these steps are lost and repeated
+    trainer.process.kill()
+    trainer.process.wait()
     assert cut.ending() is None and cut.resumable
     with cut.events_path.open("a") as file:
-        file.write('{"kind": "step", "torn')  # as a kill in the midst of a write leaves it
+        file.write('{"kind": "step", "torn')  # as a kill during a write leaves it
     assert child("train", cut.root, "--resume").end() == 0
     for name in ("weights", "average", "optimiser"):
-        one, other = (arrays_of(run.last / state_of(run)["files"][name]) for run in (whole, cut))
-        assert one.keys() == other.keys() and one
-        assert all((one[key] == other[key]).all() for key in one), name
+        trainer, other = (arrays_of(run.last / state_of(run)["files"][name]) for run in (whole, cut))
+        assert trainer.keys() == other.keys() and trainer
+        assert all((trainer[key] == other[key]).all() for key in trainer), name
     ends = [run.ending() for run in (whole, cut)]
     assert ends[0].result["best_step"] == ends[1].result["best_step"]
     assert ends[0].result["metrics"] == ends[1].result["metrics"]
@@ -203,17 +203,17 @@ def test_a_killed_run_resumes_to_the_very_same_weights(labeled_project, child):
     assert [event.resumed for event in started] == [False, True] and started[1].step > 0
 
 
-def test_weights_of_another_run_are_the_start(trained, labeled_project, child):
+def test_training_starts_from_the_weights_of_another_run(trained, labeled_project, child):
     second = make_run(labeled_project, epochs=1, rate=1e-9, average=0.0, start_from=str(trained.root))
     assert child("train", second.root).end() == 0
     start, end = (arrays_of(run.best / "weights.safetensors") for run in (trained, second))
     np.testing.assert_allclose(end["head.weight"], start["head.weight"], atol=1e-6)
     other = make_run(labeled_project, "resnet", start_from=str(trained.root))
-    one = child("train", other.root)
-    assert one.end() == 1 and one.last.problem == "BadSettings"
+    trainer = child("train", other.root)
+    assert trainer.end() == 1 and trainer.last.problem == "BadSettings"
 
 
-def test_a_profile_reports_where_the_time_of_a_step_goes(labeled_project, child):
+def test_a_profile_divides_the_time_of_a_step(labeled_project, child):
     run = make_run(labeled_project, epochs=12, profile=True)
     assert child("train", run.root).end() == 0
     received = [event for event in run.events() if isinstance(event, Profiled)]
@@ -224,62 +224,66 @@ def test_a_profile_reports_where_the_time_of_a_step_goes(labeled_project, child)
     assert "convolution, backward" in (folder / "profile.md").read_text("utf-8")
 
 
-# --- trouble ------------------------------------------------------------------------------------------
+# --- failures ------------------------------------------------------------------------------------------
 
 
-def test_a_image_that_breaks_is_named_and_left_out(labeled_project, child):
+def test_an_image_that_becomes_unreadable_is_named_and_left_out(labeled_project, child):
     early = labeled_project.images()[-1]
     labeled_project.note_path(early).write_text("{")
     run = make_run(labeled_project)
     train, val = (run.dataset().of(split)[0].key for split in ("train", "val"))
     labeled_project.image_path(train).write_bytes(b"\x89PNG\r\n\x1a\nbroken")
     labeled_project.mask_path(val).unlink()
-    one = child("train", run.root)
-    assert one.end() == 0, one.stderr[-2000:]
-    named = [event for event in one.events if isinstance(event, Trouble)]
+    trainer = child("train", run.root)
+    assert trainer.end() == 0, trainer.stderr[-2000:]
+    named = [event for event in trainer.events if isinstance(event, Trouble)]
     assert [event.picture for event in named][0] == early
     assert {event.picture for event in named} == {early, train, val} and all("skipped" in event.done for event in named)
-    assert one.last.result["metrics"]["pictures"] == len(run.dataset().of("val")) - 1
+    assert trainer.last.result["metrics"]["pictures"] == len(run.dataset().of("val")) - 1
 
 
-def test_numbers_that_run_away_end_in_a_sentence(labeled_project, child):
-    run = make_run(
-        labeled_project, std=[1e-38], local_contrast=False
-    )  # pictures so bright that 32 bits do not hold them
-    one = child("train", run.root)
-    assert one.end() == 1
-    troubles = [event for event in one.events if isinstance(event, Trouble)]
+def test_divergence_is_a_problem(labeled_project, child):
+    run = make_run(labeled_project, std=[1e-38], local_contrast=False)  # normalized values exceed the range of 32 bits
+    trainer = child("train", run.root)
+    assert trainer.end() == 1
+    troubles = [event for event in trainer.events if isinstance(event, Trouble)]
     assert len(troubles) == 3 and all("halved" in event.done for event in troubles)
-    assert isinstance(one.last, Failed) and one.last.problem == "WorkerFailed" and "diverged" in one.last.why
-    assert "Traceback" in run.log_path.read_text("utf-8") and one.last.log == str(run.log_path)
+    assert (
+        isinstance(trainer.last, Failed) and trainer.last.problem == "WorkerFailed" and "diverged" in trainer.last.why
+    )
+    assert "Traceback" in run.log_path.read_text("utf-8") and trainer.last.log == str(run.log_path)
 
 
 @pytest.mark.parametrize(("device", "words"), [("gpu:7", "gpu:7"), ("gpu:0,1", "gpu:0,1")])
-def test_a_device_that_is_not_there_fails_clearly(labeled_project, child, device, words):
+def test_a_missing_device_is_a_problem(labeled_project, child, device, words):
     run = make_run(labeled_project, device=device, widths=[4, 8], batch=4)
-    one = child("train", run.root)
-    assert one.end() == 1
-    assert one.last.problem == "DeviceMissing" and words in one.last.why and one.last.fields["device"] == device
-    assert kinds(one.events) == ["failed"] and not run.usable
+    trainer = child("train", run.root)
+    assert trainer.end() == 1
+    assert (
+        trainer.last.problem == "DeviceMissing"
+        and words in trainer.last.why
+        and trainer.last.fields["device"] == device
+    )
+    assert kinds(trainer.events) == ["failed"] and not run.usable
 
 
 @pytest.mark.parametrize("arguments", [("train", "{tmp}/nowhere"), ("train", "{run}", "--resume")])
-def test_a_run_that_is_not_there_fails_clearly(labeled_project, child, tmp_path, arguments):
+def test_a_missing_run_is_a_problem(labeled_project, child, tmp_path, arguments):
     run = make_run(labeled_project, widths=[4, 8])
-    one = child(*(text.format(tmp=tmp_path, run=run.root) for text in arguments))
-    assert one.end() == 1 and one.last.problem == "RunBroken"
+    trainer = child(*(text.format(tmp=tmp_path, run=run.root) for text in arguments))
+    assert trainer.end() == 1 and trainer.last.problem == "RunBroken"
 
 
-def test_without_held_out_images_no_score_is_invented(project, child):
+def test_a_run_without_validation_images_has_no_score(project, child):
     from tests.conftest import fill_project
 
     fill_project(project, 4)
-    project.file.grouping = Grouping(rule="folder")  # all of the same part
+    project.file.grouping = Grouping(rule="folder")  # all images of one part
     run = make_run(project)
     assert not run.dataset().of("val", "test")
-    one = child("train", run.root)
-    assert one.end() == 0, one.stderr[-2000:]
-    assert one.last.result["score"] is None and "evaluated" not in kinds(one.events) and run.usable
+    trainer = child("train", run.root)
+    assert trainer.end() == 0, trainer.stderr[-2000:]
+    assert trainer.last.result["score"] is None and "evaluated" not in kinds(trainer.events) and run.usable
     settings = json.loads((run.best / "model.json").read_text("utf-8"))
     assert settings["thresholds"] == [0.3]
     masks = [annotation.load_mask(project, item.key) for item in run.dataset().items]
@@ -287,32 +291,32 @@ def test_without_held_out_images_no_score_is_invented(project, child):
     assert settings["min_area"] == [smallest // 4] and smallest >= 8, "specks beside what is labelled are left out"
 
 
-def test_minutes_are_kept(labeled_project, child):
-    """Not a timing: the schedule must have come to its end, whatever the machine has made of the seconds."""
+def test_time_limit_in_minutes(labeled_project, child):
+    """Check that the schedule is complete, at any speed of the machine."""
     run = make_run(labeled_project, minutes=0.15, epochs=None, widths=[4, 8], patch=32)
-    one = child("train", run.root)
-    assert one.end() == 0, one.stderr[-2000:]
-    steps = [event for event in one.events if isinstance(event, Step)]
-    assert one.events[0].seconds_planned == 9.0 and one.events[0].steps_planned is None
+    trainer = child("train", run.root)
+    assert trainer.end() == 0, trainer.stderr[-2000:]
+    steps = [event for event in trainer.events if isinstance(event, Step)]
+    assert trainer.events[0].seconds_planned == 9.0 and trainer.events[0].steps_planned is None
     assert steps[-1].progress > 0.8 and steps[-1].rate < 3e-4 < max(step.rate for step in steps)
 
 
-def test_doctor_reports_what_works(child):
-    one = child("doctor")
-    assert one.end() == 0
-    found = json.loads("".join(one.lines))
+def test_doctor_reports_working_parts(child):
+    trainer = child("doctor")
+    assert trainer.end() == 0
+    found = json.loads("".join(trainer.lines))
     assert found["ok"] and found["paddle"] and found["checks"][0]["name"] == "cpu" and found["checks"][0]["ok"]
     assert found["devices"][0] == "cpu" and isinstance(found["cuda_compiled"], bool)
 
 
-def test_no_process_is_left_behind(labeled_project, child):
-    """A kill in the midst of a conversion to ONNX: the converter ends by itself, and the next sitting clears up."""
+def test_no_process_remains(labeled_project, child):
+    """After a kill during a conversion to ONNX the converter ends, and the next process removes its files."""
     run = make_run(labeled_project, **{**LONG, "widths": [4, 8], "patch": 32, "minutes": 10.0, "validations": 1000})
-    one = child("train", run.root)
-    one.next(Evaluated)
-    os.kill(one.process.pid, signal.SIGKILL)
-    one.process.wait()
-    more = child("train", run.root, "--resume")
-    more.next(Step)
-    more.order(encode_order("stop"))
-    assert more.end() == 0 and run.usable and not (run.root / ".convert").exists()
+    trainer = child("train", run.root)
+    trainer.next(Evaluated)
+    os.kill(trainer.process.pid, signal.SIGKILL)
+    trainer.process.wait()
+    resumed = child("train", run.root, "--resume")
+    resumed.next(Step)
+    resumed.send(encode_command("stop"))
+    assert resumed.end() == 0 and run.usable and not (run.root / ".convert").exists()

@@ -1,4 +1,4 @@
-"""What a run of verdicts leaves behind for its review: where it looked, and when it is unsure."""
+"""Files of a run of verdicts for its evaluation: activation maps and unsure verdicts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.inference.model_settings import MODEL_FILE, UNSURE, load_settings
 from workbench.inference.predictor import Predictor
 
 
-def test_the_best_network_reports_where_it_responds(trained_resnet):
+def test_the_best_network_has_activation_maps(trained_resnet):
     predictor = Predictor.open(trained_resnet.best)
     rng = np.random.default_rng(11)
     hits = []
@@ -26,10 +26,10 @@ def test_the_best_network_reports_where_it_responds(trained_resnet):
         assert result.heat is not None and result.heat.shape == image.shape and result.heat.max() > 250
         if result.likeliest == "NG":
             hits.append(result.heat[mask > 0].mean() / max(1.0, result.heat[mask == 0].mean()))
-    assert len(hits) >= 4 and np.median(hits) > 1.3, hits  # what spoke for NG is at the defect
+    assert len(hits) >= 4 and np.median(hits) > 1.3, hits  # the activation for NG is at the defect
 
 
-def test_maps_are_the_parts_of_the_answer(trained_resnet):
+def test_activation_maps_add_up_to_the_logits(trained_resnet):
     """The mean of each map is its logit but for the bias, so their differences follow the probabilities."""
     engine = Predictor.open(trained_resnet.best).engine
     batch = np.random.default_rng(2).normal(0, 1, (6, 1, 64, 64)).astype(np.float32)
@@ -40,14 +40,14 @@ def test_maps_are_the_parts_of_the_answer(trained_resnet):
     np.testing.assert_allclose(bias, bias[0], atol=1e-3)
 
 
-def test_export_and_evaluation_carry_the_band(trained_resnet, child, tmp_path, capsys):
+def test_export_and_evaluation_use_the_reject_probability(trained_resnet, child, tmp_path, capsys):
     root = shutil.copytree(trained_resnet.project_root, tmp_path / "p")
     run = Run(Path(root) / "runs" / trained_resnet.name)
     save_settings(replace(load_settings(run.best / MODEL_FILE), unsure=0.999), run.best / MODEL_FILE)
-    one = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0)
-    assert one.end() == 0, one.stderr[-3000:]
+    exporter = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0)
+    assert exporter.end() == 0, exporter.stderr[-3000:]
     exported = load_settings(tmp_path / "out" / MODEL_FILE)
-    assert exported.unsure == 0.999 and one.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
+    assert exported.unsure == 0.999 and exporter.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
     assert Predictor.open(tmp_path / "out").predict(np.full((64, 64), 150, np.uint8)).verdict in (UNSURE, "OK", "NG")
     assert UNSURE in (tmp_path / "out" / "card.html").read_text("utf-8")
     assert main(["evaluate", str(root), "--run", run.name, "--split", "all", "--json"]) == 0
@@ -56,5 +56,5 @@ def test_export_and_evaluation_carry_the_band(trained_resnet, child, tmp_path, c
     assert again.end() == 0, again.stderr[-3000:]
     assert load_settings(tmp_path / "own" / MODEL_FILE).unsure == 0.8
     assert message["unsure"]["below"] == 0.999 and message["unsure"]["pictures"] > 0
-    assert message["accuracy"] > 0.5 and 0 <= message["calibration_error"] < 0.5  # of what is likeliest
+    assert message["accuracy"] > 0.5 and 0 <= message["calibration_error"] < 0.5  # of the most probable verdict
     assert len(message["per_class"]["NG"]["recall_interval"]) == 2

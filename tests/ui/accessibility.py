@@ -55,7 +55,7 @@ def is_part(widget: QWidget) -> bool:
 
 
 def name_of(widget: QWidget) -> str:
-    """Return the name that a screen reader speaks: accessible name, text, or that of the label that belongs to it."""
+    """Return the name that a screen reader uses: accessible name, text, or that of the associated label."""
     interface = QAccessible.queryAccessibleInterface(widget)
     return interface.text(QAccessible.Text.Name).strip() if interface is not None else ""
 
@@ -106,9 +106,9 @@ def menu_conflicts(menu: QMenu) -> list[str]:
 
 def tab_order(root: QWidget) -> list[QWidget]:
     """Return the widgets of a window that Tab reaches, in order."""
-    order, met, each = [], set(), root.nextInFocusChain()
-    while each is not root and each not in met:
-        met.add(each)
+    order, visited, each = [], set(), root.nextInFocusChain()
+    while each is not root and each not in visited:
+        visited.add(each)
         reached = each.focusPolicy() & Qt.FocusPolicy.TabFocus and each.isVisible() and each.isEnabled()
         if reached and root.isAncestorOf(each) and not is_part(each) and each.focusProxy() is None:
             order.append(each)

@@ -94,7 +94,7 @@ def _checks(*, quick: bool) -> Iterator[Check]:
     yield _packages()
     yield _opencv()
     yield _onnxruntime()
-    yield _window(quick)
+    yield check_window(quick)
     yield from gpu_checks.checks(quick=quick)
     yield _formats()
 
@@ -186,7 +186,8 @@ def _onnxruntime() -> Check:
     return Check("onnxruntime", True, onnxruntime.__version__)
 
 
-def _window(quick: bool) -> Check:
+def check_window(quick: bool) -> Check:
+    """Test in another process that the window can be opened. quick: check the version only."""
     number = pip_commands.installed_version("PySide6-Essentials") or pip_commands.installed_version("PySide6")
     python = python_pip()
     if number is None and not is_frozen():

@@ -23,7 +23,7 @@ Translate = Callable[[str, str], str]  # (context, English pattern) -> pattern i
 
 CONTEXT = "sentences"  # of the catalog's patterns; those of problems have the context "problems"
 _FIELD = re.compile(r"\{(\w+)(?::([^{}]*))?\}")  # name, and the words for one and for many
-_NOT_STORED = (
+NOT_STORED = (
     "card.",
     "compare.",
     "expectation.",
@@ -105,7 +105,7 @@ def _field_from_json(value: Any) -> Any:
 def catalog() -> dict[str, str]:
     """Return the English pattern of each id."""
     found: dict[str, str] = {}
-    for id, pattern in _entries():
+    for id, pattern in entries():
         if problems.problem_class(id) is None:
             found.setdefault(id, pattern)
     return found
@@ -119,7 +119,8 @@ def patterns(id: str) -> tuple[str, tuple[str, ...]]:
     return CONTEXT, (catalog()[id],)
 
 
-def _entries() -> Iterator[tuple[str, str]]:
+def entries() -> Iterator[tuple[str, str]]:
+    """Yield id and pattern of each entry of the catalog."""
     for line in resources.text("i18n/messages.txt").splitlines():
         if line and not line.startswith("#"):
             id, _, pattern = line.partition(": ")
@@ -203,7 +204,7 @@ def _recognized(text: str, depth: int = 0) -> str:
 @cache
 def _wordings() -> list[tuple[str, str]]:
     """Return (English pattern, id) of all messages and problems, the most literal first."""
-    found = [(pattern, id) for id, pattern in _entries() if not id.startswith(_NOT_STORED)]
+    found = [(pattern, id) for id, pattern in entries() if not id.startswith(NOT_STORED)]
     for kind in problems.problem_classes():
         found.append((" ".join(filter(None, (kind.message, kind.advice))), kind.__name__))
     return sorted(found, key=lambda entry: -len(_FIELD.sub("", entry[0])))

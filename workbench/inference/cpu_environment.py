@@ -13,7 +13,7 @@ _WINDOWS_FEATURES = {"avx2": 40, "avx512f": 41}
 
 # Files with the CPU quota of a container on Linux, in versions 2 and 1 of control groups.
 _QUOTAS = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))
-_CGROUP = Path("/sys/fs/cgroup")
+CGROUP = Path("/sys/fs/cgroup")
 
 
 def cores() -> int:
@@ -26,10 +26,10 @@ def cores() -> int:
         available = len(os.sched_getaffinity(0))
     else:
         available = os.cpu_count() or 1
-    return max(1, min(available, _quota(_CGROUP) or available))
+    return max(1, min(available, quota(CGROUP) or available))
 
 
-def _quota(root: Path) -> int | None:
+def quota(root: Path) -> int | None:
     """Return a container's CPU quota in cores, rounded up; None if unlimited or unknown."""
     for names in _QUOTAS:
         try:
@@ -48,7 +48,7 @@ def cpu_environment() -> dict[str, str]:
     AVX-512, 5 for AVX2.
     """
     vendor, flags = _processor()
-    return _environment_for(vendor, flags)
+    return environment_for(vendor, flags)
 
 
 def processor_flags() -> frozenset[str]:
@@ -59,7 +59,8 @@ def processor_flags() -> frozenset[str]:
     return _processor()[1]
 
 
-def _environment_for(vendor: str, flags: frozenset[str]) -> dict[str, str]:
+def environment_for(vendor: str, flags: frozenset[str]) -> dict[str, str]:
+    """Return the environment variables for a CPU. vendor, flags: as in /proc/cpuinfo."""
     if vendor != "AuthenticAMD":
         return {}
     if "avx512f" in flags:
@@ -72,7 +73,7 @@ def _environment_for(vendor: str, flags: frozenset[str]) -> dict[str, str]:
 def _processor() -> tuple[str, frozenset[str]]:
     if sys.platform.startswith("linux"):
         try:
-            return _parse_cpuinfo(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"))
+            return parse_cpuinfo(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"))
         except OSError:
             return "", frozenset()
     if sys.platform == "win32":
@@ -80,7 +81,8 @@ def _processor() -> tuple[str, frozenset[str]]:
     return "", frozenset()
 
 
-def _parse_cpuinfo(text: str) -> tuple[str, frozenset[str]]:
+def parse_cpuinfo(text: str) -> tuple[str, frozenset[str]]:
+    """Return vendor and flags of the first CPU in the text of /proc/cpuinfo."""
     vendor, flags = "", frozenset[str]()
     for line in text.splitlines():
         key, _, value = line.partition(":")

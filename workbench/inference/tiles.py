@@ -16,7 +16,7 @@ from .io.tiff_regions import ImageArray
 from .model_settings import ModelSettings
 
 _BAND_ROWS = 64
-_MAX_PENDING_BYTES = 256 << 20  # bytes of network output held until the tiles below are computed
+MAX_PENDING_BYTES = 256 << 20  # bytes of network output held until the tiles below are computed
 RAMP = 32  # maximum width of the blending ramp between neighboring tiles, in pixels
 
 
@@ -80,7 +80,7 @@ def _tile_height(height: int, width: int, settings: ModelSettings) -> int | None
     """Return a reduced tile height if rows of square tiles would need too much memory for blending, else None."""
     if max(height, width) <= settings.tile:
         return None
-    max_height = _MAX_PENDING_BYTES // (len(settings.classes) * width * 4) // settings.multiple * settings.multiple
+    max_height = MAX_PENDING_BYTES // (len(settings.classes) * width * 4) // settings.multiple * settings.multiple
     return None if max_height >= settings.tile else min(settings.tile, max(max_height, 4 * settings.multiple))
 
 

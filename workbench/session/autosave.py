@@ -22,7 +22,7 @@ from workbench.core.project.storage import remove_leftovers
 from workbench.session.label import Label, MaskChanged, Saved, copy_labels, save_label
 from workbench.session.label_recovery import LabelRecovery
 from workbench.session.note_changes import NoteChange
-from workbench.session.rescue_journal import RescuedJournal
+from workbench.session.rescue_journal import ProjectJournal
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 
 
@@ -37,7 +37,7 @@ class Autosave(QObject):
         super().__init__(parent)
         self.state = "saved"
         self._project: Project | None = None
-        self._journal: RescuedJournal | None = None
+        self._journal: ProjectJournal | None = None
         self._cleanup: Task | None = None
         self._unsaved: dict[str, Label] = {}
         self._busy: set[str] = set()
@@ -45,23 +45,23 @@ class Autosave(QObject):
         self.failure: Problem | None = None  # the latest reason for a failed save
         self._cause: type[Problem] | None = None  # its type, as reported last
         self._interrupted: set[str] = set()  # their save met an unfinished stroke
-        self._tasks = TaskRunner(parent=self)
-        self._retry_ms = round(retry * 1000)
-        self._delay_ms = round(delay * 1000)
+        self.tasks = TaskRunner(parent=self)
+        self.retry_ms = round(retry * 1000)
+        self.delay_ms = round(delay * 1000)
         self._timer = QTimer(self, singleShot=True)
-        self._timer.timeout.connect(self._save_all)
+        self._timer.timeout.connect(self.save_all)
 
     # --- open and close ---------------------------------------------------------------------------
 
     def open(self, project: Project) -> list[Patch]:
         """Open the journal of `project` and recover strokes after a crash. Return the recovered patches."""
         self._project = project
-        self._journal = RescuedJournal(project) if project.writable else None
+        self._journal = ProjectJournal(project) if project.writable else None
         patches: list[Patch] = []
         if self._journal is not None:
-            changed = partial(self.changed, now=True)
-            patches = LabelRecovery(project, self._journal, changed, self.problem_met.emit).run()
-        self._cleanup = self._tasks.submit(
+            schedule = partial(self.schedule, now=True)
+            patches = LabelRecovery(project, self._journal, schedule, self.problem_met.emit).run()
+        self._cleanup = self.tasks.submit(
             lambda task: remove_leftovers(project.root, task.cancelled) if project.writable else None,
             on_failed=ignore_failure,
         )
@@ -76,7 +76,7 @@ class Autosave(QObject):
             self._cleanup.cancel()
         clean = discard or self.flush()
         self._timer.stop()
-        self._tasks.stop()
+        self.tasks.stop()
         if self._journal is not None:
             for key in self._unsaved if discard else ():
                 self._journal.clear(key)
@@ -102,7 +102,7 @@ class Autosave(QObject):
         """Write the unsaved labels to another folder, in the saving thread; `on_done` receives the folder used."""
         project, labels = self._project, list(self._unsaved.values())
         if project is not None:
-            self._tasks.submit(lambda _: copy_labels(labels, project, folder), on_done, on_failed)
+            self.tasks.submit(lambda _: copy_labels(labels, project, folder), on_done, on_failed)
 
     def unsaved(self, key: str) -> Label | None:
         """Return the label of an image if it has unsaved changes."""
@@ -122,7 +122,7 @@ class Autosave(QObject):
         """Save unsaved labels without delay; the project folder may have been moved."""
         if self._journal is not None and self._project is not None:
             self._journal.folder = self._project.root / "journal"
-        self._save_all()
+        self.save_all()
 
     def record_patch(self, label: Label, patch: Patch) -> None:
         """Write a committed stroke to the journal at once and save the mask soon."""
@@ -133,9 +133,9 @@ class Autosave(QObject):
             except CannotWrite as problem:
                 self._report_failure(label.key, problem)
         # A save that failed because of this stroke is repeated now.
-        self.changed(label, now=label.key in self._interrupted)
+        self.schedule(label, now=label.key in self._interrupted)
 
-    def changed(self, label: Label, *, now: bool = False) -> None:
+    def schedule(self, label: Label, *, now: bool = False) -> None:
         """Schedule a save of a mask or note; a change of the note is in the journal when this returns."""
         journal = self._journal
         change = label.take_note_change() if journal is not None else None
@@ -147,8 +147,8 @@ class Autosave(QObject):
         self._unsaved[label.key] = label
         if now:
             self._save(label)
-        elif not self._timer.isActive() or self._timer.interval() > self._delay_ms:
-            self._timer.start(self._delay_ms)
+        elif not self._timer.isActive() or self._timer.interval() > self.delay_ms:
+            self._timer.start(self.delay_ms)
         self._emit_state()
 
     def record_note_changes(self, changes: Sequence[NoteChange]) -> int:
@@ -167,17 +167,18 @@ class Autosave(QObject):
 
     def flush(self) -> bool:
         """Save everything and wait for it. Return True if nothing is unsaved afterwards."""
-        self._tasks.wait()
+        self.tasks.wait()
         for _ in range(2):
             if not self._unsaved:
                 break
-            self._save_all()
-            self._tasks.wait()
+            self.save_all()
+            self.tasks.wait()
         return not self._unsaved
 
     # --- saving -----------------------------------------------------------------------------------
 
-    def _save_all(self) -> None:
+    def save_all(self) -> None:
+        """Start to save every unsaved label."""
         if self._journal is not None and self._failed:
             with contextlib.suppress(CannotWrite):
                 self._journal.catch_up()
@@ -212,17 +213,17 @@ class Autosave(QObject):
                 self._interrupted.add(key)
             else:
                 self._report_failure(key, problem)
-            self._timer.start(self._retry_ms if self._failed else self._delay_ms)
+            self._timer.start(self.retry_ms if self._failed else self.delay_ms)
             self._emit_state()
 
-        self._tasks.submit(
+        self.tasks.submit(
             work,
-            lambda saved: save_later() if saved is None else self._saved(label, segment, saved),
+            lambda saved: save_later() if saved is None else self._finish_save(label, segment, saved),
             save_later,
             as_problem=lambda error: CannotWrite(path=str(path), why=str(error) or type(error).__name__),
         )
 
-    def _saved(self, label: Label, segment: int, saved: Saved) -> None:
+    def _finish_save(self, label: Label, segment: int, saved: Saved) -> None:
         self._busy.discard(label.key)
         label.saved_edits, label.saved_note_edits, label.stamp = saved.edits, saved.note_edits, saved.stamp
         label.content = saved.content
@@ -239,7 +240,7 @@ class Autosave(QObject):
         if not label.unsaved:
             self._unsaved.pop(label.key, None)
         elif not self._timer.isActive():
-            self._timer.start(self._delay_ms)
+            self._timer.start(self.delay_ms)
         self.saved.emit(label.key, saved)
         self._emit_state()
 

@@ -37,8 +37,8 @@ class ClickSegmentation(QObject):
     def __init__(self, preferences: Preferences, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._preferences = preferences
-        self._tasks = TaskRunner(1, self)
-        self._model: ClickModel | None = None  # set and used in the worker thread only
+        self.tasks = TaskRunner(1, self)
+        self.model: ClickModel | None = None  # set and used in the worker thread only
         self._loaded_from: tuple[str, str, str] = ("", "", "")  # files and values of the loaded networks
         self._prepared: weakref.ref[np.ndarray] | None = None  # whose features are computed or being computed
         self.interface_name = ""  # of the loaded networks
@@ -66,25 +66,25 @@ class ClickSegmentation(QObject):
         self._submit("loading", self._load_again)
 
     def _load_again(self, task: Task) -> None:
-        self._model = None
+        self.model = None
         if self.available:
             self._loaded()
 
     def _loaded(self) -> ClickModel:
         """Return the networks of the chosen files as they are now. Runs in the worker thread."""
         chosen = (*self._files, self._preferences.click_values)
-        if self._model is None or chosen != self._loaded_from:  # also if the loading was canceled by a click
-            self._model = None
+        if self.model is None or chosen != self._loaded_from:  # also if the loading was canceled by a click
+            self.model = None
             encoder, decoder = (Path(p).expanduser() for p in self._files)
-            self._model, self._loaded_from = ClickModel(encoder, decoder, self._preferences.click_values), chosen
-            self.interface_name = self._model.interface.name
+            self.model, self._loaded_from = ClickModel(encoder, decoder, self._preferences.click_values), chosen
+            self.interface_name = self.model.interface.name
         else:
             try:
-                self._model.check_files()
+                self.model.check_files()
             except Problem:
-                self._model = None
+                self.model = None
                 raise
-        return self._model
+        return self.model
 
     @property
     def _files(self) -> tuple[str, str]:
@@ -95,7 +95,7 @@ class ClickSegmentation(QObject):
     def prepare(self, image: np.ndarray) -> None:
         """Compute the features of an image in advance. Does nothing after a failure, until the next click."""
         known = self._prepared is not None and self._prepared() is image
-        if known or not self.available or self.problem is not None or self._tasks.busy:
+        if known or not self.available or self.problem is not None or self.tasks.busy:
             return
         self._prepared = weakref.ref(image)
         window = Rect(0, 0, image.shape[1], image.shape[0])
@@ -121,7 +121,7 @@ class ClickSegmentation(QObject):
                 return None  # not delivered, because the task is canceled
 
         def end(problem: Problem | None, found: ClickMask | None) -> None:
-            self.working = "segmenting" if self._tasks.busy else ""
+            self.working = "segmenting" if self.tasks.busy else ""
             changed = isinstance(problem, ClickModelChanged)  # the file is read again by the next request
             self.problem = problem if isinstance(problem, ClickModelRefused) else None
             if problem is not None:
@@ -132,15 +132,15 @@ class ClickSegmentation(QObject):
             deliver(found)
 
         self.working = self.working or what
-        self._tasks.submit(run, partial(end, None), lambda problem: end(problem, None), key=what)
+        self.tasks.submit(run, partial(end, None), lambda problem: end(problem, None), key=what)
         self.changed.emit()
 
     def cancel(self) -> None:
         """Cancel what is being computed, without waiting and without a result."""
-        busy = self._tasks.busy
-        self._tasks.cancel()
-        if self._model is not None:
-            self._model.terminate()
+        busy = self.tasks.busy
+        self.tasks.cancel()
+        if self.model is not None:
+            self.model.terminate()
         if busy:
             self.working, self._prepared = "", None
             self.changed.emit()
@@ -148,4 +148,4 @@ class ClickSegmentation(QObject):
     def close(self) -> None:
         """Cancel, and wait for the end of the thread."""
         self.cancel()
-        self._tasks.stop()
+        self.tasks.stop()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
@@ -49,7 +50,7 @@ class Editor(QObject):
         self._postponed: list[Callable[[], object]] = []  # steps that wait for the end of the edit
         self._refused = False
         self._tasks = TaskRunner(1, self)
-        self._replacing = False  # the mask is being changed in a thread; no other change is allowed
+        self._replacing_id = False  # the mask is being changed in a thread; no other change is allowed
         self._last_segment: tuple[Point, float, Paint] | None = None  # its end point, radius and paint
 
     def open(self, project: Project) -> None:
@@ -105,11 +106,11 @@ class Editor(QObject):
 
     def commit(self) -> bool:
         """End the edit. Return True if it changed the mask and was pushed to the undo stack."""
-        self._finish_replacing()
+        self._wait_for_replacement()
         self._refused = False
         changed = False
         if self._recording is not None and self.label is not None:
-            changed = self._end(self.label, self._recording, self._recording.finish())
+            changed = self._finish_edit(self.label, self._recording, self._recording.finish())
         self._recording = None
         steps, self._postponed = self._postponed, []
         for step in steps:
@@ -123,7 +124,7 @@ class Editor(QObject):
         else:
             step()
 
-    def _end(self, label: Label, recording: StepRecording, patch: Patch | None) -> bool:
+    def _finish_edit(self, label: Label, recording: StepRecording, patch: Patch | None) -> bool:
         self._recording = None
         label.end(recording.touched, changed=patch is not None)
         if patch is None:
@@ -136,7 +137,7 @@ class Editor(QObject):
 
     def cancel(self) -> None:
         """End the edit and restore the former pixels."""
-        self._finish_replacing()
+        self._wait_for_replacement()
         recording, self._recording = self._recording, None
         if recording is not None and self.label is not None:
             rect = recording.cancel()
@@ -156,35 +157,37 @@ class Editor(QObject):
 
     def paint_segment(self, start: Point, end: Point, radius: float, id: int) -> None:
         """Draw a segment with a round brush; if it continues the last segment, only new pixels are touched."""
-
-        def runs(mask: np.ndarray, paint: Paint) -> Runs:
-            drawn = self._last_segment == (start, radius, paint)
-            self._last_segment = end, radius, paint
-            return segment_runs(start, end, radius, mask.shape, drawn=drawn)
-
-        self._draw(id, runs, continued=True)
+        with self._step(id, continued=True) as step:
+            if step is not None:
+                recording, paint = step
+                drawn = self._last_segment == (start, radius, paint)
+                self._last_segment = end, radius, paint
+                self._draw(recording, segment_runs(start, end, radius, recording.mask.shape, drawn=drawn), paint)
 
     def paint_polygon(self, points: Sequence[Point], id: int) -> None:
-        self._draw(id, lambda mask, paint: polygon_runs(points, mask.shape))
+        with self._step(id) as step:
+            if step is not None:
+                recording, paint = step
+                self._draw(recording, polygon_runs(points, recording.mask.shape), paint)
 
     def paint_region(self, region: np.ndarray, corner: tuple[int, int], id: int) -> None:
         """Paint bool (h, w) with its first pixel at `corner` (x, y)."""
-        self._draw(id, lambda mask, paint: Stamp(np.asarray(region, bool), corner, mask.shape))
+        with self._step(id) as step:
+            if step is not None:
+                recording, paint = step
+                self._draw(recording, Stamp(np.asarray(region, bool), corner, recording.mask.shape), paint)
 
     def replace_region(self, old: Selection, new: Selection, id: int) -> None:
         """Paint `new` as `id` in place of `old`: a region was moved, grown, given to another class, or deleted.
 
         `old` is removed even while other classes are kept; pixels beyond it follow the usual protection.
         """
-        single = self._recording is None and not self._refused
-        if single:
-            self.begin("paint")
-        if self._paint(id) is not None:
-            eraser = Paint(self.background_id, frozenset(self.locked))
-            self._draw(self.background_id, lambda mask, paint: Stamp(old.inside, old.corner, mask.shape), eraser)
-            self._draw(id, lambda mask, paint: Stamp(new.inside, new.corner, mask.shape))
-        if single:
-            self.commit()
+        with self._step(id) as step:
+            if step is not None:
+                recording, paint = step
+                eraser = Paint(self.background_id, frozenset(self.locked))
+                self._draw(recording, Stamp(old.inside, old.corner, recording.mask.shape), eraser)
+                self._draw(recording, Stamp(new.inside, new.corner, recording.mask.shape), paint)
 
     @property
     def background_id(self) -> int:
@@ -205,54 +208,54 @@ class Editor(QObject):
         recording.explicit = on
         old, new = (BACKGROUND, NOT_LABELED) if on else (NOT_LABELED, BACKGROUND)
         if recording.mask.size <= THREAD_PIXELS:
-            self._replaced(_replace(recording, old, new))
+            self._finish_replacement(replace_id(recording, old, new))
         else:
-            self._replacing = True
-            self._tasks.submit(lambda _: _replace(recording, old, new), self._replaced, self._replace_failed)
+            self._replacing_id = True
+            self._tasks.submit(
+                lambda _: replace_id(recording, old, new), self._finish_replacement, self._cancel_replacement
+            )
 
-    def _replace_failed(self, problem: Problem) -> None:
-        self._replacing = False
+    def _cancel_replacement(self, problem: Problem) -> None:
+        self._replacing_id = False
         self.cancel()
         self.problem_met.emit(problem)
 
-    def _replaced(self, patch: Patch | None) -> None:
-        self._replacing = False
+    def _finish_replacement(self, patch: Patch | None) -> None:
+        self._replacing_id = False
         label, recording = self.label, self._recording
         assert label is not None and recording is not None
         self._turn_explicit(label, recording)
         self.mask_changed.emit(Rect(0, 0, recording.mask.shape[1], recording.mask.shape[0]))
-        self._end(label, recording, patch)
+        self._finish_edit(label, recording, patch)
 
-    def _finish_replacing(self) -> None:
-        if self._replacing:
+    def _wait_for_replacement(self) -> None:
+        if self._replacing_id:
             self._tasks.wait()
 
-    def _draw(
-        self,
-        id: int,
-        change: Callable[[np.ndarray, Paint], Runs | Stamp],
-        paint: Paint | None = None,
-        *,
-        continued: bool = False,
-    ) -> None:
-        self._finish_replacing()
+    @contextmanager
+    def _step(self, id: int, *, continued: bool = False) -> Iterator[tuple[StepRecording, Paint] | None]:
+        """Yield recording and paint for a change with `id`, which is one edit outside of `begin` and `commit`.
+
+        Yields None, after `problem_met`, if that cannot be painted. continued: the last segment may be continued.
+        """
+        self._wait_for_replacement()
         single = self._recording is None and not self._refused
         if single:
             self.begin("paint")
         if not continued:
             self._last_segment = None
-        paint = paint or self._paint(id)
-        recording = self._recording
-        if recording is not None and paint is not None:
-            changed = change(recording.mask, paint)
-            rects = changed.rects
-            for rect in rects:
-                recording.touch(rect)
-            changed.draw(recording.mask, paint)
-            for rect in rects:
-                self.mask_changed.emit(rect)
+        paint, recording = self._paint(id), self._recording
+        yield None if paint is None or recording is None else (recording, paint)
         if single:
             self.commit()
+
+    def _draw(self, recording: StepRecording, pixels: Runs | Stamp, paint: Paint) -> None:
+        rects = pixels.rects
+        for rect in rects:
+            recording.touch(rect)
+        pixels.draw(recording.mask, paint)
+        for rect in rects:
+            self.mask_changed.emit(rect)
 
     def _paint(self, id: int) -> Paint | None:
         """Return the paint for `id`, with the protected classes; None, with `problem_met`, for an unknown id.
@@ -324,7 +327,7 @@ class Editor(QObject):
         self.note_changed.emit(label.key)
 
 
-def _replace(recording: StepRecording, old: int, new: int) -> Patch | None:
+def replace_id(recording: StepRecording, old: int, new: int) -> Patch | None:
     """Replace one id by another in the whole mask. Return the patch, None without a change."""
     recording.touch(Rect(0, 0, recording.mask.shape[1], recording.mask.shape[0]))
     table = np.arange(256, dtype=np.uint8)

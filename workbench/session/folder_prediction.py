@@ -66,7 +66,7 @@ class FolderSummary:
     whole: bool
 
 
-def _predict(request: FolderRequest, stop: GracefulInterrupt, task: Task) -> FolderSummary:
+def predict_folder(request: FolderRequest, stop: GracefulInterrupt, task: Task) -> FolderSummary:
     """Predict the images, in the worker thread. Reports the number of images, then an ImagePredicted per image."""
     # Imported here to keep the start of the window fast.
     from workbench.core.runs.model_lookup import model_folder, open_model
@@ -93,7 +93,7 @@ def _predict(request: FolderRequest, stop: GracefulInterrupt, task: Task) -> Fol
         ) as results:
 
             def on_image(number: int, total: int, path: str, result: Prediction | None, why: str) -> None:
-                task.report(_image_predicted(number, total, Path(path), result, why, results.overlay_of(path)))
+                task.report(predicted_event(number, total, Path(path), result, why, results.overlay_of(path)))
 
             if request.watch:
                 number = itertools.count(1)
@@ -109,9 +109,10 @@ def _predict(request: FolderRequest, stop: GracefulInterrupt, task: Task) -> Fol
     return FolderSummary(request.out, done, passed, whole)
 
 
-def _image_predicted(
+def predicted_event(
     number: int, total: int, path: Path, result: Prediction | None, why: str, overlay: Path | None
 ) -> ImagePredicted:
+    """Return the report of one image. result: None if it was skipped. overlay: its file, if one was written."""
     if result is None:
         return ImagePredicted(number, total, path, path, why=why)
     regions = None if result.mask is None else len(result.regions)
@@ -138,7 +139,7 @@ class FolderPrediction(Job):
                 stop.request()
 
         self.begin(
-            lambda task: _predict(request, stop, task),
+            lambda task: predict_folder(request, stop, task),
             self.ended.emit,
             on_progress=self._report,
             as_problem=lambda error: ModelUnusable(path=str(request.model), why=str(error) or type(error).__name__),

@@ -45,7 +45,7 @@ class ImageList(QObject):
         self._reread.timeout.connect(self._read_rows)
         self._timer = QTimer(self, singleShot=True, interval=round(index_worker.REPORT_INTERVAL * 1000))
         self._timer.timeout.connect(self._emit_changed_rows)
-        self._tasks = TaskRunner(parent=self)
+        self.tasks = TaskRunner(parent=self)
         self._pending = 0  # number of requests that are not done
 
     # --- commands -------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ class ImageList(QObject):
         self._reread.start()
 
     def close(self) -> None:
-        self._tasks.stop()
+        self.tasks.stop()
         self._write_scores(closing=True)
         self._pending = 0
         self._timer.stop()
@@ -125,7 +125,7 @@ class ImageList(QObject):
 
     def _submit(self, work: Callable[[index_worker.IndexReporter], None]) -> None:
         self._pending += 1
-        self._tasks.submit(
+        self.tasks.submit(
             lambda task: work(index_worker.IndexReporter(task.report, task.cancelled)),
             lambda _: self._end_request(),
             self._fail_request,
@@ -194,8 +194,8 @@ class ImageList(QObject):
             return
         lock_timeout = _LOCK_TIMEOUT_AT_CLOSE if closing else _LOCK_TIMEOUT
         # Errors are ignored: the index is a cache, and the model can compute the probabilities again.
-        self._tasks.submit(
+        self.tasks.submit(
             lambda _: index_worker.write_scores(project, scores, lock_timeout=lock_timeout), on_failed=ignore_failure
         )
         if closing:
-            self._tasks.wait()
+            self.tasks.wait()

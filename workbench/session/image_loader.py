@@ -78,8 +78,8 @@ class ImageLoader(QObject):
         super().__init__(parent)
         self.requested: str | None = None
         self._unsaved = unsaved
-        self._cache = LruCache(limit)
-        self._tasks = TaskRunner(2, self)  # two threads: the requested image need not wait for a neighbor being loaded
+        self.cache = LruCache(limit)
+        self.tasks = TaskRunner(2, self)  # two threads: the requested image need not wait for a neighbor being loaded
         self._project: Project | None = None
         self._loading: set[str] = set()
         self._requested: frozenset[str] = frozenset()  # images whose loading is not skipped
@@ -89,9 +89,9 @@ class ImageLoader(QObject):
 
     def close(self) -> None:
         self._requested = frozenset()
-        self._tasks.stop()
+        self.tasks.stop()
         self._loading.clear()
-        self._cache.clear()
+        self.cache.clear()
         self._project = self.requested = None
 
     def request(self, key: str) -> None:
@@ -108,28 +108,28 @@ class ImageLoader(QObject):
         """Load these images ahead of time, unless another one is requested meanwhile."""
         self._requested = frozenset((*keys, *([] if self.requested is None else [self.requested])))
         for key in keys:
-            if key not in self._cache:
+            if key not in self.cache:
                 self._load(key, urgent=False)
 
     @property
     def budget(self) -> int:
         """Limit of the image cache in bytes."""
-        return self._cache.limit
+        return self.cache.limit
 
     def _cached(self, key: str) -> LoadedImage | None:
         """Return the cached image with its present label; None if its files have changed."""
-        loaded = self._cache.get(key)
+        loaded = self.cache.get(key)
         if loaded is None or self._project is None:
             return None
         if loaded.stamp != image_stamp(self._project, key):
-            self._cache.remove(key)
+            self.cache.remove(key)
             return None
         label = self._unsaved(key)
         if label is not None:
             loaded = replace(_with_label(loaded.image, label, loaded.stamp), pages=loaded.pages)
         elif loaded.label.stamp != label_stamp(self._project, key):
             return None
-        self._cache.put(key, loaded)
+        self.cache.put(key, loaded)
         return loaded
 
     def _load(self, key: str, *, urgent: bool) -> None:
@@ -137,7 +137,7 @@ class ImageLoader(QObject):
         if project is None or key in self._loading:
             return
         self._loading.add(key)
-        cached = self._cache.get(key)
+        cached = self.cache.get(key)
 
         def work(task: Task) -> LoadedImage | None:
             if key not in self._requested:
@@ -148,7 +148,7 @@ class ImageLoader(QObject):
                     task.report(*preview)
             return read(project, key, cached)
 
-        self._tasks.submit(
+        self.tasks.submit(
             work,
             lambda loaded: self._on_loaded(key, loaded),
             lambda problem: self._on_failed(key, problem),
@@ -171,7 +171,7 @@ class ImageLoader(QObject):
     def _on_loaded(self, key: str, loaded: LoadedImage | None) -> None:
         self._loading.discard(key)
         if loaded is not None:
-            self._cache.put(key, loaded)
+            self.cache.put(key, loaded)
         if key != self.requested:
             return
         # Load again if the task was skipped and requested again since, or read the files before a save of this session.

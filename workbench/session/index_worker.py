@@ -142,7 +142,7 @@ def add(project: Project, paths: list[Path], reporter: IndexReporter, left_out: 
     refused, copied, there = list(left_out), 0, 0
     for path in paths:
         reason = left_out_reason(path) if path.exists() else ""
-        images = list(_images_in(path)) if path.exists() and not reason else []
+        images = list(images_in(path)) if path.exists() and not reason else []
         files += images
         if not path.exists():
             reporter.report("problem", FolderMissing(path=str(path)))
@@ -165,7 +165,7 @@ def add(project: Project, paths: list[Path], reporter: IndexReporter, left_out: 
     reporter.report("added", Added(copied, there, tuple(refused)))
 
 
-def _images_in(path: Path) -> Iterator[tuple[Path, str]]:
+def images_in(path: Path) -> Iterator[tuple[Path, str]]:
     """Yield (file, key) of an image file, or of all below a folder; the keys begin with the folder's name."""
     if path.is_file():
         if path.suffix.lower() in IMAGE_SUFFIXES:

@@ -35,7 +35,7 @@ class Job(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._tasks = TaskRunner(parent=self, priority=QThread.Priority.LowPriority)
+        self.tasks = TaskRunner(parent=self, priority=QThread.Priority.LowPriority)
         self._task: Task | None = None
         self._interrupt: Callable[[], object] | None = None
         app = QCoreApplication.instance()
@@ -68,7 +68,7 @@ class Job(QObject):
                 release_free_memory()  # of models and images
 
         self._interrupt = interrupt
-        self._task = self._tasks.submit(
+        self._task = self.tasks.submit(
             run,
             partial(self._end, on_done),
             partial(self._end, on_failed or self.failed.emit),
@@ -89,7 +89,7 @@ class Job(QObject):
         if self._task is not None:
             self.cancel()
             self._task = self._interrupt = None
-            self._tasks.stop()
+            self.tasks.stop()
 
     def _end(self, callback: Callable[[Any], object], ending: Any) -> None:
         self._task = self._interrupt = None

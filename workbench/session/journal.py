@@ -50,15 +50,16 @@ def encode_record(patch: Patch, size: Size) -> bytes:
             "lengths": [len(blob) for blob in blobs],
         }
     ).encode()
-    return _framed(b"".join([_HEAD.pack(len(head)), head, *blobs]))
+    return framed(b"".join([_HEAD.pack(len(head)), head, *blobs]))
 
 
 def encode_note_record(change: NoteChange) -> bytes:
     """Return one change of a note as bytes."""
-    return _framed(change.encode())
+    return framed(change.encode())
 
 
-def _framed(payload: bytes) -> bytes:
+def framed(payload: bytes) -> bytes:
+    """Return a record: length and CRC32 of the payload, then the payload."""
     return _FRAME.pack(len(payload), zlib.crc32(payload)) + payload
 
 
@@ -217,8 +218,7 @@ class Journal:
         """
         strokes: dict[str, list[tuple[Patch, Size]]] = {}
         for path in self._files():
-            match = _NAME.fullmatch(path.name)
-            if match is None:
+            if (match := _NAME.fullmatch(path.name)) is None:
                 continue
             try:
                 data = path.read_bytes()

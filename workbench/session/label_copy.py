@@ -28,10 +28,10 @@ class LabelCopier(QObject):
     def __init__(self, editor: Editor, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._editor = editor
-        self._tasks = TaskRunner(parent=self)
+        self.tasks = TaskRunner(parent=self)
 
     def close(self) -> None:
-        self._tasks.stop()
+        self.tasks.stop()
 
     def copy(self, project: Project, source: str, unsaved: Label | None) -> None:
         """Copy labels from the image `source`. unsaved: its label if memory is newer than the disk."""
@@ -47,7 +47,7 @@ class LabelCopier(QObject):
                 raise LabelsNotCopied(source=source, why="it has no labels")
             return mask.shape, class_regions(mask)
 
-        self._tasks.submit(
+        self.tasks.submit(
             work,
             lambda content: self._paint(source, target, *content),
             self.problem_met.emit,

@@ -129,7 +129,7 @@ class LabelIssueReview(QObject):
         model = issue_list.model if issue_list is not None else ""
         detail = f"run {model}: {issue.kind} {names.get(issue.class_id, issue.class_id)} {issue.certainty:.2f}"
         note.history[-1] = note.history[-1].model_copy(update={"detail": detail})
-        session.notes.touched()
+        session.notes.save_change()
 
     def keep_label(self) -> bool:
         """Confirm the label: no model suggests this error again. One undo command."""

@@ -181,19 +181,19 @@ class ImageNotes(QObject):
         if self._editor.label is not None:
             self._add(self._editor.label, what)
 
-    def touched(self, *, now: bool = False) -> None:
+    def save_change(self, *, now: bool = False) -> None:
         """Save a change of the open note, soon or at once (`now`)."""
         if self._editor.label is not None:
-            self._touched(self._editor.label, now=now)
+            self._save_change(self._editor.label, now=now)
 
     def _add(self, label: Label, what: str) -> None:
         label.note.add(what)
-        self._touched(label, now=True)
+        self._save_change(label, now=True)
         self.changed.emit(label.key)
 
-    def _touched(self, label: Label, *, now: bool) -> None:
+    def _save_change(self, label: Label, *, now: bool) -> None:
         label.note_edits += 1
-        self._autosave.changed(label, now=now)
+        self._autosave.schedule(label, now=now)
 
     def _changeable_label(self) -> Label | None:
         """Return the label of the open image; None, after `problem_met`, if it cannot be changed."""

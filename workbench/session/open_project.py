@@ -216,7 +216,7 @@ class OpenProject(QObject):
         label = self.image.label
         if label is not None and label.key == key:
             if label.unsaved:
-                self.autosave.changed(label)
+                self.autosave.schedule(label)
             self.image_list.put(noted_row(self.image_list.row(key), label.note))
         self.note_changed.emit(key)
 

@@ -56,7 +56,7 @@ class Predictions(QObject):
         self._expected: list[str] = []
         self._prefetching: Task | None = None
         self._settings: ModelSettings | None = None  # of the model that made the last prediction
-        self._tasks = TaskRunner(parent=self)
+        self.tasks = TaskRunner(parent=self)
         self._release = QTimer(self, singleShot=True, interval=RELEASE)
         self._release.timeout.connect(self._release_model)
         session.project_closed.connect(self.close)
@@ -78,7 +78,7 @@ class Predictions(QObject):
         stamp = _stamp(folder)
         if (folder, stamp) == (self._folder, self._stamp):
             return
-        self._tasks.stop()
+        self.tasks.stop()
         self.source, self._folder, self._stamp, self._predictor = source, folder, stamp, None
         self._cache.clear()  # results of former models could add up to hundreds of megabytes
         self._clear_requests()
@@ -94,7 +94,7 @@ class Predictions(QObject):
         self._requested = key
         cached = self.result(key)
         if cached is not None:
-            self._tasks.cancel("predict", finish_running=True)
+            self.tasks.cancel("predict", finish_running=True)
             QTimer.singleShot(0, self, lambda: self._emit_result(key, cached))
             return
         open_image = self._session.image if key == self._session.key else None
@@ -115,7 +115,7 @@ class Predictions(QObject):
             self._release.start()
             self._prefetch_next()
 
-        self._tasks.submit(
+        self.tasks.submit(
             work,
             on_done,
             on_failed,
@@ -156,7 +156,7 @@ class Predictions(QObject):
                 self._emit_result(key, result)
             self._prefetch_next()
 
-        self._prefetching = self._tasks.submit(
+        self._prefetching = self.tasks.submit(
             work,
             on_done,
             lambda _: on_done(None),  # an unreadable image is reported when it is opened
@@ -195,7 +195,7 @@ class Predictions(QObject):
         return result
 
     def close(self) -> None:
-        self._tasks.stop()
+        self.tasks.stop()
         self._clear_requests()
         self.source = self._folder = self._predictor = None
         self._stamp = ""
@@ -203,7 +203,7 @@ class Predictions(QObject):
         self._release.start()
 
     def _release_model(self) -> None:
-        self._tasks.submit(lambda _: release_free_memory())
+        self.tasks.submit(lambda _: release_free_memory())
 
     def _clear_requests(self) -> None:
         self._requested = self._prefetching = None

@@ -94,7 +94,7 @@ class RescueJournal:
         self._lock.release()
 
 
-class RescuedJournal(Journal):
+class ProjectJournal(Journal):
     """Journal of an open project together with its rescue journals."""
 
     def __init__(self, project: Project) -> None:

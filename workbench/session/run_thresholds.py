@@ -21,7 +21,7 @@ class RunThresholds(QObject):
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._chosen: dict[str, dict[int, float]] = {}  # run to class id to threshold
-        self._tasks = TaskRunner(parent=self)
+        self.tasks = TaskRunner(parent=self)
         session.project_closed.connect(self.close)
 
     def of(self, run: str, maps: PredictionMaps) -> tuple[float, ...]:
@@ -50,7 +50,7 @@ class RunThresholds(QObject):
     def apply(self, run: str, maps: PredictionMaps) -> None:
         """Compute the mask; `applied` follows. While one is being computed, only the last request is kept."""
         thresholds = self.of(run, maps)
-        self._tasks.submit(
+        self.tasks.submit(
             lambda _: maps.with_thresholds(thresholds),
             lambda mask: self.applied.emit(maps, mask),
             key="apply",
@@ -58,5 +58,5 @@ class RunThresholds(QObject):
         )
 
     def close(self) -> None:
-        self._tasks.stop()
+        self.tasks.stop()
         self._chosen.clear()

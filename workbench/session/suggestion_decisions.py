@@ -93,7 +93,7 @@ class SuggestionDecisions(QObject):
         note = self._session.note
         if note is not None:
             note.decided = [*(decision for decision in note.decided if decision not in removed), *added]
-            self._session.notes.touched()
+            self._session.notes.save_change()
             self.revised.emit()
         return True
 
@@ -111,7 +111,7 @@ class SuggestionDecisions(QObject):
             last.detail = detail  # the editor has already added the entry
         else:
             note.add(what, detail)
-        session.notes.touched(now=what != ACCEPT)
+        session.notes.save_change(now=what != ACCEPT)
         session.note_changed.emit(session.key)
 
 

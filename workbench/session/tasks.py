@@ -168,8 +168,17 @@ class TaskRunner(QObject):
 
     def wait(self) -> None:
         """Wait until all tasks are done, and deliver their results now."""
-        self._pool.waitForDone()
+        self.finish_work()
         self._deliver()
+
+    def finish_work(self) -> None:
+        """Wait until all tasks are done, without the delivery of their results."""
+        self._pool.waitForDone()
+
+    @property
+    def running_threads(self) -> int:
+        """Number of threads that are in use."""
+        return self._pool.activeThreadCount()
 
     def stop(self) -> None:
         """Cancel all tasks and wait for the running ones; afterwards new tasks may be submitted."""

@@ -197,7 +197,7 @@ class VerdictSteps(QObject):
                 _set(label.note, field, remaining.pop(key))
                 label.edits += field == "status" and label.note.status == "done" and not label.on_disk
                 label.note_edits += 1
-                self._autosave.changed(label, now=True)
+                self._autosave.schedule(label, now=True)
                 self._put_row(key, field, getattr(label.note, field))
         if remaining and self._project is not None:
             self._write_notes(self._project, field, remaining, before)

@@ -70,21 +70,21 @@ def main(argv: list[str] | None = None) -> int:
             return _run_command(lambda: _launch_ranks(run, pipe, report, options), report, run.log_path)
         if options.apart:
             print_to(run.ranks / "rank-0.log")
-        orders = ControlChannel(run.root / "orders.jsonl", keep_running=options.keep_running, in_group=size > 1)
-        orders.listen()
+        channel = ControlChannel(run.root / "orders.jsonl", keep_running=options.keep_running, in_group=size > 1)
+        channel.listen()
 
         def work() -> Event:
-            _claim(run, report, options, orders)
-            return _train(run, report, orders, clock, options.resume)
+            _claim(run, report, options, channel)
+            return _train(run, report, channel, clock, options.resume)
 
         status = _run_command(work, report, run.log_path)
         if options.apart:
             forget_launcher()  # if the launching process was killed, nothing else removes it
         return status
     report = Reporter(pipe, Clock(began))
-    orders = ControlChannel(None, keep_running=options.keep_running)
-    orders.listen()
-    return _run_command(lambda: _export(run, report, orders, options), report, _export_log(options.out))
+    channel = ControlChannel(None, keep_running=options.keep_running)
+    channel.listen()
+    return _run_command(lambda: _export(run, report, channel, options), report, _export_log(options.out))
 
 
 def _processes(run: Run) -> int:
@@ -95,7 +95,7 @@ def _processes(run: Run) -> int:
 
 
 def _claim(
-    run: Run, report: Reporter, options: argparse.Namespace, orders: ControlChannel | None = None
+    run: Run, report: Reporter, options: argparse.Namespace, channel: ControlChannel | None = None
 ) -> RunLock | None:
     """Acquire the lock of a run until this process ends, before anything is written into the run folder.
 
@@ -111,7 +111,7 @@ def _claim(
         report(Progress(what=what, done=int(waited), total=max(1, int(options.lock_seconds))), keep=False)
 
     def cancelled() -> bool:
-        return orders is not None and orders.stop
+        return channel is not None and channel.stop
 
     try:
         lock.acquire(options.lock_seconds, on_wait=waiting, cancelled=cancelled)
@@ -145,16 +145,16 @@ def _run_worker_rank(run: Run, clock: Clock, number: int, options: argparse.Name
         path.parent.mkdir(exist_ok=True)
         path.unlink(missing_ok=True)  # left by an earlier session
     report, log = Reporter(None, clock, path), run.ranks / f"rank-{number}.log"
-    orders = ControlChannel(None, in_group=True)
-    return _run_command(lambda: _train(run, report, orders, clock, options.resume), report, log)
+    channel = ControlChannel(None, in_group=True)
+    return _run_command(lambda: _train(run, report, channel, clock, options.resume), report, log)
 
 
-def _train(run: Run, report: Reporter, orders: ControlChannel, clock: Clock, resume: bool) -> Event:
+def _train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, resume: bool) -> Event:
     _check(run, resume)
-    _need_paddle(orders)
+    _need_paddle(channel)
     from workbench.training.training_loop import train
 
-    return train(run, report, orders, clock, resume=resume)
+    return train(run, report, channel, clock, resume=resume)
 
 
 def _check(run: Run, resume: bool) -> None:
@@ -165,12 +165,12 @@ def _check(run: Run, resume: bool) -> None:
         raise RunBroken(path=str(run.last), why=Message("run.no_state"))
 
 
-def _export(run: Run, report: Reporter, orders: ControlChannel, options: argparse.Namespace) -> Event:
-    _need_paddle(orders)
+def _export(run: Run, report: Reporter, channel: ControlChannel, options: argparse.Namespace) -> Event:
+    _need_paddle(channel)
     from workbench.training.export.export_builder import export
 
     choices = ExportOptions.from_namespace(options)
-    return export(run, options.out, choices, report, cancelled=lambda: orders.stop)
+    return export(run, options.out, choices, report, cancelled=lambda: channel.stop)
 
 
 def _measure(options: argparse.Namespace, pipe: int | None) -> int:
@@ -267,7 +267,7 @@ def _prepare_environment(options: argparse.Namespace) -> None:
     warnings.filterwarnings("ignore", message="When training, we now always track global mean")
 
 
-def _need_paddle(orders: ControlChannel | None = None) -> None:
+def _need_paddle(channel: ControlChannel | None = None) -> None:
     try:
         import paddle
     except ImportError as error:
@@ -275,8 +275,8 @@ def _need_paddle(orders: ControlChannel | None = None) -> None:
         raise PaddleMissing(command=paddle_command_here()) from error
     # Paddle installs signal handlers that end the process with a report; here the state is saved first.
     paddle.disable_signal_handler()
-    if orders is not None:
-        orders.install_signal_handlers()
+    if channel is not None:
+        channel.install_signal_handlers()
 
 
 def _export_log(out: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Orders to a running training: from the launching process through stdin, from a later one through a file."""
+"""Commands to a running training: from the launching process through stdin, from a later one through a file."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from workbench.core.runs.events import decode_order
+from workbench.core.runs.events import decode_command
 
 _POLL_SECONDS = 0.4
-_EXIT_SECONDS = 120.0  # seconds to save and exit
+EXIT_SECONDS = 120.0  # seconds to save and exit
 MAX_EXPECTED = 5
 
 
 class ControlChannel:
-    """Order queue, read by its own threads and polled by the training between steps.
+    """Commands, read by threads of this class and polled by the training between steps.
 
     path: RUN/orders.jsonl; lines written before the start are ignored. keep_running: continue when the pipe is closed.
     in_group: one of several processes. No signal ends it at once, as a launcher sends three of them in half a second.
@@ -41,12 +41,12 @@ class ControlChannel:
     def listen(self) -> None:
         """Start the reading threads. Main thread only."""
         self.install_signal_handlers()
-        threading.Thread(target=self._read_pipe, daemon=True, name="orders").start()
+        threading.Thread(target=self.read_pipe, daemon=True, name="commands").start()
         if self._path is not None:
-            threading.Thread(target=self._follow_file, daemon=True, name="orders-file").start()
+            threading.Thread(target=self._follow_file, daemon=True, name="command-file").start()
 
     def install_signal_handlers(self) -> None:
-        """Turn interrupt and termination signals into an order to stop. Main thread only."""
+        """Turn interrupt and termination signals into a request to stop. Main thread only."""
         for number in (signal.SIGTERM, signal.SIGINT):
             with contextlib.suppress(ValueError, OSError):
                 signal.signal(number, self._on_signal)
@@ -63,7 +63,7 @@ class ControlChannel:
         self._running.wait(seconds)
 
     def wait(self, seconds: float) -> None:
-        """Sleep for at most `seconds` seconds; return early on an order to stop."""
+        """Sleep for at most `seconds` seconds; return early on a request to stop."""
         self._stop.wait(seconds)
 
     def take_changed(self) -> list[str]:
@@ -73,24 +73,24 @@ class ControlChannel:
         return changed
 
     def apply(self, line: str) -> None:
-        """Execute one line; ignore anything that is not an order."""
-        order, image = decode_order(line) or ("", None)
-        if order == "stop":
+        """Execute one line; ignore anything that is not a command."""
+        command, image = decode_command(line) or ("", None)
+        if command == "stop":
             self._stop.set()
             self._running.set()
-        elif order == "pause":
+        elif command == "pause":
             self._running.clear()
-        elif order == "resume":
+        elif command == "resume":
             self._running.set()
-        elif order == "watch":
+        elif command == "watch":
             self.watched, self.expected = image, ()
-        elif order == "expect" and image and len(self.expected) < MAX_EXPECTED:
+        elif command == "expect" and image and len(self.expected) < MAX_EXPECTED:
             self.expected += (image,)
-        elif order in ("keep_open", "let_end"):
-            self.keep_open = order == "keep_open"
-        elif order == "keep_running":
+        elif command in ("keep_open", "let_end"):
+            self.keep_open = command == "keep_open"
+        elif command == "keep_running":
             self._keep_running = True
-        elif order == "labels_changed" and image:
+        elif command == "labels_changed" and image:
             with self._lock:
                 self._changed.append(image)
 
@@ -100,7 +100,8 @@ class ControlChannel:
         self._stop.set()
         self._running.set()
 
-    def _read_pipe(self) -> None:
+    def read_pipe(self) -> None:
+        """Read commands from stdin until it is closed."""
         remainder = b""
         while True:
             try:
@@ -120,7 +121,7 @@ class ControlChannel:
 
     def _exit_later(self) -> None:
         """End the process: it may be blocked in a message to another process, and no parent is left to end it."""
-        time.sleep(_EXIT_SECONDS)
+        time.sleep(EXIT_SECONDS)
         os._exit(1)
 
     def _follow_file(self) -> None:

@@ -36,14 +36,14 @@ def examine() -> dict[str, Any]:
         checks=[],
         devices=["cpu"],
     )
-    _run_check(report, "cpu", lambda: _check_gradient(paddle, "cpu"))
+    _run_check(report, "cpu", lambda: check_gradient(paddle, "cpu"))
     gpu_count, report["gpu_error"] = _count_gpus(paddle)
     for number in range(gpu_count):
         name = f"gpu:{number}"
         report["devices"].append(name)
         _add_properties(report, paddle, number)
-        _run_check(report, name, lambda name=name: _check_gradient(paddle, name))
-        _run_check(report, f"{name} mixed precision", lambda name=name: _check_mixed_precision(paddle, name))
+        _run_check(report, name, lambda name=name: check_gradient(paddle, name))
+        _run_check(report, f"{name} mixed precision", lambda name=name: check_mixed_precision(paddle, name))
     report["ok"] = report["checks"][0]["ok"]
     return report
 
@@ -64,13 +64,13 @@ def _library_versions(paddle: Any) -> dict[str, Any]:
         return {}
     versions: dict[str, Any] = {"cuda": paddle.version.cuda(), "cudnn": paddle.version.cudnn()}
     with contextlib.suppress(Exception):  # loading cuDNN fails without a usable driver
-        versions["cudnn_loaded"] = _dotted_cudnn(paddle.device.get_cudnn_version())
+        versions["cudnn_loaded"] = dotted_cudnn(paddle.device.get_cudnn_version())
     with contextlib.suppress(Exception):
         versions["architectures"] = [str(name) for name in paddle.version.cuda_archs()]
     return versions
 
 
-def _dotted_cudnn(number: int | None) -> str:
+def dotted_cudnn(number: int | None) -> str:
     """Return "9.5.1" for 90501 and "8.9.7" for 8907."""
     if not number:
         return ""
@@ -103,7 +103,7 @@ def _run_check(report: dict[str, Any], name: str, function) -> None:
     report["checks"].append(entry)
 
 
-def _check_gradient(paddle: Any, device: str) -> None:
+def check_gradient(paddle: Any, device: str) -> None:
     """Run a convolution backward and compare it to four digits with sums from plain NumPy."""
     paddle.set_device(device)
     net = paddle.nn.Conv2D(3, 8, 3, padding=1, bias_attr=False)
@@ -115,7 +115,8 @@ def _check_gradient(paddle: Any, device: str) -> None:
         raise ArithmeticError(f"a convolution learned {gradient.flat[0]:.6g} instead of 2048")
 
 
-def _check_mixed_precision(paddle: Any, device: str) -> None:
+def check_mixed_precision(paddle: Any, device: str) -> None:
+    """Make steps in fp16 on a device. Raises the error of Paddle if they fail."""
     from workbench.training.precision import Precision, PrecisionChoice
 
     paddle.set_device(device)

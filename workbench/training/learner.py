@@ -80,7 +80,7 @@ class Learner:
             parameter.stop_gradient = True
         mean.eval()
         self.copy_to_mean()
-        self._device_update = DeviceUpdate(net, mean, optimizer, average) if on_gpu and can_be_flat(net, mean) else None
+        self.device_update = DeviceUpdate(net, mean, optimizer, average) if on_gpu and can_be_flat(net, mean) else None
 
     # --- a step ----------------------------------------------------------------------------------
 
@@ -126,9 +126,9 @@ class Learner:
                 net.clear_gradients(set_to_zero=False)
 
     def _apply(self, total: float | paddle.Tensor, rate: float) -> StepResult | None:
-        if self._device_update is not None:
+        if self.device_update is not None:
             loss = total if isinstance(total, paddle.Tensor) else paddle.full([1], total)
-            enqueued = self._device_update.enqueue(loss, self.precision, self.grad_clip, rate)
+            enqueued = self.device_update.enqueue(loss, self.precision, self.grad_clip, rate)
             result, self._enqueued = self.complete(), enqueued
             return result
         norm, skipped = self.precision.step(self.optimizer, self.optimizer._parameter_list, self.grad_clip)
@@ -164,8 +164,8 @@ class Learner:
     @updates.setter
     def updates(self, count: int) -> None:
         self._updates = count
-        if self._device_update is not None:
-            self._device_update.updates.fill_(float(count))
+        if self.device_update is not None:
+            self.device_update.updates.fill_(float(count))
 
     def wait(self) -> None:
         """Wait until the device has completed all steps, for a measurement."""
@@ -213,7 +213,7 @@ class Learner:
                 logits = net(_select(images, part))
             loss = self.loss(logits, _select(truth, part)) * (len(part) / batch_size)
             self.precision.backward(loss)
-            total += loss.detach() if self._device_update is not None else loss.item()
+            total += loss.detach() if self.device_update is not None else loss.item()
         return total
 
     @paddle.no_grad()
@@ -261,7 +261,7 @@ class Learner:
 
         On a GPU they are copied to the host while it computes the following steps.
         """
-        update = self._device_update
+        update = self.device_update
         if update is not None:
             copied = update.copy_state()
             return lambda: update.named_state(copied)
@@ -276,7 +276,7 @@ class Learner:
 
         A step with zero gradients makes Paddle create the accumulators, which are then overwritten.
         """
-        if arrays and self._device_update is None:
+        if arrays and self.device_update is None:
             loss = sum((p.astype("float32") * 0).sum() for p in self.net.parameters())
             loss.backward()
             self.optimizer.step()

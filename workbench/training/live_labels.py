@@ -43,7 +43,7 @@ class LiveLabels:
         self.context = context
         self.added = 0
         self._due: dict[str, float] = {}
-        self._last_scan = 0.0  # time of the last scan for changes without an order
+        self._last_scan = 0.0  # time of the last scan for changes without a command
 
     def poll(self) -> bool:
         """Take in changed labels that have rested. Return True if one entered."""
@@ -59,7 +59,7 @@ class LiveLabels:
         return self.added > previous
 
     def scan_project(self) -> None:
-        """Find labels changed without an order: before this session began, or by another program."""
+        """Find labels changed without a command: before this session began, or by another program."""
         folder, suffix = ("masks", ".png") if self.context.settings.model == "unet" else ("notes", ".json")
         root = self.context.project.root / folder
         now, created = time.time(), self.context.run.settings_path.stat().st_mtime

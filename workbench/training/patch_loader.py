@@ -95,7 +95,7 @@ class PatchSampler:
     def sample(self, step: int, place: int) -> Sample:
         """Return the sample at `place` 0..batch-1 of `step`. Raise NoLabels if no image can be read."""
         generator = np.random.default_rng([self.training_settings.seed, step, place])
-        strata = self._strata(step)
+        strata = self.strata_of(step)
         for _ in range(_MAX_ATTEMPTS):
             # A broken image is drawn and skipped every time, independent of the thread that detected it.
             try:
@@ -119,7 +119,7 @@ class PatchSampler:
 
     # --- strata ----------------------------------------------------------------------------------
 
-    def _strata(self, step: int) -> dict[object, list[int]]:
+    def strata_of(self, step: int) -> dict[object, list[int]]:
         """Return stratum (class id, verdict, or None for all) to indices of those items that fit into memory."""
         fits = sum(self._bytes) <= self.cache.max_bytes
         block = 0 if fits else step // _BLOCK

@@ -34,7 +34,7 @@ def computes_alike(learner: Learner, images: Batch, truth: Batch) -> bool:
             if not math.isfinite(reduced[0]):
                 return False
             if np.isfinite(reduced[1]).all():
-                return _are_alike(exact, reduced)
+                return are_alike(exact, reduced)
     except Exception as error:
         if not is_out_of_memory(error):
             raise
@@ -62,7 +62,8 @@ def _compute(
     return loss.item(), (paddle.concat(gradients) / scale).numpy()
 
 
-def _are_alike(exact: tuple[float, np.ndarray], reduced: tuple[float, np.ndarray]) -> bool:
+def are_alike(exact: tuple[float, np.ndarray], reduced: tuple[float, np.ndarray]) -> bool:
+    """Compare loss and gradients of exact and of reduced precision. Return True if they agree within the tolerance."""
     if not math.isfinite(exact[0]):
         return True  # the data are at fault, not the precision
     if abs(exact[0] - reduced[0]) > _LOSS_TOLERANCE * max(1.0, abs(exact[0])):

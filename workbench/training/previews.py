@@ -209,8 +209,8 @@ class PreviewScheduler:
 
     def predict_outdated(self) -> None:
         """Predict one image not yet previewed with the current weights, while no training takes place."""
-        orders, step = self.context.control, self.context.state.step
-        for key in (orders.watched, *orders.expected):
+        channel, step = self.context.control, self.context.state.step
+        for key in (channel.watched, *channel.expected):
             if key and self._previewed.get(key, (0, -1))[1] != step:
                 self.write_previews(key)
                 return

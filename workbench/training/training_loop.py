@@ -26,16 +26,16 @@ from workbench.training.training_context import TrainingContext, prepare
 from workbench.training.validation import validate
 from workbench.training.worker_rank import abandon, run_worker
 
-_SAVE_SECONDS, _REPORT_SECONDS = 60.0, 0.2
+SAVE_SECONDS, REPORT_SECONDS = 60.0, 0.2
 _MAX_ROLLBACKS = 3
 _ROLLBACKS_IN_16_BITS = 2  # after as many, a run in mixed precision continues in 32 bits
 _SEARCH_STEPS = 2  # in which cuDNN searches for its fastest algorithms
-_MAX_SKIPPED = 40  # consecutive steps; the loss scale is then practically zero
+MAX_SKIPPED = 40  # consecutive steps; the loss scale is then practically zero
 
 
-def train(run: Run, report: Reporter, orders: ControlChannel, clock: Clock, *, resume: bool) -> Finished:
+def train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, *, resume: bool) -> Finished:
     """Carry out a run. Return its last event. Raise a Problem if it cannot continue."""
-    context = prepare(run, report, orders, clock, resume=resume)
+    context = prepare(run, report, channel, clock, resume=resume)
     try:
         context.remove_temporary_files()
         if resume:
@@ -115,7 +115,7 @@ class TrainingLoop:
                 if self.validation_is_due():
                     context.state.validated = int(context.progress * context.validations)
                     self.validate()
-            elif time.perf_counter() - self.saved > _SAVE_SECONDS:
+            elif time.perf_counter() - self.saved > SAVE_SECONDS:
                 self.save()
             self.previews.poll()
         self.complete_step()
@@ -194,7 +194,7 @@ class TrainingLoop:
         if outcome.skipped and not outcome.diverged:
             progress.skipped += 1
             self.skipped_in_row += 1
-        if outcome.diverged or self.skipped_in_row > _MAX_SKIPPED:
+        if outcome.diverged or self.skipped_in_row > MAX_SKIPPED:
             self.roll_back()
             return False
         if not outcome.skipped:
@@ -249,7 +249,7 @@ class TrainingLoop:
 
     def report_step(self, outcome: StepResult) -> None:
         now = time.perf_counter()
-        if now - self.reported < _REPORT_SECONDS:
+        if now - self.reported < REPORT_SECONDS:
             return
         self.context.report(
             step_event(self.context, outcome, self.images_per_second, min(1.0, self.waited / max(1e-9, self.busy)))

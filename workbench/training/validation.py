@@ -80,7 +80,7 @@ def validate(context: TrainingContext) -> bool:
         return False
     if evaluation is not None and progress.subset is None:
         progress.subset = evaluation.keys
-        _reserve_time(context, evaluation)
+        reserve_time(context, evaluation)
     score = evaluation.score if evaluation else None
     keys = set(evaluation.keys) if evaluation is not None else set()
     evaluated = [item for item in items if item.key in keys]
@@ -106,7 +106,7 @@ def _store_best(context: TrainingContext, settings: ModelSettings, score: float 
     return True
 
 
-def _reserve_time(context: TrainingContext, evaluation: Evaluation) -> None:
+def reserve_time(context: TrainingContext, evaluation: Evaluation) -> None:
     """Reserve the time that the final evaluation of all validation/test images will take."""
     segments = context.settings.model == "unet"
     images = context.dataset.of("val", "test")

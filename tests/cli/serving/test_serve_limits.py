@@ -76,7 +76,7 @@ def test_stalled_body_times_out(server, gray_export, connect):
 def test_endless_header_closes_the_connection(server, gray_export, connect, start):
     running = server(gray_export, "--stall-timeout", "0.5")
     assert read_all(connect(running, start)) == b""
-    # After an answer as well.
+    # also after a response
     one = connect(running, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
     one.recv(65536)
     one.sendall(b"GET /hea")
@@ -141,7 +141,7 @@ def few_handles(gray_export):
 
 @POSIX
 def test_more_connections_than_file_handles(few_handles, tmp_path):
-    process, url = few_handles(tmp_path / "said.txt")
+    process, url = few_handles(tmp_path / "stderr.txt")
     address = ("127.0.0.1", int(url.rpartition(":")[2]))
     with contextlib.ExitStack() as stack:
         for _ in range(300):
@@ -153,7 +153,7 @@ def test_more_connections_than_file_handles(few_handles, tmp_path):
             assert answer.status_code == 200
     process.terminate()
     assert process.wait(120) == 0
-    message = (tmp_path / "said.txt").read_text()
+    message = (tmp_path / "stderr.txt").read_text()
     assert "Too many open files" not in message and len(message.splitlines()) < 20
 
 
@@ -267,7 +267,7 @@ def test_memory_is_released_after_a_large_image(server, gray_export):
     content = large_png(4000, 4, 16)
     assert httpx.post(f"{running.url}/predict", content=content, timeout=300).status_code == 200
     assert httpx.post(f"{running.url}/predict", content=content[:-200], timeout=300).status_code == 422
-    # Less than the 122 MB of one decoded picture, the buffers of the network included.
+    # less than the 122 MB of one decoded image, including the buffers of the network
     running.wait_for(lambda: process.memory_info().rss - before < 120 * 2**20)
 
 

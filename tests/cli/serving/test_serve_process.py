@@ -56,7 +56,7 @@ def test_forty_parallel_requests_get_their_own_mask(server, gray_export, workers
     assert len(set(expected)) == 40
     for answer, mask in zip(answers, expected):
         assert answer.status_code == 200 and answer.content == mask
-    # The counts are those of all processes, whichever of them is asked.
+    # Each process reports the counts of all processes.
     for _ in range(4):
         assert running.metric('workbench_requests_total{status="200"}') >= 40
         assert running.metric("workbench_predict_seconds_count") == 40

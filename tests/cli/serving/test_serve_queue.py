@@ -25,7 +25,7 @@ def test_full_queue_refuses_at_once_and_loses_no_request(served, gray_export):
     one = served(gray_export, threads=1, queue=2)
     one.engine.gate.clear()
 
-    async def stuff():
+    async def fill_queue():
         async with one.client() as client:
             taken = [post(client, SMALL + shade, headers={"Accept": "image/png"}) for shade in range(3)]
             await until(lambda: one.counters["workbench_in_flight"] == 3 and one.engine.entered == 1)
@@ -35,7 +35,7 @@ def test_full_queue_refuses_at_once_and_loses_no_request(served, gray_export):
             one.engine.gate.set()
             return await asyncio.gather(*taken), refused, ready
 
-    taken, refused, ready = asyncio.run(stuff())
+    taken, refused, ready = asyncio.run(fill_queue())
     for answer in refused:
         assert answer.status_code == 503 and 1 <= int(answer.headers["retry-after"]) <= 60
     assert ready.status_code == 200
@@ -47,7 +47,7 @@ def test_full_queue_refuses_at_once_and_loses_no_request(served, gray_export):
     assert one.predict(png(SMALL)).status_code == 200
 
 
-def test_timed_out_work_frees_its_place(served, gray_export):
+def test_request_that_timed_out_frees_its_place(served, gray_export):
     one = served(gray_export, threads=1, queue=1, seconds=1.2)
     one.engine.gate.clear()
 
@@ -57,9 +57,9 @@ def test_timed_out_work_frees_its_place(served, gray_export):
 
     for answer in asyncio.run(wait()):
         assert answer.status_code == 504 and "1.2 s" in answer.json()["detail"]
-    assert one.counters["workbench_queue_depth"] == 0  # the one that waited is not begun at all
+    assert one.counters["workbench_queue_depth"] == 0  # the waiting request is not started
     assert one.engine.entered == 1
-    assert one.counters["workbench_in_flight"] == 1  # the network has not come back yet
+    assert one.counters["workbench_in_flight"] == 1  # the call of the network is still blocked
     one.engine.gate.set()
     asyncio.run(until(lambda: one.counters["workbench_in_flight"] == 0))
     assert one.predict(png(SMALL)).status_code == 200
@@ -87,11 +87,11 @@ def test_upload_times_out(served, gray_export):
     assert one.predict(png(SMALL)).status_code == 200
 
 
-def test_work_of_a_disconnected_client_is_not_begun(served, gray_export):
+def test_request_of_a_disconnected_client_is_not_started(served, gray_export):
     one = served(gray_export, threads=1, queue=5)
     one.engine.gate.clear()
 
-    async def hang_up():
+    async def disconnect():
         async with one.client() as client:
             first = post(client, SMALL)
             await until(lambda: one.engine.entered == 1)
@@ -127,7 +127,7 @@ def test_work_of_a_disconnected_client_is_not_begun(served, gray_export):
             one.engine.gate.set()
             assert (await first).status_code == 200
 
-    asyncio.run(hang_up())
+    asyncio.run(disconnect())
     assert one.engine.entered == 1
     assert one.counters['workbench_requests_total{status="499"}'] == 1
 
@@ -173,7 +173,7 @@ def test_tiles_of_different_images_do_not_share_a_call(served, gray_export):
     assert [shape[0] for shape in one.engine.calls] == [1] * 4
 
 
-def asked_at_once(network, batches):
+def results_of_simultaneous_calls(network, batches):
     """Return the results of calls made while the network is busy with another one."""
     found = [None] * len(batches)
 
@@ -186,7 +186,7 @@ def asked_at_once(network, batches):
     return [threading.Thread(target=ask, args=(index,)) for index in range(len(batches))], found
 
 
-class Holding:
+class BlockingNetwork:
     """Network that doubles its input, blocks its first call, and fails on the number 13."""
 
     def __init__(self):
@@ -200,8 +200,8 @@ class Holding:
         return batch * 2
 
 
-def run_held(network, engine, batches):
-    threads, found = asked_at_once(network, batches)
+def run_simultaneously(network, engine, batches):
+    threads, found = results_of_simultaneous_calls(network, batches)
     threads[0].start()
     asyncio.run(until(lambda: len(engine.shapes) == 1))
     for number, thread in enumerate(threads[1:], start=1):
@@ -215,10 +215,10 @@ def run_held(network, engine, batches):
 
 
 def test_failing_batch_does_not_affect_others():
-    engine = Holding()
+    engine = BlockingNetwork()
     network = EngineBatcher(engine, max_batch=8)
     batches = [np.full((1, 2), value) for value in (1, 2, 13, 4)]
-    found = run_held(network, engine, batches)
+    found = run_simultaneously(network, engine, batches)
     assert engine.shapes == [(1, 2), (3, 2), (1, 2), (1, 2), (1, 2)]
     for index in (0, 1, 3):
         np.testing.assert_array_equal(found[index], batches[index] * 2)
@@ -226,19 +226,19 @@ def test_failing_batch_does_not_affect_others():
 
 
 def test_only_equal_sizes_are_joined_up_to_the_limit():
-    engine = Holding()
+    engine = BlockingNetwork()
     network = EngineBatcher(engine, max_batch=3)
     batches = [np.full((count, width), 10 * count + width) for count, width in [(1, 2), (2, 2), (1, 5), (2, 2), (1, 2)]]
-    found = run_held(network, engine, batches)
+    found = run_simultaneously(network, engine, batches)
     assert engine.shapes == [(1, 2), (3, 2), (1, 5), (2, 2)]
     for batch, answer in zip(batches, found):
         np.testing.assert_array_equal(answer, batch * 2)
 
 
 def test_cancelled_batches_are_skipped():
-    engine = Holding()
+    engine = BlockingNetwork()
     network = EngineBatcher(engine, max_batch=8)
-    threads, _ = asked_at_once(network, [np.ones((1, 2))])
+    threads, _ = results_of_simultaneous_calls(network, [np.ones((1, 2))])
     threads[0].start()
     asyncio.run(until(lambda: len(engine.shapes) == 1))
     with pytest.raises(PredictionCancelled):
@@ -261,17 +261,17 @@ def test_reservations_are_released_in_every_case():
     with queue.reserve() as seat:
         assert seat.submit(lambda may_stop: may_stop()).result(10) is False
     assert changes[-1] == (0, 0) and max(seats for _, seats in changes) == 2
-    begun, received = threading.Event(), []
+    started, received = threading.Event(), []
 
     def long(may_stop):
-        begun.set()
+        started.set()
         while not may_stop():
             pass
         received.append(True)
 
     with queue.reserve() as seat:
         running = seat.submit(long)
-        assert begun.wait(10)
+        assert started.wait(10)
     running.result(10)
     assert received == [True] and changes[-1] == (0, 0)
     queue.close()

@@ -24,7 +24,7 @@ def test_every_response_is_described_in_the_schema(served, request, kind, token)
         @LIMITED
         @given(case=operation.as_strategy())
         def ask(case):
-            # A string of bytes need not be a picture, which a description cannot say.
+            # OpenAPI cannot state that the bytes have to be an image.
             case.call_and_validate(headers=headers, excluded_checks=[positive_data_acceptance])
 
         ask()

@@ -79,11 +79,11 @@ class HttpReceiver:
             def log_message(self, *args: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self._server.daemon_threads = True
-        self.port = self._server.server_address[1]
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/results"
-        self._thread = threading.Thread(target=lambda: self._server.serve_forever(poll_interval=0.01), daemon=True)
+        self._thread = threading.Thread(target=lambda: self.server.serve_forever(poll_interval=0.01), daemon=True)
         self._thread.start()
 
     @property
@@ -92,8 +92,8 @@ class HttpReceiver:
 
     def close(self) -> None:
         self.gate.set()
-        self._server.shutdown()
-        self._server.server_close()
+        self.server.shutdown()
+        self.server.server_close()
         self._thread.join()
 
 
@@ -120,14 +120,14 @@ class TcpReceiver:
             allow_reuse_address = True
             daemon_threads = True
 
-        self._server = Server(("127.0.0.1", port), Handler)
-        self.port = self._server.server_address[1]
-        self._thread = threading.Thread(target=lambda: self._server.serve_forever(poll_interval=0.01), daemon=True)
+        self.server = Server(("127.0.0.1", port), Handler)
+        self.port = self.server.server_address[1]
+        self._thread = threading.Thread(target=lambda: self.server.serve_forever(poll_interval=0.01), daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self.server.shutdown()
+        self.server.server_close()
         self._thread.join()
 
 

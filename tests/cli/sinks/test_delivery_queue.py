@@ -110,16 +110,16 @@ def test_put_does_not_wait_for_a_receiver_that_fails(queue):
 
 
 def test_offer_drops_and_counts_at_a_full_queue(queue):
-    notes, seen = [], []
+    notes, changes = [], []
     sink = Receiver()
     sink.gate.clear()
-    running = queue(sink, capacity=3, log=notes.append, on_change=lambda name, counts: seen.append((name, counts)))
+    running = queue(sink, capacity=3, log=notes.append, on_change=lambda name, counts: changes.append((name, counts)))
     assert [running.offer(record(number)) for number in range(6)] == [True] * 3 + [False] * 3
     assert running.counts == Counts(dropped=3, unsent=3)
     assert notes == ["test: results are dropped, because the queue is full."]
     sink.gate.set()
     assert end(running) == Counts(sent=3, dropped=3)
-    assert sink.names == names(0, 1, 2) and seen[-1] == ("test", Counts(sent=3, dropped=3))
+    assert sink.names == names(0, 1, 2) and changes[-1] == ("test", Counts(sent=3, dropped=3))
 
 
 def test_failures_are_repeated_and_logged_once(queue):

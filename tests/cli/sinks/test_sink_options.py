@@ -77,9 +77,9 @@ def test_missing_asyncua_names_the_command_that_installs_it(tmp_path, monkeypatc
 def test_secret_is_read_from_a_file_or_a_variable(tmp_path, monkeypatch, text, key):
     file = tmp_path / "secret"
     file.write_text(text)
-    assert plan(tmp_path, "--webhook", "http://a", "--webhook-secret-file", file).sinks[0]._secret == key
+    assert plan(tmp_path, "--webhook", "http://a", "--webhook-secret-file", file).sinks[0].secret == key
     monkeypatch.setenv(SECRET_VARIABLE, text)
-    assert plan(tmp_path, "--webhook", "http://a").sinks[0]._secret == key
+    assert plan(tmp_path, "--webhook", "http://a").sinks[0].secret == key
 
 
 @pytest.mark.parametrize(("text", "problem"), [(" \n", "is empty"), ("whsec_%%", "is not base64")])

@@ -43,8 +43,8 @@ def test_restarted_receiver(tcp_receiver):
     sink.deliver(record(0))
     wait_until(lambda: first.lines)
     sink.close()
-    first._server.shutdown()
-    first._server.server_close()
+    first.server.shutdown()
+    first.server.server_close()
     with pytest.raises(DeliveryFailed, match=f"127.0.0.1:{first.port} cannot be reached"):
         sink.deliver(record(1))
     second = tcp_receiver(first.port)

@@ -56,8 +56,8 @@ def test_statuses_that_are_repeated(http_receiver, status, refused):
 def test_receiver_that_cannot_be_reached(http_receiver):
     receiver = http_receiver()
     receiver.close = lambda: None
-    receiver._server.shutdown()
-    receiver._server.server_close()
+    receiver.server.shutdown()
+    receiver.server.server_close()
     with pytest.raises(DeliveryFailed, match="cannot be reached") as failed:
         Webhook(receiver.url).deliver(record())
     assert not failed.value.refused

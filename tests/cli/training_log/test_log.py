@@ -166,7 +166,7 @@ def test_following_ends_with_the_training(run, recorder, tmp_path, capsys, monke
     assert result["status"] == 0 and result["finished"] == isinstance(ending, Finished)
 
 
-def test_a_run_that_never_begins_is_not_followed_for_ever(run, recorder, tmp_path, capsys, monkeypatch):
+def test_following_ends_if_the_run_never_starts(run, recorder, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(run_values, "POLL", 0.01)
     monkeypatch.setattr(run_values, "START_SECONDS", 0.05)
     result = call(capsys, run.root, "--to", "mlflow", "--out", tmp_path, "--follow")

@@ -1,4 +1,4 @@
-"""The project check finds what is wrong, names the place, and finds nothing where all is well."""
+"""Findings of the project check with their places, and none in a correct project."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def gray(seed, size=(96, 80)):
     return np.random.default_rng(seed).integers(90, 200, (size[1], size[0])).astype(np.uint8)
 
 
-def test_a_sound_project_has_no_findings(labeled_project):
+def test_a_correct_project_has_no_findings(labeled_project):
     steps = []
     assert check(labeled_project, lambda done, total: steps.append((done, total))) == []
     assert steps[-1] == (16, 16)
 
 
-def test_the_sample_is_sound(tmp_path):
+def test_the_sample_project_has_no_findings(tmp_path):
     with make_sample(tmp_path / "sample", small=True) as project:
         assert [f for f in check(project) if f.kind != "island"] == []
 
 
-def test_broken_files_are_named_and_left_alone(labeled_project):
+def test_broken_files_are_named_and_not_changed(labeled_project):
     keys = labeled_project.images()
     data = labeled_project.image_path(keys[0]).read_bytes()
     labeled_project.image_path(keys[0]).write_bytes(data[: len(data) // 2])
@@ -76,7 +76,7 @@ def test_labels_without_images(labeled_project):
     assert {("stray_mask", f"masks/{key}.png"), ("stray_note", f"notes/{key}.json")} <= kinds(labeled_project)
 
 
-def test_copies_and_lookalikes_across_the_split(labeled_project):
+def test_equal_and_similar_images_in_different_splits(labeled_project):
     project = labeled_project
     project.file.grouping = Grouping(rule="each")
     keys = project.images()
@@ -93,11 +93,11 @@ def test_copies_and_lookalikes_across_the_split(labeled_project):
     assert "another split" in finding.detail and "differently" in finding.detail
 
 
-def test_images_alike_on_one_side_are_no_leak(labeled_project):
+def test_similar_images_in_one_split_are_no_leak(labeled_project):
     project = labeled_project
     keys = project.images()
     write_png(project.image_path(keys[1]), np.clip(gray(1).astype(int) + 9, 0, 255).astype(np.uint8))
-    write_png(project.image_path(keys[0]), gray(1))  # the automatic grouping puts both on one side
+    write_png(project.image_path(keys[0]), gray(1))  # the automatic grouping puts both in one split
     assert not [f for f in check(project) if f.kind == "leak"]
 
 
@@ -106,7 +106,7 @@ def test_names_of_good_verdicts(name):
     assert is_good(name) and not is_good("NG") and not is_good("scratch")
 
 
-def test_real_tiles_that_claim_a_defect_but_show_none(project, shared_data, tmp_path):
+def test_real_tiles_with_a_defective_verdict_and_an_empty_mask(project, shared_data, tmp_path):
     from workbench.core.project.importing import import_labels
 
     uneven = shared_data / "magnetic-tile" / "MT_Uneven" / "Imgs"
@@ -147,7 +147,7 @@ def test_folders_named_after_another_verdict(labeled_project):
     assert "no verdict" in found[0].detail and "verdict is OK" in found[1].detail
 
 
-def test_a_missing_source_is_one_finding_and_its_labels_are_not_strays(labeled_project, tmp_path):
+def test_a_missing_source_is_one_finding_without_findings_for_its_labels(labeled_project, tmp_path):
     project, folder = labeled_project, tmp_path / "elsewhere" / "line 3"
     write_png(folder / "a.png", gray(70))
     project.add_source(folder)

@@ -261,12 +261,12 @@ def test_features_are_computed_once_for_each_image(pairs, image, monkeypatch):
     assert runs.count(encoder) == 2
     for other in others[1:]:
         segment(model, other, click(ON_BAR))
-    assert runs.count(encoder) == 5 and len(model._embeddings) == click_model.MAX_IMAGES
+    assert runs.count(encoder) == 5 and len(model.embeddings) == click_model.MAX_IMAGES
     segment(model, others[0], click(ON_BAR))  # the oldest was dropped
     assert runs.count(encoder) == 6
     monkeypatch.setattr(click_model, "MAX_FEATURES", 1)
     segment(model, image, click(ON_BAR))
-    assert len(model._embeddings) == 1
+    assert len(model.embeddings) == 1
 
 
 def test_changed_and_missing_files(tmp_path, image):

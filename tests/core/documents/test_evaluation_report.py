@@ -104,7 +104,7 @@ def test_report_of_verdicts_holds_confusion_and_calibration(tmp_path):
     assert not wrong.outlines and "labeled NG, predicted OK" in wrong.images[0].caption
 
 
-def test_galleries_are_limited_and_report_of_how_many(tmp_path):
+def test_galleries_are_limited_and_state_the_total(tmp_path):
     run = make_mask_project(tmp_path / "p", min_area=(9000, 9000))  # misses every defect
     missed = galleries(make_report(run, "all"))[0]
     assert len(missed.images) == MOST and f"{MOST} of 14 missed defects" in missed.legend

@@ -1,4 +1,4 @@
-"""Review: whatever is counted from kept scores is what counting the whole picture anew gives, at any point."""
+"""Evaluation: counts from stored probabilities equal those of the whole image at every operating point."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EIGHT = np.ones((3, 3), int)
 
 
 def scene(seed: int, height: int = 70, width: int = 90) -> tuple[np.ndarray, np.ndarray]:
-    """A label with two classes and "don't care", and scores of two classes that half fit it."""
+    """Return a label with two classes and ignored areas, and probabilities that match a half of it."""
     rng = np.random.default_rng(seed)
     truth = np.zeros((height, width), np.uint8)
     logits = np.full((3, height, width), -3.0)
@@ -63,16 +63,16 @@ points = some.builds(
 
 @limits(max_examples=60, deadline=None)
 @given(seed=some.integers(0, 10_000), point=points, small=some.booleans())
-def test_what_is_kept_counts_as_the_whole_image_does(seed, point, small):
+def test_counts_of_stored_predictions_equal_those_of_the_whole_image(seed, point, small):
     truth, scores = scene(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "_MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
+        patch.setattr(kept, "MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
         found = collect_prediction("a", truth, cut_patches(scores), (1, 4))
-    told = evaluate_prediction(found, point.on(MODEL)).counts
+    evaluated = evaluate_prediction(found, point.on(MODEL)).counts
     whole = count_image("a", truth, apply_thresholds(scores, point.on(MODEL))[0], (1, 4))
-    assert dict(told.pixels) == dict(whole.pixels)
-    assert told.defects == whole.defects
-    assert (told.regions, told.false) == (whole.regions, whole.false)
+    assert dict(evaluated.pixels) == dict(whole.pixels)
+    assert evaluated.defects == whole.defects
+    assert (evaluated.regions, evaluated.false) == (whole.regions, whole.false)
 
 
 @limits(max_examples=40, deadline=None)
@@ -81,7 +81,7 @@ def test_verdict_counts_the_same_regions_as_a_prediction(seed, point, border, sm
     truth, scores = scene(seed)
     settings = dataclasses.replace(point, verdict_border=border).on(MODEL)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "_MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
+        patch.setattr(kept, "MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
         found = collect_prediction("a", truth, cut_patches(scores), (1, 4))
     evaluated = evaluate_prediction(found, settings).regions
     mask, highest = apply_thresholds(scores, settings)
@@ -95,16 +95,16 @@ def test_verdict_counts_the_same_regions_as_a_prediction(seed, point, border, sm
 @given(seeds=some.lists(some.integers(0, 10_000), min_size=1, max_size=3, unique=True), point=points)
 def test_figures_agree_with_other_implementations(seeds, point):
     """Pixels by scikit-learn; regions by scipy."""
-    truths, masks, told = [], [], []
+    truths, masks, evaluated = [], [], []
     for seed in seeds:
         truth, scores = scene(seed)
-        told.append(
+        evaluated.append(
             evaluate_prediction(collect_prediction(str(seed), truth, cut_patches(scores), (1, 4)), point.on(MODEL))
         )
         truths.append(truth)
-        masks.append(by_hand(scores, point))
-    alarms = {id: [sum(alarm.class_id == id for alarm in each.alarms) for each in told] for id in (1, 4)}
-    result = summarize([each.counts for each in told], ["g"] * len(told), (1, 4), alarms=alarms)
+        masks.append(reference_prediction(scores, point))
+    alarms = {id: [sum(alarm.class_id == id for alarm in each.alarms) for each in evaluated] for id in (1, 4)}
+    result = summarize([each.counts for each in evaluated], ["g"] * len(evaluated), (1, 4), alarms=alarms)
     real, message = np.concatenate([t.ravel() for t in truths]), np.concatenate([m.ravel() for m in masks])
     counts = real < 254
     real, message = real[counts], message[counts]
@@ -135,8 +135,8 @@ def test_figures_agree_with_other_implementations(seeds, point):
     assert sum(size.found.total for size in result.sizes) in (0, defects)
 
 
-def by_hand(scores: np.ndarray, point: OperatingPoint) -> np.ndarray:
-    """The prediction by scipy: the strongest class at or above its threshold, then without small regions."""
+def reference_prediction(scores: np.ndarray, point: OperatingPoint) -> np.ndarray:
+    """Predict with scipy: the most probable class at or above its threshold, without small regions."""
     levels = np.ceil(255 * np.array(point.thresholds) - 1e-9)[:, None, None]
     able = np.where(scores >= np.maximum(levels, 1), scores, 0).astype(int)
     mask = np.where(able.max(axis=0) > 0, np.array([1, 4])[able.argmax(axis=0)], 0)
@@ -150,8 +150,8 @@ def by_hand(scores: np.ndarray, point: OperatingPoint) -> np.ndarray:
 
 @limits(max_examples=30, deadline=None)
 @given(seed=some.integers(0, 10_000), step=some.integers(0, len(THRESHOLDS) - 1), area=some.integers(0, 6))
-def test_the_curve_passes_through_what_is_counted(seed, step, area):
-    """For one class alone, where nothing competes for a pixel, exactly."""
+def test_the_curve_contains_the_counts_of_each_point(seed, step, area):
+    """Exact for a single class, since no other class competes for a pixel."""
     one = dataclasses.replace(MODEL, classes=CLASSES[:1], thresholds=(0.5,), min_area=(0,))
     truth, scores = scene(seed)
     truth[truth == 4] = 0
@@ -166,7 +166,7 @@ def test_the_curve_passes_through_what_is_counted(seed, step, area):
         assert curve.precision[step] == pytest.approx((facts.regions - facts.false) / facts.regions, abs=1e-9)
 
 
-def test_the_cheapest_point_is_cheaper_than_every_other_of_the_grid():
+def test_the_point_of_lowest_cost_is_the_minimum_of_the_grid():
     one = dataclasses.replace(MODEL, classes=CLASSES[:1], thresholds=(0.5,), min_area=(0,))
     found = []
     for seed in range(12):
@@ -176,8 +176,8 @@ def test_the_cheapest_point_is_cheaper_than_every_other_of_the_grid():
     sweep = OperatingPointSweep(found, [count_thresholds(each, 1) for each in found], (1,))
 
     def cost(point: OperatingPoint, escape: float) -> float:
-        told = [evaluate_prediction(each, point.on(one)).counts for each in found]
-        return escape * sum(each.missed for each in told) + sum(each.false for each in told)
+        evaluated = [evaluate_prediction(each, point.on(one)).counts for each in found]
+        return escape * sum(each.missed for each in evaluated) + sum(each.false for each in evaluated)
 
     for escape in (0.1, 1, 30):
         best = sweep.cheapest(OperatingPoint((0.5,), (0,)), escape)
@@ -191,7 +191,7 @@ def test_the_cheapest_point_is_cheaper_than_every_other_of_the_grid():
 # --- intervals ------------------------------------------------------------------------------------------
 
 
-def test_intervals_are_those_of_the_tables():
+def test_intervals_equal_published_tables():
     for count in (0, 1, 4.5, 141, 2000):
         low = stats.gamma.ppf(0.025, count) if count else 0
         assert garwood_interval(count, 7) == pytest.approx([low / 7, stats.gamma.ppf(0.975, count + 1) / 7], rel=1e-9)
@@ -204,8 +204,8 @@ def test_intervals_are_those_of_the_tables():
 
 
 @pytest.mark.parametrize(("parts", "each", "rate", "spread"), [(8, 15, 1.2, 0.0), (8, 15, 1.2, 0.5), (30, 4, 0.3, 1.0)])
-def test_the_interval_of_false_alarms_covers_the_truth_as_often_as_it_claims(parts, each, rate, spread):
-    """Parts differ by a gamma distribution of relative variance `spread`; their pictures by Poisson's."""
+def test_coverage_of_the_interval_of_false_alarms(parts, each, rate, spread):
+    """Rates of the parts follow a gamma distribution of relative variance `spread`, counts of images a Poisson one."""
     rng = np.random.default_rng(5)
     groups = np.repeat(np.arange(parts), each)
     inside = []
@@ -216,7 +216,7 @@ def test_the_interval_of_false_alarms_covers_the_truth_as_often_as_it_claims(par
     assert 0.90 <= np.mean(inside) <= 0.999
 
 
-def test_without_regard_to_parts_it_would_not():
+def test_interval_that_ignores_parts_is_too_narrow():
     rng = np.random.default_rng(5)
     groups, inside = np.repeat(np.arange(8), 15), []
     for _ in range(300):
@@ -226,7 +226,7 @@ def test_without_regard_to_parts_it_would_not():
     assert np.mean(inside) < 0.6
 
 
-def test_few_regions_show_no_digit():
+def test_few_regions_have_no_percentage():
     assert not digits_supported(19) and digits_supported(20)
     low, high = wilson(10, 19)
     assert high - low > 0.4
@@ -234,31 +234,31 @@ def test_few_regions_show_no_digit():
     assert high - low < 0.41
 
 
-# --- alarms ---------------------------------------------------------------------------------------------
+# --- alerts ---------------------------------------------------------------------------------------------
 
 
-def told(truth: np.ndarray, mask: np.ndarray, ids=(1, 4)):
+def evaluated(truth: np.ndarray, mask: np.ndarray, ids=(1, 4)):
     return count_image("a", truth, mask, ids)
 
 
-def test_a_model_that_predicts_the_same_for_everything_is_an_alarm():
+def test_a_model_that_predicts_the_same_for_every_image_gives_an_alert():
     bad, good = np.zeros((20, 20), np.uint8), np.zeros((20, 20), np.uint8)
     bad[5:9, 5:9], bad[12:15, 12:15] = 1, 4
     nothing, spot = np.zeros_like(bad), np.zeros_like(bad)
     spot[:3, :3] = 1
-    empty = [told(bad, nothing)] + [told(good, nothing)] * 6
+    empty = [evaluated(bad, nothing)] + [evaluated(good, nothing)] * 6
     assert summarize(empty, ["g"] * 7, (1, 4)).alerts == ("only_background",)
     assert summarize(empty, ["g"] * 7, (1, 4)).dice == 0
-    wolf = [told(bad, spot)] + [told(good, spot)] * 6
-    assert summarize(wolf, ["g"] * 7, (1, 4)).alerts == ("every_good_picture", "one_class")
-    assert "everything" in summarize([told(bad, np.ones_like(bad))], ["g"], (1, 4), marked=1.0).alerts
-    right = [told(bad, bad)] + [told(good, nothing)] * 6
+    false_alarms = [evaluated(bad, spot)] + [evaluated(good, spot)] * 6
+    assert summarize(false_alarms, ["g"] * 7, (1, 4)).alerts == ("every_good_picture", "one_class")
+    assert "everything" in summarize([evaluated(bad, np.ones_like(bad))], ["g"], (1, 4), marked=1.0).alerts
+    right = [evaluated(bad, bad)] + [evaluated(good, nothing)] * 6
     assert summarize(right, ["g"] * 7, (1, 4)).alerts == ()
 
 
-def test_good_images_left_empty_earn_no_dice():
+def test_good_images_without_prediction_have_no_dice():
     good = np.zeros((20, 20), np.uint8)
-    result = summarize([told(good, good)] * 9, list("abcdefghi"), (1, 4))
+    result = summarize([evaluated(good, good)] * 9, list("abcdefghi"), (1, 4))
     assert result.dice is None and result.iou is None and result.found.value is None
     assert result.good == 9 and result.false.value == 0 and result.false.interval[1] > 0.3
-    assert {ANY, 1, 4} == set(told(good, good).pixels)
+    assert {ANY, 1, 4} == set(evaluated(good, good).pixels)

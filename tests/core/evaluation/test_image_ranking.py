@@ -1,4 +1,4 @@
-"""AUROC, ROC curve and recall at few false alarms of hand-made scores."""
+"""AUROC, ROC curve and recall at few false alarms of given scores."""
 
 from __future__ import annotations
 

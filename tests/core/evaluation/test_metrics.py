@@ -1,6 +1,4 @@
-"""Metrics against independent implementations, on images that must never flatter a model; regions by size and intervals
-by resampling images.
-"""
+"""Metrics compared with independent implementations; degenerate predictions; regions by size; resampled intervals."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ CLASSES = {1: "scratch", 2: "pit"}
 
 
 def flood(where: np.ndarray) -> list[set[tuple[int, int]]]:
-    """Eight-connected components by a plain search."""
+    """Return the 8-connected components, found by a plain search."""
     left = set(zip(*np.nonzero(where)))
     parts = []
     while left:
@@ -48,7 +46,7 @@ def random_pair(rng):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_pixel_and_defect_scores_agree_with_counting_by_hand(seed):
+def test_pixel_and_defect_metrics_equal_plain_counting(seed):
     rng = np.random.default_rng(seed)
     meter = SegmentationMeter(CLASSES)
     pairs = [random_pair(rng) for _ in range(4)]
@@ -84,7 +82,7 @@ def test_pixel_and_defect_scores_agree_with_counting_by_hand(seed):
     assert report["regions"]["false_per_picture"] == pytest.approx(false / 4)
 
 
-def test_predicting_nothing_is_an_alarm_and_never_a_score():
+def test_empty_prediction_gives_an_alert_and_no_score():
     meter = SegmentationMeter(CLASSES)
     truth = np.zeros((9, 9), np.uint8)
     truth[4, 4] = 1
@@ -98,7 +96,7 @@ def test_predicting_nothing_is_an_alarm_and_never_a_score():
     assert report["good_pictures"] == 50
 
 
-def test_nothing_to_find_gives_no_score():
+def test_images_without_defects_have_no_score():
     meter = SegmentationMeter(CLASSES)
     meter.add(np.zeros((5, 5), np.uint8), np.zeros((5, 5), np.uint8))
     report = meter.report()
@@ -110,7 +108,7 @@ def test_no_images_give_no_score():
     assert VerdictMeter(("OK", "NG")).report()["accuracy"] is None
 
 
-def test_verdict_scores_by_hand():
+def test_metrics_of_verdicts_equal_plain_counting():
     meter = VerdictMeter(("OK", "NG", "other"))
     for truth, message in [("OK", "OK")] * 6 + [("OK", "NG")] * 2 + [("NG", "NG")] * 3 + [("NG", "OK")]:
         meter.add(truth, message)
@@ -122,7 +120,7 @@ def test_verdict_scores_by_hand():
     assert report["per_class"]["other"]["f1"] is None
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_claims():
+def test_coverage_of_the_interval():
     rng = np.random.default_rng(0)
     for share, total in ((0.9, 20), (0.5, 12), (0.98, 60)):
         hits = rng.binomial(total, share, 4000)
@@ -144,7 +142,7 @@ def pair(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return truth, message
 
 
-def test_the_sums_are_those_of_the_meter():
+def test_sums_equal_those_of_the_accumulated_metrics():
     rng = np.random.default_rng(0)
     meter, facts = SegmentationMeter({1: "a", 2: "b"}), []
     for number in range(40):
@@ -164,8 +162,8 @@ def test_the_sums_are_those_of_the_meter():
     assert sum(each.missed for each in facts) == report["regions"]["defects"] - report["regions"]["found"] > 0
 
 
-def test_an_interval_covers_and_is_given_for_enough_images_only():
-    """Of pictures whose Dice is known by construction, 19 of 20 intervals or so hold it."""
+def test_interval_of_dice_covers_the_truth_and_needs_enough_images():
+    """About 19 of 20 intervals contain the Dice that the images have by construction."""
     rng = np.random.default_rng(3)
     real = np.ones((1, 100), bool)
 
@@ -189,7 +187,7 @@ def test_an_interval_covers_and_is_given_for_enough_images_only():
     assert dice_interval(some, 1) == dice_interval(some, 1)
 
 
-def test_nothing_to_find_and_nothing_found_is_no_score():
+def test_empty_label_and_empty_prediction_have_no_score():
     empty = np.zeros((5, 5), np.uint8)
     assert dice([count_image("", empty, empty, (1,))]) is None
 
@@ -197,5 +195,5 @@ def test_nothing_to_find_and_nothing_found_is_no_score():
 @pytest.mark.parametrize(
     ("areas", "edges"), [([5] * 30, []), ([1, 2, 3], []), (list(range(1, 100)), [34, 66]), ([4] * 5 + [900] * 9, [])]
 )
-def test_sizes_are_parted_where_there_are_sizes(areas, edges):
+def test_regions_are_divided_by_size_if_sizes_differ(areas, edges):
     assert size_edges(areas) == edges

@@ -1,4 +1,4 @@
-"""Mistakes, calibration and the unsure band, against independent arithmetic."""
+"""Confusion, calibration and unsure verdicts, compared with independent computations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMES = ("OK", "scratch", "划痕")
 
 
 def review(seed: int = 0, count: int = 400, sharp: float = 3.0, temperature: float = 1.0) -> VerdictEvaluation:
-    """Pictures whose labels are drawn from what the model says, so its probabilities are right."""
+    """Return images whose labels are drawn with the predicted probabilities, which are therefore calibrated."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(0, sharp, (count, len(NAMES)))
     probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
@@ -24,7 +24,7 @@ def review(seed: int = 0, count: int = 400, sharp: float = 3.0, temperature: flo
     return VerdictEvaluation(NAMES, tuple(images), temperature)
 
 
-def test_scores_are_those_of_plain_counting():
+def test_metrics_equal_plain_counting():
     one = review()
     pairs = [(p.truth, NAMES[max(range(3), key=p.probabilities.__getitem__)]) for p in one.images]
     report = one.report()
@@ -53,7 +53,7 @@ def test_cells_hold_every_image_once_and_begin_with_the_most_informative():
     assert {p.split for p in one.of("val").images} == {"val"} and len(one.of("val", "test").images) == 400
 
 
-def test_calibration_error_is_that_of_a_plain_loop_and_small_where_probabilities_are_true():
+def test_calibration_error_equals_a_plain_loop_and_is_small_for_calibrated_probabilities():
     one = review(count=4000)
     error, total = 0.0, len(one.images)
     for low in range(10):
@@ -66,7 +66,7 @@ def test_calibration_error_is_that_of_a_plain_loop_and_small_where_probabilities
     assert VerdictEvaluation(NAMES, ()).calibration_error() is None and VerdictEvaluation(NAMES, ()).reliability() == []
 
 
-def test_without_the_temperature_the_network_itself_speaks():
+def test_raw_calibration_is_that_without_the_temperature():
     true = review(count=4000)
     logs = np.log([p.probabilities for p in true.images])
     too_sure = np.exp(3 * logs) / np.exp(3 * logs).sum(axis=1, keepdims=True)
@@ -77,7 +77,7 @@ def test_without_the_temperature_the_network_itself_speaks():
     assert shouted.calibration_error() > 3 * mended.calibration_error()
 
 
-def test_the_band_counts_what_is_examined_and_what_is_missed():
+def test_unsure_verdicts_and_remaining_errors_are_counted():
     one = review()
     assert one.band(0.0).unsure == 0 and one.band(0.0).errors == len(one.mistakes())
     for least in (0.4, 0.6, 0.9, 0.99):
@@ -88,7 +88,7 @@ def test_the_band_counts_what_is_examined_and_what_is_missed():
 
 
 @pytest.mark.parametrize("left", [0, 1, 5, 1000])
-def test_the_least_probability_for_so_many_errors_is_the_lowest(left):
+def test_reject_probability_for_a_number_of_errors_is_the_lowest_possible(left):
     one = review(sharp=2.0)
     least = one.threshold_for(left)
     assert one.band(least).errors <= left or least == MOST

@@ -1,4 +1,4 @@
-"""Strokes and shapes against independent rasterisations."""
+"""Strokes and shapes compared with independent rasterizations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ coordinate = st.floats(-30, 90, allow_nan=False)
 
 
 def distance(x, y, a, b):
-    """From pixel centres to a segment, by projection: another way than the spans of the code."""
+    """Return the distances of pixel centers to a segment by projection, independent of the tested algorithm."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     line = b - a
     square = float(line @ line)
@@ -41,7 +41,7 @@ def test_a_segment_covers_the_pixels_within_its_radius(ax, ay, bx, by, radius):
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 200), (200, 1)])
-def test_the_brush_works_on_slivers(shape):
+def test_the_brush_works_on_very_narrow_images(shape):
     mask = np.zeros(shape, np.uint8)
     draw_segment(mask, (0, 0), (shape[1], shape[0]), 0.4, Paint(1))
     assert mask[0, 0] == 1
@@ -49,14 +49,14 @@ def test_the_brush_works_on_slivers(shape):
     assert (mask == 2).all()
 
 
-def test_other_classes_can_be_kept():
+def test_other_classes_can_be_protected():
     mask = np.zeros((10, 10), np.uint8)
     mask[:, 5:] = 2
     draw_segment(mask, (5, 5), (5, 5), 4, Paint(1, frozenset({2})))
     assert mask[5, 2] == 1 and (mask[:, 5:] == 2).all()
 
 
-def test_a_polygon_agrees_with_winding_by_angles():
+def test_a_polygon_equals_the_winding_number_by_angles():
     corners = [(5.2, 3.1), (40.7, 9.9), (22.5, 21.0), (35.3, 44.8), (8.1, 30.4)]
     mask = np.zeros((50, 50), np.uint8)
     draw_polygon(mask, corners, Paint(1))
@@ -70,7 +70,7 @@ def test_a_polygon_agrees_with_winding_by_angles():
     assert np.array_equal(mask > 0, expected)
 
 
-def test_a_polygon_outside_touches_nothing():
+def test_a_polygon_outside_changes_nothing():
     mask = np.zeros((10, 10), np.uint8)
     assert draw_polygon(mask, [(-9, -9), (-2, -9), (-2, -2)], Paint(1)).empty
     assert draw_polygon(mask, [], Paint(1)).empty
@@ -89,7 +89,7 @@ def test_a_region_is_clipped_at_the_border():
     st.one_of(st.floats(0.2, 30), st.floats(200, 500)),
     st.sampled_from([frozenset(), frozenset({7})]),
 )
-def test_a_stroke_reported_by_what_is_new_of_each_part_is_the_whole_stroke(points, radius, keep):
+def test_new_pixels_of_the_segments_unite_to_the_whole_stroke(points, radius, keep):
     rng = np.random.default_rng(3)
     start = np.where(rng.random((600, 700)) < 0.1, 7, 0).astype(np.uint8)
     whole, received = start.copy(), start.copy()
@@ -103,11 +103,11 @@ def test_a_stroke_reported_by_what_is_new_of_each_part_is_the_whole_stroke(point
         for rect in runs.rects:
             assert rect == rect.clipped(700, 600) and not rect.empty
             rest[rect.slices] = False
-        assert not rest.any(), "changed outside of what was told"
+        assert not rest.any(), "changed outside of the reported rectangles"
     assert np.array_equal(whole, received)
 
 
-def test_a_large_brush_that_moves_on_a_little_touches_little():
+def test_a_short_move_of_a_large_brush_changes_small_rectangles():
     mask = np.zeros((3000, 3000), np.uint8)
     segment_runs((1500, 1500), (1500, 1500), 1000, mask.shape).draw(mask, Paint(1))
     runs = segment_runs((1500, 1500), (1509, 1508), 1000, mask.shape, drawn=True)
@@ -124,10 +124,10 @@ def test_a_polygon_over_hundreds_of_megapixels_takes_no_memory_of_that_size():
         assert tracemalloc.get_traced_memory()[1] < 20 << 20
     finally:
         tracemalloc.stop()
-    assert abs(int((runs.stop - runs.first).sum()) - 181_275_550) < 30_000  # the shoelace's area
+    assert abs(int((runs.stop - runs.first).sum()) - 181_275_550) < 30_000  # area by the shoelace formula
 
 
-def test_shapes_are_laid_on_cut_outs_too():
+def test_shapes_are_drawn_on_array_views():
     whole, plain = np.zeros((60, 80), np.uint8), np.zeros((30, 40), np.uint8)
     for mask in (whole[10:40, 20:60], plain):
         draw_segment(mask, (5, 5), (30, 20), 3, Paint(1))
@@ -138,7 +138,7 @@ def test_shapes_are_laid_on_cut_outs_too():
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_long_runs_cover_exactly_their_pixels(seed, keep, steep):
-    """Of any shape: one a row or several, in common with their neighbours or not."""
+    """Runs of any shape: one or several per row, overlapping with those of neighboring rows or not."""
     rng = np.random.default_rng(seed)
     height, width = 90, 700
     rows = np.sort(rng.choice(height, 60, replace=not steep))

@@ -147,8 +147,8 @@ def test_regions_are_8_connected_without_holes():
     mask = np.zeros((20, 30), np.uint8)
     mask[2:9, 2:9] = 1
     mask[4:7, 4:7] = 0
-    mask[5, 5] = 1  # an island in the hole
-    mask[15, 15] = mask[16, 16] = 1  # touching by a corner
+    mask[5, 5] = 1  # a region in the hole
+    mask[15, 15] = mask[16, 16] = 1  # diagonal neighbor
     mask[0, 29] = 2
     assert count_regions(mask, 1) == 3 and count_regions(mask, 2) == 1 and count_regions(mask, 3) == 0
     assert [count_regions(np.full(shape, 2, np.uint8), 2) for shape in ((1, 1), (1, 9), (9, 1))] == [1, 1, 1]
@@ -175,6 +175,6 @@ def test_index_stores_scores_order_and_regions(labeled_project):
     labeled_project.note_path(keys[0]).unlink()
     assert [row.score for row in index.refresh(keys[::-1])] == [0.75]
     assert index.keys() == keys[::-1]
-    labeled_project.file.classes = []  # as if another program had taken the class out
+    labeled_project.file.classes = []  # as if another program had removed the class
     assert all(row.broken for row in index.refresh(keys) if rows[row.key].counts)
     index.close()

@@ -35,7 +35,7 @@ def turned(form: str, orientation: int) -> bytes:
             extratags=[(274, 3, 1, orientation, True)],
         )
         return file.getvalue()
-    if form == "PNG at the end":  # the chunk stands behind the image data
+    if form == "PNG at the end":  # the chunk follows the image data
         data = encoded("PNG", exif=exif)
         at = data.index(b"eXIf") - 4
         length = 12 + struct.unpack_from(">I", data, at)[0]
@@ -46,8 +46,8 @@ def turned(form: str, orientation: int) -> bytes:
     return encoded(form, exif=exif)
 
 
-def lying_jpeg(width: int, height: int, gray: bool = False, **options) -> bytes:
-    """A JPEG of 64 x 64 whose header claims another size."""
+def jpeg_with_wrong_size(width: int, height: int, gray: bool = False, **options) -> bytes:
+    """Return a JPEG of 64 x 64 pixels whose header declares another size."""
     file = io.BytesIO()
     image = noise((64, 64))
     Image.fromarray(image[:, :, 0] if gray else image).save(file, "JPEG", **options)

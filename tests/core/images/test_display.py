@@ -1,4 +1,4 @@
-"""Values become brightness: by tables that equal their formula, the same for every part, kept in display.json."""
+"""Mapping of values to brightness: equal to its formula and for every part; presets in display.json."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RNG = np.random.default_rng(2)
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 @pytest.mark.parametrize("display", [Display(30, 170), Display(20, 240, 2.2), Display(60, 61, 0.5, invert=True)])
-def test_brightness_is_what_the_formula_gives(dtype, display):
+def test_brightness_equals_the_formula(dtype, display):
     values = RNG.integers(0, 255, (40, 50)).astype(dtype)
     light = np.clip((values.astype(np.float64) - display.low) / (display.high - display.low), 0, 1)
     light = light ** (1 / display.gamma)
@@ -30,7 +30,7 @@ def test_not_a_number_is_black_and_infinity_is_white():
     assert Display(0, 1).apply(values).tolist() == [[0, 255, 0, 128]]
 
 
-def test_ranges_of_what_cameras_write():
+def test_value_ranges_of_camera_images():
     twelve = RNG.integers(100, 3900, (300, 300)).astype(np.uint16)
     assert full_range(twelve) == (0.0, 4095.0) and automatic(twelve).high > 3500
     assert automatic(twelve.astype(np.uint8)) == Display()
@@ -42,7 +42,7 @@ def test_ranges_of_what_cameras_write():
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 @pytest.mark.parametrize("color", [False, True])
-def test_every_part_is_developed_as_in_the_whole(dtype, color):
+def test_part_is_mapped_like_the_whole_image(dtype, color):
     shape = (301, 407, 3) if color else (301, 407)
     image = (RNG.random(shape) * 200).astype(dtype)
     for display in (Display(local_contrast=3), Display(flat_field=True), Display(local_contrast=2, flat_field=True)):
@@ -64,7 +64,7 @@ def test_channels():
     assert select_channel(gray, "blue") is gray and select_channel(image, "colour") is image
 
 
-def test_displays_are_kept_and_what_is_broken_is_refused(tmp_path):
+def test_displays_are_stored_and_broken_files_are_refused(tmp_path):
     with Project.create(tmp_path / "p") as project:
         assert load_displays(project) == DisplayFile()
         kept = DisplayFile(presets={"灯 1": Display(3, 9, palette="hot")}, good_sample="lot/a.png")

@@ -12,7 +12,7 @@ import pytest
 import tifffile
 from PIL import Image, ImageOps
 
-from tests.core.images.jpeg_files import SIZE, encoded, lying_jpeg, noise, turned
+from tests.core.images.jpeg_files import SIZE, encoded, jpeg_with_wrong_size, noise, turned
 from workbench.core import problems
 from workbench.core.check.project_check import check
 from workbench.core.images.image_files import (
@@ -45,7 +45,7 @@ def test_the_size_in_the_header_is_that_of_the_decoded_image(tmp_path, form, ori
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_exif_behind_rubbish_turns_the_pixels_as_pillow_does(orientation):
+def test_exif_behind_other_bytes_is_applied_as_by_pillow(orientation):
     data = turned("JPEG with rubbish", orientation)
     expected = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(turned("JPEG", orientation)))))
     found = decode_image(data)
@@ -54,7 +54,7 @@ def test_exif_behind_rubbish_turns_the_pixels_as_pillow_does(orientation):
 
 
 @pytest.mark.parametrize("orientation", [5, 6, 7, 8])
-def test_labeled_turned_tiffs_are_trained_on(tmp_path, orientation):
+def test_labeled_tiffs_with_an_orientation_are_trained_on(tmp_path, orientation):
     with Project.create(tmp_path / "p", classes=["scratch"]) as project:
         for number in range(4):
             path = project.root / "pictures" / f"{number}.tif"
@@ -72,16 +72,16 @@ def test_labeled_turned_tiffs_are_trained_on(tmp_path, orientation):
 
 @pytest.mark.parametrize("size", [(64, 128), (640, 64), (2000, 1500), (65, 200)])
 @pytest.mark.parametrize("options", [{}, {"gray": True}, {"progressive": True}, {"subsampling": 0}])
-def test_a_jpeg_that_claims_more_than_it_holds_is_refused(tmp_path, size, options):
+def test_a_jpeg_smaller_than_its_header_declares_is_refused(tmp_path, size, options):
     path = tmp_path / "lying.jpg"
-    path.write_bytes(lying_jpeg(*size, **options))
+    path.write_bytes(jpeg_with_wrong_size(*size, **options))
     with pytest.raises(ReadError, match="incomplete"):
         read_image(path)
 
 
 @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"optimize": True}, {"restart_marker_blocks": 3}])
 @pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
-def test_a_medium_gray_jpeg_is_whole(tmp_path, options, mode):
+def test_a_medium_gray_jpeg_is_not_taken_for_incomplete(tmp_path, options, mode):
     path = tmp_path / "grey.jpg"
     gray = Image.new("L", (200, 150), 128).convert(mode)
     gray.save(path, quality=100, **options)
@@ -90,7 +90,7 @@ def test_a_medium_gray_jpeg_is_whole(tmp_path, options, mode):
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.95])
 @pytest.mark.parametrize("form", ["PNG", "JPEG"])
-def test_an_incomplete_file_is_known_from_its_header(tmp_path, form, share):
+def test_an_incomplete_file_is_detected_by_its_header(tmp_path, form, share):
     data = encoded(form)
     path = tmp_path / f"image.{form.lower()}"
     path.write_bytes(data[: int(len(data) * share)])
@@ -122,7 +122,7 @@ def huge_png(width: int, height: int, bits: int = 8, color: int = 0) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + data + chunk(b"IEND", b"")
 
 
-def test_the_limits_name_the_variable_that_changes_them(tmp_path, monkeypatch):
+def test_errors_of_limits_name_the_environment_variable(tmp_path, monkeypatch):
     path = tmp_path / "image.png"
     path.write_bytes(huge_png(40_000, 40_000))
     with pytest.raises(problems.ImageBroken, match="limit of 1000 megapixels .*WORKBENCH_MAX_MEGAPIXELS"):
@@ -176,9 +176,9 @@ def test_a_pipe_or_device_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe.png")
     (tmp_path / "zero.tif").symlink_to("/dev/zero")
     for path in (tmp_path / "pipe.png", tmp_path / "zero.tif"):
-        for look in (read, image_size, lambda path: thumbnail(path, 64)):
+        for load in (read, image_size, lambda path: thumbnail(path, 64)):
             with pytest.raises(problems.ImageBroken, match="not a regular file"):
-                look(path)
+                load(path)
         with pytest.raises(problems.MaskBroken, match="not a regular file"):
             annotation.read_mask(path)
         assert preview(path) is None and page_count(path) == 1
@@ -187,7 +187,7 @@ def test_a_pipe_or_device_is_refused_without_waiting(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_check_ends_with_pipes_in_every_folder(tmp_path):
     with Project.create(tmp_path / "p", classes=["scratch"]) as project:
-        for name in ("a.png", "b.png", "twin.png"):
+        for name in ("a.png", "b.png", "copy.png"):
             (project.root / "pictures" / name).write_bytes(encoded("PNG"))
         os.mkfifo(project.root / "pictures" / "pipe.png")
         os.mkfifo(project.mask_path("a.png"))
@@ -272,7 +272,7 @@ def test_images_without_orientation_are_copied_as_they_are(tmp_path):
 @pytest.mark.parametrize("name", EXPORT_FORMATS)
 def test_exported_images_fit_their_labels(tmp_path, name):
     image = np.full((40, 60), 50, np.uint8)
-    image[4:12, 8:30] = 250  # the defect, as stored; displayed it is turned by 90 degrees
+    image[4:12, 8:30] = 250  # the defect as stored; it is displayed rotated by 90 degrees
     with Project.create(tmp_path / "project", classes=["scratch"], verdicts=["OK", "NG"]) as project:
         save(project.image_path("a.jpg"), image, 6, quality=95)
         displayed = read(project.image_path("a.jpg"))

@@ -1,4 +1,4 @@
-"""A good sample subtracted: planted defects stand out, shifts and lamps do not."""
+"""Difference from a reference image: defects are shown, shifts and changes of the lighting are not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.inference.io.opencv import cv2
 
 
 def surface(height: int = 420, width: int = 560, seed: int = 3) -> np.ndarray:
-    """A board with holes and traces on a rough ground, float32 about 0..255."""
+    """Return a board with holes and traces on a rough background, float32, about 0..255."""
     rng = np.random.default_rng(seed)
     ground = cv2.GaussianBlur(rng.normal(0, 1, (height, width)).astype(np.float32), (0, 0), 1.2) * 14 + 120
     for _ in range(40):
@@ -21,7 +21,7 @@ def surface(height: int = 420, width: int = 560, seed: int = 3) -> np.ndarray:
 
 
 def moved(picture: np.ndarray, dx: float, dy: float, degrees: float = 0.0) -> np.ndarray:
-    """The picture with its content moved to the right and down and turned about its middle."""
+    """Return the image shifted to the right and down and rotated about its center."""
     height, width = picture.shape[:2]
     matrix = cv2.getRotationMatrix2D((width / 2, height / 2), degrees, 1)
     matrix[:, 2] += dx, dy
@@ -30,7 +30,7 @@ def moved(picture: np.ndarray, dx: float, dy: float, degrees: float = 0.0) -> np
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 @pytest.mark.parametrize("degrees", [0.0, 0.6])
-def test_planted_defects_stand_out_of_a_moved_and_brighter_part(dtype, degrees):
+def test_defects_are_found_in_a_shifted_and_brighter_part(dtype, degrees):
     factor = {np.uint8: 1, np.uint16: 97, np.float32: 1 / 300}[dtype]
     rng = np.random.default_rng(1)
     sample = surface()
@@ -53,14 +53,14 @@ def test_planted_defects_stand_out_of_a_moved_and_brighter_part(dtype, degrees):
     assert hot[inner & ~wide].mean() < 0.006
 
 
-def test_a_large_pair_is_laid_over_each_other_to_the_pixel():
-    """They are aligned reduced; the shift must still be right at full size."""
+def test_large_images_are_aligned_to_the_pixel():
+    """They are aligned at a reduced size; the shift has to be exact at full size."""
     sample = surface(1500, 2600, 5)
     picture = moved(sample, -23, 14)
     assert align(picture, sample).shift == pytest.approx((23, -14), abs=0.6)
 
 
-def test_parts_of_the_difference_equal_the_whole_and_the_data_stay():
+def test_parts_of_the_difference_equal_the_whole_and_inputs_are_unchanged():
     sample = surface().astype(np.uint8)
     picture = moved(sample, 5.3, 2.2)
     copies = picture.copy(), sample.copy()
@@ -80,7 +80,7 @@ def test_equal_images_do_not_differ_and_colors_are_compared_as_gray():
         align(flat, flat[:-1])
 
 
-def test_beyond_the_sample_nothing_is_reported():
+def test_no_difference_outside_of_the_reference_image():
     sample = surface()
     picture = moved(sample, 40, 0)
     picture[:, :30] = 255

@@ -1,4 +1,4 @@
-"""Where a label may be wrong: what is found, what is left alone, what is mended, and that a slip travels well."""
+"""Suspected label errors: detection, exceptions, correction, order and storage."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ A, B = Rect(10, 10, 20, 12), Rect(50, 40, 14, 9)
 SETTINGS = gray_settings(thresholds=(0.5, 0.5), min_area=(0, 0))
 
 
-def look(scores: dict[Rect, tuple[int, int]], label: dict[Rect, int]) -> tuple[list[LabelIssue], int]:
-    """scores: where, (place of the class, 255 times the probability). label: where, class id."""
+def find(scores: dict[Rect, tuple[int, int]], label: dict[Rect, int]) -> tuple[list[LabelIssue], int]:
+    """Return the label issues. Rectangles map to (index of the class, 255 times the probability), and to class ids."""
     planes, mask = np.zeros((2, 70, 90), np.uint8), np.zeros((70, 90), np.uint8)
     for rect, (place, score) in scores.items():
         planes[place][rect.slices] = score
@@ -35,51 +35,51 @@ def look(scores: dict[Rect, tuple[int, int]], label: dict[Rect, int]) -> tuple[l
     return find_issues(planes, apply_thresholds(planes, SETTINGS)[0], mask, SETTINGS)
 
 
-def test_agreement_has_no_label_errors():
-    assert look({A: (0, 250), B: (1, 240)}, {A: 3, B: 7}) == ([], 2)
-    assert look({}, {}) == ([], 0)
+def test_correct_labels_have_no_issues():
+    assert find({A: (0, 250), B: (1, 240)}, {A: 3, B: 7}) == ([], 2)
+    assert find({}, {}) == ([], 0)
 
 
 def test_a_certain_region_that_the_label_lacks():
-    slips, count = look({A: (0, 250), B: (1, 150)}, {})  # the second is not sure enough
-    assert count == 0 and [(s.kind, s.class_id, s.rect, s.area) for s in slips] == [("missing", 3, A, 240)]
-    assert slips[0].certainty == pytest.approx(250 / 255) and slips[0].selection.inside.all()
+    issues, count = find({A: (0, 250), B: (1, 150)}, {})  # the second one is too uncertain
+    assert count == 0 and [(s.kind, s.class_id, s.rect, s.area) for s in issues] == [("missing", 3, A, 240)]
+    assert issues[0].certainty == pytest.approx(250 / 255) and issues[0].selection.inside.all()
 
 
-def test_where_nothing_is_labeled_nothing_is_missing():
+def test_unlabeled_areas_have_no_missing_regions():
     for id in (DONT_CARE, NOT_LABELED):
-        assert look({A: (0, 250)}, {A: id})[0] == []
+        assert find({A: (0, 250)}, {A: id})[0] == []
 
 
-def test_a_region_beside_a_label_is_a_matter_of_taste():
+def test_a_region_touching_a_label_is_no_issue():
     beside = Rect(A.x + 2, A.y + A.height + 1, 10, 6)
-    slips, _ = look({A: (0, 250), beside: (1, 100)}, {beside: 7})
-    assert slips == []
+    issues, _ = find({A: (0, 250), beside: (1, 100)}, {beside: 7})
+    assert issues == []
 
 
 def test_a_labeled_region_that_the_model_is_certain_is_background():
-    slips, count = look({A: (0, 250), B: (1, 5)}, {A: 3, B: 7})
-    assert count == 2 and [(s.kind, s.class_id, s.rect) for s in slips] == [("extra", 7, B)]
-    assert look({B: (1, 60)}, {B: 7})[0] == []  # it sees a little: that is doubt, not certainty
-    assert look({}, {B: 9})[0] == []  # a class that the model does not know
+    issues, count = find({A: (0, 250), B: (1, 5)}, {A: 3, B: 7})
+    assert count == 2 and [(s.kind, s.class_id, s.rect) for s in issues] == [("extra", 7, B)]
+    assert find({B: (1, 60)}, {B: 7})[0] == []  # a low probability is uncertainty, not a contradiction
+    assert find({}, {B: 9})[0] == []  # a class that the model lacks
 
 
 def test_another_class():
-    slips, _ = look({A: (1, 250)}, {A: 3})
-    assert [(s.kind, s.class_id, s.labeled_id) for s in slips] == [("class", 7, 3)]
+    issues, _ = find({A: (1, 250)}, {A: 3})
+    assert [(s.kind, s.class_id, s.labeled_id) for s in issues] == [("class", 7, 3)]
 
 
 def test_corners_are_added():
     scores = np.zeros((2, 40, 40), np.uint8)
     scores[0, 5:15, 5:15] = 250
     mask = apply_thresholds(scores, SETTINGS)[0]
-    slips, _ = find_issues(scores, mask, np.zeros((40, 40), np.uint8), SETTINGS, corner=(4096, 10))
-    assert slips[0].rect == Rect(4101, 15, 10, 10)
+    issues, _ = find_issues(scores, mask, np.zeros((40, 40), np.uint8), SETTINGS, corner=(4096, 10))
+    assert issues[0].rect == Rect(4101, 15, 10, 10)
 
 
-def test_a_corrected_label_holds_no_label_error_any_more():
+def test_a_corrected_label_has_no_issue():
     label = np.zeros((70, 90), np.uint8)
-    issue = look({A: (0, 250)}, {})[0][0]
+    issue = find({A: (0, 250)}, {})[0][0]
     assert is_current(issue, label)
     label[issue.rect.slices][issue.selection.inside] = 3
     assert (
@@ -87,7 +87,7 @@ def test_a_corrected_label_holds_no_label_error_any_more():
         and not is_current(issue, None)
         and not is_current(issue, np.zeros((5, 5), np.uint8))
     )
-    extra = look({B: (1, 0)}, {B: 7})[0][0]
+    extra = find({B: (1, 0)}, {B: 7})[0][0]
     assert not is_current(extra, label)
     label[B.slices] = 7
     assert is_current(extra, label)
@@ -112,14 +112,14 @@ def test_verdicts_differ_only_where_the_model_is_certain():
         assert verdict_issue(probabilities, verdict) is None
 
 
-def test_the_worst_come_first_and_what_was_learned_weighs_less():
+def test_order_by_severity_with_training_images_last():
     certain = LabelIssue("missing", 3, 0, 0.99, A, 240)
     small, trained_on = replace(certain, area=4), replace(certain, trained_on=True)
     less = replace(certain, certainty=0.85)
     assert worst_first([trained_on, small, less, certain]) == [certain, less, small, trained_on]
 
 
-def test_the_same_place_is_known_again():
+def test_an_issue_at_the_same_place_is_recognized():
     one = LabelIssue("missing", 3, 0, 0.9, A, 240)
     assert is_same_issue(one, replace(one, certainty=0.99, rect=Rect(A.x + 2, A.y, A.width, A.height)))
     assert not is_same_issue(one, replace(one, rect=B)) and not is_same_issue(one, replace(one, class_id=7))
@@ -130,11 +130,11 @@ def test_the_same_place_is_known_again():
     )
 
 
-def test_prediction_maps_survive_its_text():
-    slips, labeled_project = look({A: (0, 250), B: (1, 250)}, {B: 3})
-    sight = CachedPrediction(issues=tuple(slips), labeled_regions=labeled_project, probabilities={"OK": 0.5})
+def test_issues_survive_serialization():
+    issues, labeled_project = find({A: (0, 250), B: (1, 250)}, {B: 3})
+    sight = CachedPrediction(issues=tuple(issues), labeled_regions=labeled_project, probabilities={"OK": 0.5})
     again = CachedPrediction.from_text(sight.to_text())
-    assert again == sight and np.array_equal(again.issues[0].selection.inside, slips[0].selection.inside)
+    assert again == sight and np.array_equal(again.issues[0].selection.inside, issues[0].selection.inside)
     for text in ("", "[]", "{}", '{"seen": [{}], "slips": [], "labelled": 0, "probabilities": null}'):
         with pytest.raises((ValueError, KeyError, TypeError)):
             CachedPrediction.from_text(text)

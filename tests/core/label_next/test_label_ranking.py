@@ -1,4 +1,4 @@
-"""What to label next: doubt by region, likeness of pictures, the order and its reasons; and the survey they rest on."""
+"""Label queue: uncertainty of regions, similarity of images, order with reasons, and the image scan."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ BOX = Rect(0, 0, 9, 9)
 
 
 def planes(*shapes: tuple[int, Rect, int]) -> np.ndarray:
-    """Scores of the two classes of `gray_settings`: (place of the class, where, 255 times the probability)."""
+    """Return scores of two classes, given as (index of the class, rectangle, 255 times the probability)."""
     scores = np.zeros((2, 60, 80), np.uint8)
     for place, rect, score in shapes:
         scores[place][rect.slices] = score
     return scores
 
 
-# --- doubt ------------------------------------------------------------------------------------------
+# --- uncertainty ------------------------------------------------------------------------------------------
 
 
-def test_a_region_near_its_threshold_is_doubtful_and_a_clear_one_is_not():
+def test_a_region_near_its_threshold_is_uncertain():
     settings = gray_settings(thresholds=(0.5, 0.9))
     at, clear, faint = Rect(5, 5, 9, 9), Rect(30, 5, 9, 9), Rect(55, 5, 9, 9)
-    seen = region_certainties(planes((0, at, 128), (0, clear, 252), (1, faint, 20)), settings)
-    assert [(each.rect, each.class_id) for each in seen] == [(at, 3), (clear, 3)]  # 20 of 255 is background
-    assert seen[0].uncertainty == pytest.approx(0.5, abs=0.01) and seen[1].uncertainty < 0.02
-    # What is sure for a threshold of 0.5 is the threshold itself for one of 0.9.
+    certainties = region_certainties(planes((0, at, 128), (0, clear, 252), (1, faint, 20)), settings)
+    assert [(each.rect, each.class_id) for each in certainties] == [(at, 3), (clear, 3)]  # 20 of 255 is background
+    assert certainties[0].uncertainty == pytest.approx(0.5, abs=0.01) and certainties[1].uncertainty < 0.02
+    # A probability that is certain for a threshold of 0.5 is uncertain for one of 0.9.
     high = region_certainties(planes((1, at, round(0.9 * 255))), settings)
     assert high[0].class_id == 7 and high[0].uncertainty == pytest.approx(0.5, abs=0.02)
 
 
-def test_uncertainty_between_two_classes_names_the_rival():
-    seen = region_certainties(planes((0, BOX, 150), (1, BOX, 140)), gray_settings(thresholds=(0.5, 0.5)))
-    assert len(seen) == 1 and (seen[0].class_id, seen[0].rival) == (3, 7)
-    assert seen[0].uncertainty > 0.4
+def test_uncertainty_between_two_classes_names_the_second_class():
+    certainties = region_certainties(planes((0, BOX, 150), (1, BOX, 140)), gray_settings(thresholds=(0.5, 0.5)))
+    assert len(certainties) == 1 and (certainties[0].class_id, certainties[0].rival) == (3, 7)
+    assert certainties[0].uncertainty > 0.4
 
 
-def test_the_size_of_the_image_does_not_drown_a_doubtful_region():
+def test_uncertainty_of_a_region_does_not_depend_on_the_image_size():
     one = planes((0, BOX, 128))
     large = np.zeros((2, 600, 800), np.uint8)
     large[:, :60, :80] = one
@@ -71,14 +71,14 @@ def test_the_size_of_the_image_does_not_drown_a_doubtful_region():
     assert len(uncertain_regions(two)) == 2 and image_uncertainty(two) > image_uncertainty(small)
 
 
-def test_specks_below_half_the_least_area_are_passed_over_and_corners_are_added():
+def test_regions_below_half_the_minimum_area_are_ignored_and_offsets_are_added():
     settings = gray_settings(min_area=(200, 0))
     assert region_certainties(planes((0, BOX, 128)), settings) == []
-    seen = region_certainties(planes((0, Rect(3, 4, 11, 11), 128)), settings, corner=(4096, 100))
-    assert seen[0].rect == Rect(4099, 104, 11, 11) and seen[0].area == 121
+    certainties = region_certainties(planes((0, Rect(3, 4, 11, 11), 128)), settings, corner=(4096, 100))
+    assert certainties[0].rect == Rect(4099, 104, 11, 11) and certainties[0].area == 121
 
 
-# --- likeness ---------------------------------------------------------------------------------------
+# --- similarity ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["gray", "colour", "sixteen", "float", "thin", "flat", "broken"])
@@ -101,7 +101,7 @@ def test_every_image_has_a_descriptor(kind):
         assert feature @ describe(gray) > 0.98  # the same scene
 
 
-def test_alike_images_are_nearer_than_others():
+def test_similar_images_have_a_smaller_distance():
     rng = np.random.default_rng(2)
     one = spotted(rng)
     again = np.clip(one + rng.normal(0, 4, one.shape), 0, 255).astype(np.uint8)
@@ -109,7 +109,7 @@ def test_alike_images_are_nearer_than_others():
     assert describe(one) @ describe(again) > 0.97 > 0.9 > describe(one) @ describe(other)
 
 
-# --- the order --------------------------------------------------------------------------------------
+# --- order --------------------------------------------------------------------------------------
 
 
 def directions(count: int, seed: int = 0) -> np.ndarray:
@@ -123,7 +123,7 @@ HALF = RegionCertainty(3, 0, 0.5, 0.5, BOX, 81)
 CLEAR = RegionCertainty(7, 0, 0.99, 0.01, BOX, 81)
 
 
-def test_of_a_rare_class_what_is_found_comes_first_and_of_a_common_one_what_is_doubtful():
+def test_detections_of_rare_classes_and_uncertain_ones_of_common_classes_come_first():
     features = directions(4)
     requests = [
         Candidate("sure", features[0], regions=()),
@@ -144,7 +144,7 @@ def test_of_a_rare_class_what_is_found_comes_first_and_of_a_common_one_what_is_d
         assert [entry.value for entry in entries] == sorted((entry.value for entry in entries), reverse=True)
 
 
-def test_what_stands_out_clearly_comes_before_a_surface_that_is_full_of_specks():
+def test_a_single_salient_spot_comes_before_many_specks():
     features = directions(2)
     specks = tuple(RegionCertainty(7, 0, 0.95 - 0.1 * n, 0.05 + 0.1 * n, BOX, 81) for n in range(6))
     requests = [Candidate("specks", features[0], regions=specks), Candidate("clear", features[1], regions=(CLEAR,))]
@@ -157,7 +157,7 @@ def test_what_stands_out_clearly_comes_before_a_surface_that_is_full_of_specks()
 
 
 def spotted_with(*spots: tuple[int, int, int], seed: int = 0) -> np.ndarray:
-    """A rough surface with discs: radius, grey levels above it, column."""
+    """Return a rough surface with discs, each given by radius, contrast in gray levels, and column."""
     rng = np.random.default_rng(seed)
     gray = cv2.GaussianBlur(rng.normal(0, 30, (160, 200)).astype(np.float32), (0, 0), 1.5) + 128
     for radius, level, x in spots:
@@ -174,7 +174,7 @@ def test_a_spot_is_salient_at_its_own_scale_and_sign():
     assert plain.shape == (SALIENCE_SIZE,) and plain.dtype == np.float32
     bright, dark = plain[::2], plain[1::2]
     assert np.argmax(small[1::2] - dark) < np.argmax(large[1::2] - dark)
-    assert (small[1::2] - dark).max() > 4 * abs(small[::2] - bright).max()  # nothing bright has come
+    assert (small[1::2] - dark).max() > 4 * abs(small[::2] - bright).max()  # no bright spot occurs
     again = saliency_features(spotted_with((12, -60, 100)).astype(np.uint16) * 257)
     np.testing.assert_allclose(again, large, atol=0.02)
 
@@ -195,7 +195,7 @@ def test_every_image_has_a_salience(kind):
     assert found.shape == (SALIENCE_SIZE,) and np.isfinite(found).all()
 
 
-def test_what_stands_out_as_on_labeled_defects_comes_first_and_reports_it():
+def test_salience_like_that_of_labeled_defects_comes_first_with_a_reason():
     dark = [saliency_features(spotted_with((4, -50, 60 + n), seed=n)) for n in range(3)]
     good = [saliency_features(spotted_with(seed=10 + n)) for n in range(6)]
     bright = saliency_features(spotted_with((4, 50, 90), seed=30))
@@ -208,14 +208,14 @@ def test_what_stands_out_as_on_labeled_defects_comes_first_and_reports_it():
         Candidate("dark", features[18], salience=dark[2]),
     ]
     labeled_project = LabeledImage(features[19:], counts={3: 2}, names={3: "dark"}, defective=dark[:2], good=good)
-    for seen in (None, ()):  # without a model, and with one that finds nothing
-        requests = [replace(each, regions=seen) for each in candidates]
+    for certainties in (None, ()):  # without a model, and with one that finds nothing
+        requests = [replace(each, regions=certainties) for each in candidates]
         first = rank(requests, labeled_project, 2)[0]
         assert first.key == "dark" and "Contains a spot similar to labeled defects" in map(str, first.reasons)
         for less in (
             replace(labeled_project, good=()),
             replace(labeled_project, defective=()),
-        ):  # one side tells nothing
+        ):  # labels of one kind only give no information
             assert not any("Spot" in str(why) for entry in rank(requests, less, 19) for why in entry.reasons)
 
 
@@ -229,7 +229,7 @@ def test_ten_equal_images_do_not_fill_the_queue():
     assert first[0] == "same 0" and first[1:] == [key for key in first[1:] if key.startswith("other")]
 
 
-def test_images_of_one_part_come_one_after_another_part():
+def test_images_of_one_part_alternate_with_other_parts():
     features = directions(6)
     candidates = [
         Candidate(f"{part}{n}", features[2 * i + n], group=part, regions=(CLEAR,))
@@ -240,7 +240,7 @@ def test_images_of_one_part_come_one_after_another_part():
     assert {entry.key[0] for entry in entries[:3]} == {"a", "b", "c"}
 
 
-def test_without_a_model_the_queue_covers_the_kinds():
+def test_queue_without_a_model_is_ordered_by_diversity():
     rng = np.random.default_rng(4)
     kinds = directions(3, seed=9)
     candidates = []
@@ -256,7 +256,7 @@ def test_without_a_model_the_queue_covers_the_kinds():
     assert [entry.key[0] for entry in entries] == ["1", "2"]
 
 
-def test_what_is_unlike_anything_labeled_is_reported():
+def test_image_unlike_all_labeled_ones_is_reported():
     features = directions(21)
     labeled_project = LabeledImage(features[:20])
     candidates = [Candidate(f"known {n}", features[n]) for n in range(20)] + [Candidate("new", features[20])]
@@ -319,7 +319,7 @@ def test_reason_is_its_message():
     assert str(reason) == Message("queue.rare", name="dent", n=2) == "Possibly dent; only 2 images of it are labeled"
 
 
-# --- the survey -------------------------------------------------------------------------------------
+# --- image scan -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -330,7 +330,7 @@ def model(tmp_path):
     return folder
 
 
-def survey(project, model, **options):
+def scan(project, model, **options):
     surveyor = ImageScanner(project, model)
     try:
         return surveyor.scan(project.images(), **options)
@@ -338,33 +338,33 @@ def survey(project, model, **options):
         surveyor.close()
 
 
-def test_a_survey_is_bounded_goes_on_and_remembers(project, model):
+def test_scan_is_limited_continues_and_is_cached(project, model):
     keys = fill_project(project, 9)
     received = []
-    first = survey(project, model, most=4, progress=lambda done, total: received.append((done, total)))
+    first = scan(project, model, most=4, progress=lambda done, total: received.append((done, total)))
     assert len(first.results) == 4 and first.requested == 9 and not first.complete and received[-1] == (4, 4)
-    second = survey(project, model, most=20, progress=lambda done, total: received.append((done, total)))
+    second = scan(project, model, most=20, progress=lambda done, total: received.append((done, total)))
     assert second.complete and set(second.results) == set(keys) and received[-1] == (5, 5)
-    again = survey(project, model, most=0)
+    again = scan(project, model, most=0)
     assert again.complete
     for key in keys:
         assert again.results[key].prediction == second.results[key].prediction
         assert np.allclose(again.results[key].feature, second.results[key].feature, atol=1e-3)
     write_png(project.image_path(keys[2]), scratched(np.random.default_rng(9))[0])
-    assert set(keys) - set(survey(project, model, most=0).results) == {keys[2]}  # it was exchanged
+    assert set(keys) - set(scan(project, model, most=0).results) == {keys[2]}  # the image was replaced
     write_onnx(model / "network.onnx", GRAY_WEIGHTS * 2, GRAY_BIAS)
-    assert not survey(project, model, most=0).results  # another model
-    assert len(survey(project, None, most=0).results) == 8  # what it needs no model for is still known
+    assert not scan(project, model, most=0).results  # another model
+    assert len(scan(project, None, most=0).results) == 8  # features that need no model are still cached
 
 
-def test_a_survey_can_be_cancelled_and_passes_over_what_is_broken(project, model):
+def test_scan_can_be_cancelled_and_skips_broken_images(project, model):
     keys = fill_project(project, 6)
     project.image_path(keys[1]).write_bytes(b"?")
-    found = survey(project, model)
+    found = scan(project, model)
     assert found.complete and found.skipped == 1 and keys[1] not in found.results
     (project.root / ".cache" / "looks.sqlite").write_bytes(b"no database")
     calls = iter([False, False] + [True] * 100)
-    stopped = survey(project, model, cancelled=lambda: next(calls))
+    stopped = scan(project, model, cancelled=lambda: next(calls))
     assert len(stopped.results) < 3 and not stopped.complete
 
 
@@ -374,17 +374,17 @@ def test_a_large_image_is_examined_in_parts(project, model, monkeypatch):
     image = np.full((100, 230), 128, np.uint8)
     image[10:20, 10:20] = image[60:70, 200:215] = 10
     write_png(project.image_path("large.png"), image)
-    whole = survey(project, model).results["large.png"].prediction
+    whole = scan(project, model).results["large.png"].prediction
     monkeypatch.setattr(module, "PART_SIDE", 96)
     (project.root / ".cache" / "looks.sqlite").unlink()
-    inparts = survey(project, model).results["large.png"].prediction
+    inparts = scan(project, model).results["large.png"].prediction
     assert {(each.rect, each.class_id) for each in inparts.regions} == {
         (each.rect, each.class_id) for each in whole.regions
     }
     assert len(whole.regions) == 2 and read(project.image_path("large.png")).shape == (100, 230)
 
 
-def test_a_survey_begins_evenly_spread():
+def test_scan_starts_with_evenly_spread_images():
     keys = [str(n) for n in range(1000)]
     order = spread_keys(keys)
     assert sorted(order, key=int) == keys
@@ -394,7 +394,7 @@ def test_a_survey_begins_evenly_spread():
     )
 
 
-def test_parts_come_from_notes_rules_and_numbers():
+def test_groups_come_from_notes_patterns_and_numbers():
     keys = [f"lot{n // 10}/p{n * 100 + m}.png" for n in range(20) for m in range(3)]
     auto = parts(keys, Grouping(), {keys[0]: "mine"})
     assert auto[keys[0]] == "mine" and auto[keys[1]] == auto[keys[2]] != auto[keys[30]]

@@ -1,4 +1,4 @@
-"""Spots: what stands out, in images of all kinds, beside other images, and with labels."""
+"""Spot detection in single images of all kinds, in comparison with other images, and with labels."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_spots_are_apart_and_limited():
 
 
 @pytest.mark.parametrize("change", [lambda i: 0.4 * i + 10, lambda i: i + 60])
-def test_light_does_not_matter(change):
+def test_spots_do_not_depend_on_the_lighting(change):
     image = pit(surface(), 70, 120)
     points = [[(s.x, s.y) for s in find_spots(cell_features(i.astype(np.float32)))] for i in (image, change(image))]
     assert points[0][:2] == points[1][:2]
@@ -91,7 +91,7 @@ def test_large_image_is_reduced():
     assert is_near(find_spots(features)[0], 1600, 400, 40)
 
 
-def test_border_is_no_spot():
+def test_border_of_the_part_is_no_spot():
     image = surface()
     image[:6] += 40  # the edge of the part
     image = pit(image, 150, 120, depth=40)
@@ -106,10 +106,10 @@ def part(seed: int) -> np.ndarray:
     return image
 
 
-def test_what_all_images_have_at_the_same_place_is_no_spot():
+def test_structure_common_to_all_images_is_no_spot():
     features = cell_features(pit(part(9), 140, 140, depth=40))
     alone, others = find_spots(features), [cell_features(part(seed)) for seed in range(4)]
-    assert not is_near(alone[0], 140, 140), "the holes stand out"
+    assert not is_near(alone[0], 140, 140), "the holes are spots"
     assert is_near(find_spots(features, others)[0], 140, 140)
     unaligned = [cell_features(surface(seed)) for seed in range(4)]
     assert find_spots(features, unaligned) == alone

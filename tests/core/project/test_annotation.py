@@ -1,4 +1,4 @@
-"""Masks and notes on disk: exact, atomic, and refused when they do not fit."""
+"""Files of masks and notes: exact content, atomic writes, refusal of files that do not fit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.core.runs.dataset import collect
 from workbench.inference.io.image_io import write_png
 
 
-def test_a_mask_keeps_every_pixel_and_shows_in_color(project):
+def test_a_mask_is_stored_exactly_with_the_colors_of_classes(project):
     project.add_class("pit", id=253)
     rng = np.random.default_rng(1)
     mask = rng.choice(np.array([0, 1, 253, 254, 255], np.uint8), (67, 41))
@@ -30,7 +30,7 @@ def test_a_mask_keeps_every_pixel_and_shows_in_color(project):
         assert palette[3:6] == [0xE6, 0x9F, 0x00]
 
 
-def test_no_mask_yet_is_none(project):
+def test_missing_mask_is_none(project):
     assert annotation.load_mask(project, "a.png") is None
 
 
@@ -42,14 +42,14 @@ def test_a_mask_of_another_size_is_refused_and_kept(project):
     assert project.mask_path("a.png").read_bytes() == before
 
 
-def test_a_class_that_the_project_does_not_know_is_named(project):
+def test_an_unknown_class_is_named(project):
     annotation.save_mask(project, "a.png", np.full((5, 6), 77, np.uint8))
     with pytest.raises(problems.MaskUnknownClass) as caught:
         annotation.load_mask(project, "a.png")
     assert "77" in str(caught.value)
 
 
-def test_a_torn_mask_is_refused(project):
+def test_a_truncated_mask_is_refused(project):
     annotation.save_mask(project, "a.png", np.zeros((50, 60), np.uint8))
     path = project.mask_path("a.png")
     path.write_bytes(path.read_bytes()[:-20])
@@ -63,7 +63,7 @@ def test_a_color_image_is_no_mask(project):
         annotation.load_mask(project, "a.png")
 
 
-def test_a_failed_save_leaves_the_old_mask(project, monkeypatch):
+def test_a_failed_save_keeps_the_old_mask(project, monkeypatch):
     annotation.save_mask(project, "a.png", np.zeros((5, 6), np.uint8))
 
     def full(*_):
@@ -78,7 +78,7 @@ def test_a_failed_save_leaves_the_old_mask(project, monkeypatch):
     assert [p.name for p in project.mask_path("a.png").parent.iterdir()] == ["a.png.png"]
 
 
-def test_notes_come_back(project):
+def test_notes_survive_a_round_trip(project):
     note = annotation.Note(verdict="NG", status="done", pin="val", group="lot 7")
     note.add("paint")
     note.add("paint")
@@ -120,7 +120,7 @@ def test_a_note_of_a_newer_format_is_refused_by_every_reader_and_kept(labeled_pr
     assert path.read_bytes() == data and labeled_project.mask_path(key).read_bytes() == mask
 
 
-def test_fields_that_are_not_known_are_kept(project):
+def test_unknown_fields_are_kept(project):
     content = {
         "format": 1,
         "verdict": "NG",

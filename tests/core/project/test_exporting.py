@@ -106,7 +106,7 @@ EXACT = [
 
 
 @pytest.mark.parametrize(("format", "shapes", "ignored"), EXACT)
-def test_masks_come_back_exactly(project, tmp_path, format, shapes, ignored):
+def test_round_trip_of_masks_is_exact(project, tmp_path, format, shapes, ignored):
     options = LabelExportOptions(shapes=shapes)
     label(project, "lot/b b.png", sample_mask()[::-1].copy(), pin="val")
     report = export_labels(project, tmp_path / "out", format=format, options=options)
@@ -121,7 +121,7 @@ def test_masks_come_back_exactly(project, tmp_path, format, shapes, ignored):
 
 
 @pytest.mark.parametrize("format", ["coco", "cvat", "paddle", "png"])
-def test_splits_come_back(project, tmp_path, format):
+def test_round_trip_of_splits(project, tmp_path, format):
     export_labels(project, tmp_path / "out", format=format)
     found = read_back(tmp_path / "out", project)
     assert found["lot/a.jpg"][1].pin == "train"
@@ -132,7 +132,7 @@ def test_splits_come_back(project, tmp_path, format):
 @pytest.mark.parametrize(
     ("format", "shapes"), [("png", None), ("coco", "mask"), ("cvat", "mask"), ("labelme", "polygon")]
 )
-def test_any_mask_comes_back_exactly(tmp_path, format, shapes, drawn):
+def test_round_trip_of_any_mask_is_exact(tmp_path, format, shapes, drawn):
     with tempfile.TemporaryDirectory(dir=tmp_path) as folder, Project.create(Path(folder) / "p") as project:
         project.add_class("scratch")
         project.add_class("dent")
@@ -150,7 +150,7 @@ def test_any_mask_comes_back_exactly(tmp_path, format, shapes, drawn):
 
 @settings(deadline=None, max_examples=60)
 @given(mask=masks)
-def test_polygons_lie_on_the_edges_and_are_drawn_exactly(mask):
+def test_polygons_follow_pixel_edges_and_are_drawn_exactly(mask):
     """Tools that draw the outline too, labelme by Pillow and X-AnyLabeling by OpenCV, get the region and no more.
 
     The cuts of holes and pixels that touch at a corner are exceptions: an outline joins them.
@@ -330,7 +330,7 @@ def test_paddle_lists_pass_the_checks_of_paddlex(project, tmp_path):
     assert len(rows) == len(masks) == 3  # names that differ in a blank only stay apart
 
 
-def test_mvtec_folders_come_back(project, tmp_path):
+def test_round_trip_of_mvtec_folders(project, tmp_path):
     out = tmp_path / "mvtec"
     label(project, "c.png", None, verdict="OK")
     report = export_labels(project, out, format="mvtec")
@@ -373,7 +373,7 @@ def test_table_of_verdicts_keeps_the_split(project, tmp_path):
 
 
 @pytest.mark.parametrize("format", ["png", "labelme", "voc"])
-def test_test_set_alone_comes_back(project, tmp_path, format):
+def test_round_trip_of_a_test_set_alone(project, tmp_path, format):
     """Images of no split are in no folder of one."""
     label(project, "lot/a.jpg", sample_mask(), pin="test")
     label(project, "lot/b b.png", np.zeros((SIZE[1], SIZE[0]), np.uint8))
@@ -449,7 +449,7 @@ def test_losses_are_reported_by_image(project, tmp_path):
     assert "2 verdicts are not part of COCO files." in report.lost
 
 
-def test_a_damaged_mask_stops_nothing_else(project, tmp_path):
+def test_a_damaged_mask_affects_only_itself(project, tmp_path):
     project.mask_path("lot/a.jpg").write_bytes(b"no image")
     report = export_labels(project, tmp_path / "out", format="png")
     assert report.labels == 2 and [key for key, _ in report.skipped] == ["lot/a.jpg"]

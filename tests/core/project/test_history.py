@@ -51,7 +51,7 @@ def test_revert_and_apply_restore_mask(strokes, noisy):
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(coordinate, coordinate, st.floats(0.5, 150), st.integers(0, 3)), min_size=1, max_size=5))
-def test_patch_covers_changes_and_inverse_reverts(strokes):
+def test_patch_covers_the_changes_and_its_inverse_reverts_them(strokes):
     mask = np.random.default_rng(1).integers(0, 2, (150, 170)).astype(np.uint8)
     mask[:, :100] = 3
     before = mask.copy()

@@ -1,4 +1,4 @@
-"""Odd label files among good ones: each is reported with its reason, and the rest is imported."""
+"""Invalid label files among valid ones: each is reported with its reason, and the others are imported."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write(folder: Path, name: str, **changes) -> None:
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """Labels of two pictures, "a" and "good"."""
+    """Return a folder with labels of two images, "a" and "good"."""
     folder = tmp_path / "in"
     for name in ("a", "good"):
         write_png(folder / f"{name}.png", np.full((40, 60), 90, np.uint8))
@@ -37,15 +37,15 @@ def folder(tmp_path) -> Path:
     "path",
     ["", ".", "..", "/", "\\", "//", "./", "x" * 300 + ".png", "x" * 300 + "/a.png", "a.png/", 5, None, ["a.png"], {}],
 )
-def test_an_odd_image_path_ends_no_import(project, folder, path):
-    """The picture of the same name beside the label is taken."""
+def test_an_invalid_image_path_does_not_end_the_import(project, folder, path):
+    """The image of the same name beside the label is used."""
     write(folder, "a", imagePath=path)
     report = import_labels(project, folder, format="labelme")
     assert report.skipped == [] and report.labeled == 2
 
 
 @pytest.mark.parametrize("label", ["c" * 101, "c" * 100_000, "x\0y", "\ud800"])
-def test_an_odd_class_name_ends_no_import(project, folder, label):
+def test_an_invalid_class_name_does_not_end_the_import(project, folder, label):
     write(folder, "a", shapes=[{**SHAPE, "label": label}])
     report = import_labels(project, folder, format="labelme")
     assert [Path(path).name for path, _ in report.skipped] == ["a.json"] and report.labeled == 1
@@ -57,13 +57,13 @@ def test_an_odd_class_name_ends_no_import(project, folder, label):
 @pytest.mark.parametrize(
     "content", [b"[" * 100_000, b"{", b"\xff", b'{"shapes": [' + b"1" * 500 + b"]}", b'{"shapes": [null]}']
 )
-def test_a_broken_label_file_ends_no_import(project, folder, content):
+def test_a_broken_label_file_does_not_end_the_import(project, folder, content):
     (folder / "a.json").write_bytes(content)
     report = import_labels(project, folder, format="labelme")
     assert [Path(path).name for path, _ in report.skipped] == ["a.json"] and report.labeled == 1
 
 
-def test_a_image_whose_files_would_have_too_long_names_is_skipped(project, folder):
+def test_an_image_whose_files_would_have_too_long_names_is_skipped(project, folder):
     name = "p" * 250
     (folder / "a.png").rename(folder / f"{name}.png")
     (folder / "a.json").rename(folder / f"{name}.json")
@@ -75,7 +75,7 @@ def test_a_image_whose_files_would_have_too_long_names_is_skipped(project, folde
 @pytest.mark.parametrize(
     "path", ["../secret.png", "../../secret.png", "sub/../../secret.png", "..\\secret.png", "ABSOLUTE"]
 )
-def test_a_image_outside_of_the_imported_folder_is_not_read(project, folder, path):
+def test_an_image_outside_of_the_imported_folder_is_not_read(project, folder, path):
     write_png(folder.parent / "secret.png", np.full((40, 60), 200, np.uint8))
     write_png(folder.parent.parent / "secret.png", np.full((40, 60), 200, np.uint8))
     (folder / "a.png").unlink()
@@ -87,7 +87,7 @@ def test_a_image_outside_of_the_imported_folder_is_not_read(project, folder, pat
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such links")
-def test_links_in_a_circle_and_pipes_end(tmp_path):
+def test_link_loops_and_pipes_do_not_block_the_import(tmp_path):
     write_png(tmp_path / "in" / "real" / "a.png", np.zeros((4, 4), np.uint8))
     for name in ("x", "y"):
         (tmp_path / "in" / name).symlink_to(".")

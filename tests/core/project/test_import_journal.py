@@ -1,4 +1,4 @@
-"""One import is one step: it is written, undone and redone as a whole, also by a process that is killed."""
+"""Atomicity of an import: it is written, undone and redone as a whole, even if the process is killed."""
 
 from __future__ import annotations
 
@@ -102,7 +102,11 @@ def test_undo_keeps_labels_changed_since(root, folder):
         write_png(project.image_path("images/other.png"), np.zeros((16, 24), np.uint8))
         assert undo(project).kept == ("images/p3.png",)
         assert project.images() == ["images/other.png", "images/p0.png", "images/p1.png", "images/p3.png"]
-        assert [info.name for info in project.classes] == ["pit", "scratch", "crater"]  # still painted in p3
+        assert [info.name for info in project.classes] == [
+            "pit",
+            "scratch",
+            "crater",
+        ]  # p3 still has pixels of the class
         redo(project)
         assert annotation.load_mask(project, "images/p3.png")[15, 23] == 3
         assert len(project.images()) == COUNT + 2
@@ -225,10 +229,10 @@ def test_killed_import_is_finished_or_leaves_the_project_as_it_was(root, folder,
     killed(root, folder, stage, count)
     with Project.open(root) as project:
         record = import_journal.recover(project)
-        begun = stage in ("begin", "write", "finish")
-        assert (record is not None) == begun
-        assert without_times(content(root)) == without_times(after if begun else before)
-        if begun:
+        journaled = stage in ("begin", "write", "finish")
+        assert (record is not None) == journaled
+        assert without_times(content(root)) == without_times(after if journaled else before)
+        if journaled:
             assert undo(project).kept == ()
             assert without_times(content(root)) == without_times(before)
         report = import_labels(project, folder, ImportRequest(conflicts="replace"))

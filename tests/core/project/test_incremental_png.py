@@ -84,12 +84,12 @@ def test_file_equals_plain_encoder(tmp_path):
 
 
 def packed_rows(png, mask, dirty, monkeypatch):
-    """How many rows are really packed while a mask is encoded."""
+    """Numbers of rows that are encoded, by call."""
     rows = []
-    packed = incremental_png._encode_band
-    monkeypatch.setattr(incremental_png, "_encode_band", lambda part: rows.append(len(part)) or packed(part))
+    encode_band = incremental_png.encode_band
+    monkeypatch.setattr(incremental_png, "encode_band", lambda part: rows.append(len(part)) or encode_band(part))
     data = png.encode(mask, dirty)
-    monkeypatch.setattr(incremental_png, "_encode_band", packed)
+    monkeypatch.setattr(incremental_png, "encode_band", encode_band)
     check(data, mask)
     return sum(rows)
 
@@ -102,7 +102,7 @@ def test_only_changed_bands_are_encoded(monkeypatch):
     mask[700:710, 100:120] = 7
     assert 0 < packed_rows(png, mask, [Rect(100, 700, 20, 10)], monkeypatch) <= 2 * 131
     assert packed_rows(png, mask, [Rect(-50, -50, 20, 20), Rect(2000, 5, 9, 9)], monkeypatch) == 0
-    assert packed_rows(png, mask[:1000], [], monkeypatch) == 1000  # another shape: nothing of the old serves
+    assert packed_rows(png, mask[:1000], [], monkeypatch) == 1000  # all bands, since the shape differs
     png.classes = [ClassInfo(id=7, name="pit", color="#00ff00")]
     recoloured = png.encode(mask[:1000], [])
     assert by_pillow(recoloured)[1][21:24] == [0, 255, 0]
@@ -113,18 +113,18 @@ def test_remaining_bands_are_encoded_after_error(monkeypatch, small_bands):
     png = IncrementalPng(CLASSES)
     png.encode(mask)
     mask[:] = 1
-    packed, calls = incremental_png._encode_band, []
+    encode_band, calls = incremental_png.encode_band, []
 
     def failing(rows):
         calls.append(rows)
         if len(calls) == 3:
             raise MemoryError
-        return packed(rows)
+        return encode_band(rows)
 
-    monkeypatch.setattr(incremental_png, "_encode_band", failing)
+    monkeypatch.setattr(incremental_png, "encode_band", failing)
     with pytest.raises(MemoryError):
         png.encode(mask, [Rect(0, 0, 50, 90)])
-    monkeypatch.setattr(incremental_png, "_encode_band", packed)
+    monkeypatch.setattr(incremental_png, "encode_band", encode_band)
     check(png.encode(mask, []), mask)
 
 
@@ -165,5 +165,5 @@ def test_invalid_masks_are_refused(mask):
 @settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_checksums_combine(first, second):
-    combined = incremental_png._combine_adler32(zlib.adler32(first), zlib.adler32(second), len(second))
+    combined = incremental_png.combine_adler32(zlib.adler32(first), zlib.adler32(second), len(second))
     assert combined == zlib.adler32(first + second)

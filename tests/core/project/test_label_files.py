@@ -25,7 +25,7 @@ with unpacked(Project.open(sys.argv[1], write=False), Path(sys.argv[2])) as fold
 
 @pytest.fixture
 def unpacking(tmp_path):
-    """A process that has unpacked an archive in the project and uses its files; and their folder."""
+    """Process that uses an archive unpacked in the project, and the folder of the files."""
     Project.create(tmp_path / "project").close()
     with zipfile.ZipFile(tmp_path / "labels.zip", "w") as archive:
         archive.writestr("images/a.json", "{}")
@@ -47,7 +47,7 @@ def test_files_of_a_killed_import_are_removed(tmp_path, unpacking):
     assert [path.name for path in folder.parent.iterdir() if path.name.startswith("import-")] == []
 
 
-def test_a_folder_without_a_mark_is_removed_and_other_caches_stay(tmp_path):
+def test_a_folder_without_a_lock_is_removed_and_other_caches_stay(tmp_path):
     with Project.create(tmp_path / "project") as project:
         for name in ("import-abc123_x", "thumbnails", "import"):
             (project.root / ".cache" / name).mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Two people label copies of one project; merging brings both works together."""
+"""Merge of two copies of a project that were labeled independently."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def square(x, id=1):
 
 
 def label(project, key, mask, *, who, when, verdict="NG", what="paint"):
-    """Save a label as if a person had made it at a time."""
+    """Save a label with a history entry of a user at a given time."""
     note = annotation.load_note(project, key)
     note.verdict, note.status = verdict, "done"
     note.history.append(annotation.HistoryEntry(when=f"2026-11-20T{when}:00", who=who, what=what))
@@ -43,7 +43,7 @@ def copies(tmp_path):
 
 
 def work(mine, theirs):
-    """Both continue: one label each, one by both, one corrected by them, and a new image and class of theirs."""
+    """Change both copies: one label in each, one in both, one correction, and a new image and class in the second."""
     label(mine, "p1.png", square(11), who="A", when="09:00")
     label(theirs, "p2.png", square(22), who="B", when="09:30")
     label(mine, "p3.png", square(33), who="A", when="10:00")
@@ -60,7 +60,7 @@ def first_pixel(project, key):
 
 
 @pytest.mark.parametrize("keep, x, verdict", [("mine", 33, "NG"), ("theirs", 40, "OK"), ("newer", 40, "OK")])
-def test_the_work_of_two_people(copies, keep, x, verdict):
+def test_merge_of_two_labelers(copies, keep, x, verdict):
     mine, theirs = copies
     work(mine, theirs)
     before = {path: path.read_bytes() for path in theirs.root.rglob("*.json")}
@@ -85,7 +85,7 @@ def test_the_work_of_two_people(copies, keep, x, verdict):
     assert before == {path: path.read_bytes() for path in theirs.root.rglob("*.json")}
 
 
-def test_a_merge_can_be_repeated_and_returned(copies):
+def test_a_merge_can_be_repeated_and_made_in_the_other_direction(copies):
     mine, theirs = copies
     work(mine, theirs)
     merge_project(mine, theirs)
@@ -125,14 +125,14 @@ def test_a_merge_can_be_undone_and_redone(copies):
 def test_a_failed_merge_restores_the_project(copies, monkeypatch):
     mine, theirs = copies
     work(mine, theirs)
-    before, place = files(mine), import_files._place
+    before, place = files(mine), import_files.place_image
 
     def fail(project, image):
         if image.key == "p3.png":
             raise OSError("the disk is full")
         return place(project, image)
 
-    monkeypatch.setattr(import_files, "_place", fail)
+    monkeypatch.setattr(import_files, "place_image", fail)
     with pytest.raises(CannotWrite):
         merge_project(mine, theirs)
     assert files(mine) == before
@@ -187,7 +187,7 @@ def test_damaged_labels_are_skipped_and_a_merge_can_be_stopped(copies):
         mine, theirs, progress=lambda number, total: done.append(number), stopped=lambda: len(done) >= 3
     )
     assert [key for key, _ in report.skipped] == ["p1.png"] and not report.complete and report.taken == 1
-    assert annotation.load_mask(mine, "p2.png") is None  # a stopped merge changes nothing
+    assert annotation.load_mask(mine, "p2.png") is None  # a canceled merge changes nothing
     assert merge_project(mine, theirs).taken == 2
 
 

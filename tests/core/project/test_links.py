@@ -100,7 +100,7 @@ def test_a_link_inside_the_project_may_be_written_through(project):
     assert (annotation.load_mask(project, KEY) == MASK).all()
 
 
-def test_a_project_that_is_a_link_itself_may_be_written(project, tmp_path):
+def test_a_project_opened_by_a_link_may_be_written(project, tmp_path):
     fill_project(project, 1)
     project.close()
     (tmp_path / "link").symlink_to(project.root)
@@ -119,7 +119,7 @@ def test_an_import_stops_at_a_link_with_a_sentence(project, outside, tmp_path):
     assert content(outside) == before
 
 
-def test_a_class_change_leaves_masks_behind_a_link_alone(labeled_project, outside):
+def test_a_class_change_does_not_write_masks_behind_a_link(labeled_project, outside):
     lead_out(labeled_project, "masks/lot0", outside)
     before = content(outside)
     plan = class_merge.begin(labeled_project, [1], 0)
@@ -136,17 +136,19 @@ def test_a_folder_of_labels_that_leads_out_makes_the_project_read_only(project, 
     before = content(outside)
     with pytest.raises(LinkOutsideFolder, match=f"{name}: a symbolic link"):
         Project.open(project.root)
-    met: list[Problem] = []
+    problems_met: list[Problem] = []
     session = Session()
-    session.problem_met.connect(met.append)
+    session.problem_met.connect(problems_met.append)
     assert session.open_project(project.root) and not session.writable
-    assert "symbolic link leads out" in str(met[0])
+    assert "symbolic link leads out" in str(problems_met[0])
     session.end()
     with Project.open(project.root, write=False) as reading:
         found: list[str] = []
-        with_index(reading, lambda index: found.extend(row.key for row in index.refresh(reading.images())), met.append)
+        with_index(
+            reading, lambda index: found.extend(row.key for row in index.refresh(reading.images())), problems_met.append
+        )
         FeatureCache(reading.root).close()
-        assert found == keys and len(met) == 1
+        assert found == keys and len(problems_met) == 1
     assert content(outside) == before
 
 
@@ -158,7 +160,7 @@ def test_a_new_project_is_not_created_over_links_that_point_outside(outside, tmp
     assert not content(outside) and [path.name for path in (tmp_path / "new").iterdir()] == [".cache"]
 
 
-def test_a_cache_that_becomes_a_link_out_while_the_project_is_open_is_not_written(project, outside):
+def test_a_cache_replaced_by_a_link_in_an_open_project_is_not_written(project, outside):
     fill_project(project, 1)
     shutil.rmtree(project.root / ".cache")
     (project.root / ".cache").symlink_to(outside)
@@ -217,7 +219,7 @@ def test_leftovers_behind_a_link_are_not_removed(project, outside, name):
 
 
 @pytest.mark.parametrize("name", ["", "masks", "masks/lot0"])
-def test_originals_of_a_class_merge_behind_a_link_are_left_alone(project, outside, name):
+def test_originals_of_a_class_merge_behind_a_link_are_unchanged(project, outside, name):
     fill_project(project, 1)
     original = (outside / f"masks/{KEY}.png").relative_to(outside / name)
     (outside / original).parent.mkdir(parents=True, exist_ok=True)

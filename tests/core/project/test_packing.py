@@ -56,7 +56,7 @@ def test_a_copy_of_both_uses_its_own_images(station, tmp_path):
         assert project.image_path("@line 3/lot/p0.png").is_relative_to(tmp_path / "copy")
 
 
-def test_folders_far_apart_have_no_relative_path(tmp_path):
+def test_folders_without_a_common_parent_have_no_relative_path(tmp_path):
     root = tmp_path / "a" / "b" / "c" / "project"
     assert relative_path(root / "images", root) == "images"
     assert relative_path(root.parent / "images", root) == "../images"
@@ -116,7 +116,7 @@ def test_a_packed_project_opens_where_nothing_else_is(station, tmp_path):
     assert unpack(tmp_path / "again.zip", tmp_path / "home").name == "inspection-2"
 
 
-def test_a_stopped_or_failed_pack_leaves_no_file(station, tmp_path, monkeypatch):
+def test_a_canceled_or_failed_pack_leaves_no_file(station, tmp_path, monkeypatch):
     with Project.open(station / "inspection", write=False) as project:
         (tmp_path / "p.zip").write_text("older")
         assert pack(project, tmp_path / "p.zip", stopped=lambda: True) is None
@@ -127,7 +127,7 @@ def test_a_stopped_or_failed_pack_leaves_no_file(station, tmp_path, monkeypatch)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.zip", "station"]
 
 
-def test_a_stopped_unpacking_leaves_nothing(station, tmp_path):
+def test_canceled_unpacking_leaves_no_files(station, tmp_path):
     with Project.open(station / "inspection", write=False) as project:
         pack(project, tmp_path / "p.zip")
     done = []

@@ -1,4 +1,4 @@
-"""A project folder: create, open, lock, sources, names, formats, and files that are broken."""
+"""Project folder: creation, opening, lock, sources, names, formats, and broken files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def file_with(**content):
     return json.dumps({"format": FORMAT, "name": "x", **content})
 
 
-def test_a_new_project_reads_back_as_it_was_written(tmp_path):
+def test_a_new_project_is_stored_completely(tmp_path):
     with Project.create(tmp_path / "p", classes=["scratch", "pit"], verdicts=["OK", "NG"]) as project:
         written = project.file
     with Project.open(tmp_path / "p") as project:
@@ -56,11 +56,11 @@ def test_images_come_in_natural_order(project):
     assert project.images() == ["p1.png", "p9.png", "p10.png"]
 
 
-def test_two_images_of_one_stem_have_masks_of_their_own(project):
+def test_two_images_of_one_stem_have_separate_masks(project):
     assert project.mask_path("a.jpg") != project.mask_path("a.png")
 
 
-def test_a_source_elsewhere_is_read_where_it_lies(project, tmp_path):
+def test_an_external_source_is_used_in_place(project, tmp_path):
     picture(tmp_path / "line 3" / "sub" / "x.png")
     source = project.add_source(tmp_path / "line 3")
     assert project.add_source(tmp_path / "line 3") is source
@@ -79,7 +79,7 @@ def test_no_key_leaves_the_project(project, key):
         project.mask_path(key)
 
 
-def test_the_second_writer_is_reported_who_holds_the_project(project):
+def test_the_second_writer_gets_the_name_of_the_first(project):
     with pytest.raises(problems.ProjectLocked) as caught:
         Project.open(project.root)
     assert caught.value.fields["pid"] == os.getpid()
@@ -87,7 +87,7 @@ def test_the_second_writer_is_reported_who_holds_the_project(project):
         reader.save()
 
 
-def test_the_lock_of_a_killed_process_is_free(tmp_path):
+def test_the_lock_of_a_killed_process_is_released(tmp_path):
     Project.create(tmp_path / "p").close()
     code = (
         "import os, sys\n"
@@ -101,7 +101,7 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path):
     Project.open(tmp_path / "p").close()
 
 
-def test_ids_are_never_given_out_twice(project):
+def test_ids_are_never_reused(project):
     project.add_class("pit")
     project.file.classes.pop()
     project.file.retired_ids.append(2)
@@ -121,7 +121,7 @@ def test_253_classes_fit_and_no_more(project):
         project.add_class("one too many")
 
 
-def test_a_folder_without_project_json_is_no_project(tmp_path):
+def test_a_folder_without_project_json_is_refused(tmp_path):
     with pytest.raises(problems.NotAProject):
         Project.open(tmp_path)
 
@@ -138,7 +138,7 @@ def test_a_folder_without_project_json_is_no_project(tmp_path):
         (file_with(sources=[{"name": "../up", "path": "/"}]), problems.ProjectBroken),
     ],
 )
-def test_a_broken_or_newer_project_is_refused_and_left_alone(tmp_path, content, problem):
+def test_a_broken_or_newer_project_is_refused_and_unchanged(tmp_path, content, problem):
     (tmp_path / "project.json").write_text(content)
     with pytest.raises(problem) as caught:
         read_project_file(tmp_path)
@@ -154,8 +154,8 @@ def test_copying_never_overwrites_another_image(project, tmp_path):
     assert project.copy_image(tmp_path / "b" / "a.png", "a.png") == "a-2.png"
 
 
-def test_every_problem_makes_a_sentence():
-    """The patterns and the fields that the code gives agree: each names its fields in braces."""
+def test_every_problem_has_a_text_with_its_fields():
+    """Each pattern names in braces the fields that the code provides."""
     import string
 
     for kind in vars(problems).values():

@@ -38,7 +38,7 @@ def content(project):
     }
 
 
-def test_removed_images_leave_with_their_labels_and_return(sourced, tmp_path):
+def test_images_are_removed_and_restored_with_their_labels(sourced, tmp_path):
     before, images, sources = (
         content(sourced),
         sourced.images(),
@@ -59,7 +59,7 @@ def test_removed_images_leave_with_their_labels_and_return(sourced, tmp_path):
     assert trash.removals(sourced) == []
 
 
-def test_a_removed_source_returns_at_its_place_with_its_labels(sourced, tmp_path):
+def test_a_removed_source_is_restored_at_its_position_with_its_labels(sourced, tmp_path):
     sourced.add_source(tmp_path)
     before, images, names = content(sourced), sourced.images(), [s.name for s in sourced.file.sources]
     removal = trash.remove_source(sourced, "line [3]")
@@ -83,7 +83,7 @@ def test_files_that_were_added_meanwhile_are_kept(labeled_project):
 
 def test_a_failed_removal_changes_nothing(sourced, monkeypatch):
     before, images = content(sourced), sourced.images()
-    move, calls = trash._move, []
+    move, calls = trash.move_file, []
 
     def fail(path, target):
         calls.append(path)
@@ -91,7 +91,7 @@ def test_a_failed_removal_changes_nothing(sourced, monkeypatch):
             raise OSError(28, "No space left on device")
         move(path, target)
 
-    monkeypatch.setattr(trash, "_move", fail)
+    monkeypatch.setattr(trash, "move_file", fail)
     with pytest.raises(problems.CannotWrite):
         trash.remove_images(sourced, images[:2])
     assert content(sourced) == before and sourced.images() == images and trash.removals(sourced) == []
@@ -106,7 +106,7 @@ def test_an_interrupted_removal_is_reverted(sourced, monkeypatch):
     removal = trash.remove_images(sourced, [images[0]])
     plan = trash.trash_folder(sourced) / removal.name / "plan.json"
     plan.write_text(json.dumps({**json.loads(plan.read_text("utf-8")), "state": "doing"}), "utf-8")
-    monkeypatch.setattr(trash, "_move", killed)
+    monkeypatch.setattr(trash, "move_file", killed)
     with pytest.raises(KeyboardInterrupt):
         trash.recover(sourced)  # also interrupted
     monkeypatch.undo()
@@ -128,7 +128,7 @@ def test_a_plan_cannot_point_outside_of_the_project(labeled_project, tmp_path, f
     assert (labeled_project.root / "masks").is_dir()
 
 
-def test_removing_for_good(labeled_project):
+def test_permanent_removal(labeled_project):
     removal = trash.remove_images(labeled_project, labeled_project.images()[:1])
     trash.delete_permanently(labeled_project, removal.name)
     assert trash.removals(labeled_project) == []
@@ -136,7 +136,7 @@ def test_removing_for_good(labeled_project):
         trash.restore(labeled_project, removal.name)
 
 
-def test_a_read_only_project_stays_as_it_is(labeled_project):
+def test_a_read_only_project_is_unchanged(labeled_project):
     before = content(labeled_project)
     with Project.open(labeled_project.root, write=False) as reader, pytest.raises(problems.ProjectReadOnly):
         trash.remove_images(reader, reader.images()[:1])

@@ -1,4 +1,4 @@
-"""Images with which trainings are planned."""
+"""Projects for which trainings are planned."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.inference.io.image_io import write_png
 
 
 def brushed(seed: int, *, turned: bool = False) -> np.ndarray:
-    """A surface with grain from top to bottom, uint8 (160, 120)."""
+    """Return a surface with vertical grain, uint8 (160, 120)."""
     generator = np.random.default_rng(seed)
     lines = generator.normal(128, 30, (1, 120)) + generator.normal(0, 4, (160, 120))
     image = np.clip(lines, 0, 255).astype(np.uint8)

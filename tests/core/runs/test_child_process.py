@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts, run_captured
-from workbench.core.runs.events import Checkpoint, Finished, Trouble, encode, encode_order
+from workbench.core.runs.events import Checkpoint, Finished, Trouble, encode, encode_command
 from workbench.core.runs.launch import VERBS, benchmark_command, worker_command
 
 
@@ -65,7 +65,7 @@ def test_environment_and_folder_are_passed(tmp_path):
     assert json.loads(output.stdout) == ["1", str(tmp_path.resolve())]
 
 
-def test_kill_ends_a_child_that_ignores_the_order_to_stop(tmp_path):
+def test_kill_ends_a_child_that_ignores_sigterm(tmp_path):
     line = encode(Trouble(what="ready"))
     code = f"import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print({line!r}, flush=True)\n"
     child = ChildProcess(
@@ -76,7 +76,7 @@ def test_kill_ends_a_child_that_ignores_the_order_to_stop(tmp_path):
     events = []
     for event in child.events():
         events.append(event.what)
-        child.stop(encode_order("stop"))
+        child.stop(encode_command("stop"))
         threading.Timer(0.3, child.kill).start()
     assert events == ["ready"] and child.forced and child.returncode != 0
 

@@ -1,4 +1,4 @@
-"""What a run learns from: grouped splits without leaks, broken pictures left out by name, honest notes."""
+"""Data set of a run: splits by group without leaks, broken images listed by name, notes on small numbers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def by_split(dataset):
     return {split: [i.key for i in dataset.items if i.split == split] for split in ("train", "val", "test")}
 
 
-def test_an_empty_project_reports_it(project):
+def test_a_project_without_images_is_refused(project):
     with pytest.raises(problems.NoImages):
         collect(project, "unet")
 
 
-def test_no_labels_and_one_label_report_it(project):
+def test_projects_with_no_or_one_label_are_refused(project):
     image, mask = scratched(np.random.default_rng(0))
     write_png(project.image_path("a.png"), image)
     with pytest.raises(problems.NoLabels):
@@ -35,19 +35,19 @@ def test_no_labels_and_one_label_report_it(project):
         collect(project, "unet")
 
 
-def test_good_images_alone_teach_nothing(project):
+def test_good_images_alone_are_refused(project):
     fill_project(project, 0, good=4)
     with pytest.raises(problems.OnlyBackground):
         collect(project, "unet")
 
 
-def test_an_empty_mask_counts_only_when_a_person_called_it_done(project):
+def test_an_empty_mask_counts_only_for_a_done_image(project):
     keys = fill_project(project, 3, good=2)
     annotation.save_note(project, keys[-1], annotation.Note(status="started"))
     assert {i.key for i in collect(project, "unet").items} == set(keys[:-1])
 
 
-def test_groups_never_straddle_the_split(project):
+def test_groups_are_never_divided_between_splits(project):
     fill_project(project, 60, good=20)
     project.file.grouping = Grouping(rule="folder")
     dataset = collect(project, "unet")
@@ -60,7 +60,7 @@ def test_groups_never_straddle_the_split(project):
         assert abs(len(split[name]) / 80 - share) < 0.12
 
 
-def test_where_there_are_few_defects_all_of_them_are_learned_from(project):
+def test_few_defects_are_all_used_for_training(project):
     fill_project(project, 9, good=30)
     project.file.grouping = Grouping(rule="each")
     dataset = collect(project, "unet")
@@ -73,7 +73,7 @@ def test_where_there_are_few_defects_all_of_them_are_learned_from(project):
     assert len([item for item in collect(project, "unet").of("val") if item.classes]) == 2
 
 
-def test_a_person_may_hold_out_some_of_a_few(project):
+def test_pinned_images_are_held_out_even_if_there_are_few(project):
     keys = fill_project(project, 5)
     annotation.save_note(project, keys[0], annotation.Note(status="done", pin="val"))
     dataset = collect(project, "unet")
@@ -82,10 +82,10 @@ def test_a_person_may_hold_out_some_of_a_few(project):
     for key in keys:
         annotation.save_note(project, key, annotation.Note(status="done", pin="val"))
     dataset = collect(project, "unet")
-    assert len(dataset.of("train")) == 1 and len(dataset.of("val")) == 4  # of nothing nobody learns
+    assert len(dataset.of("train")) == 1 and len(dataset.of("val")) == 4  # a training set is never empty
 
 
-def test_a_test_set_is_dealt_out_only_where_many_parts_show_a_defect(project):
+def test_a_test_set_is_drawn_only_if_many_parts_have_a_defect(project):
     fill_project(project, 60, good=20)
     project.file.grouping = Grouping(rule="each")
     assert {name: len(keys) for name, keys in by_split(collect(project, "unet")).items()} == {
@@ -97,7 +97,7 @@ def test_a_test_set_is_dealt_out_only_where_many_parts_show_a_defect(project):
     assert by_split(collect(project, "unet"))["test"] == []
 
 
-def test_a_test_set_that_a_person_set_apart_leaves_the_usual_shares_of_the_rest(project):
+def test_a_pinned_test_set_leaves_the_usual_shares_of_the_rest(project):
     keys = fill_project(project, 40)
     project.file.grouping = Grouping(rule="each")
     for key in keys[:20]:
@@ -109,7 +109,7 @@ def test_a_test_set_that_a_person_set_apart_leaves_the_usual_shares_of_the_rest(
     }
 
 
-def test_what_a_network_has_learned_from_is_not_held_out_when_it_learns_on(project):
+def test_training_images_of_the_initial_run_are_not_held_out(project):
     fill_project(project, 20)
     project.file.grouping = Grouping(rule="each")
     learned = by_split(collect(project, "unet"))["train"]
@@ -118,7 +118,7 @@ def test_what_a_network_has_learned_from_is_not_held_out_when_it_learns_on(proje
     assert not set(on["val"]) & set(learned) and len(on["val"]) == len(anew["val"]) == 10
 
 
-def test_a_network_that_has_learned_from_every_part_has_no_score(project):
+def test_initial_run_trained_on_every_part_leaves_no_validation(project):
     keys = fill_project(project, 4)
     project.file.grouping = Grouping(rule="each")
     dataset = collect(project, "unet", keys)
@@ -137,13 +137,13 @@ def test_a_pattern_groups_by_what_it_captures(project):
     assert {i.group for i in collect(project, "unet").items} == {"0", "1", "2", "3"}
 
 
-def test_the_split_is_the_same_every_time(project):
+def test_the_split_is_reproducible(project):
     fill_project(project, 20)
     assert collect(project, "unet") == collect(project, "unet")
 
 
 def test_near_equal_images_share_a_group(project):
-    """The same part photographed twice, under names that tell nothing."""
+    """Two images of one part whose names do not show it."""
     rng = np.random.default_rng(5)
     smooth = [np.kron(rng.integers(60, 200, (6, 6)), np.ones((16, 16))).astype(np.float64) for _ in range(12)]
     for i, base in enumerate(smooth):
@@ -160,7 +160,7 @@ def test_near_equal_images_share_a_group(project):
     assert len(set(groups.values())) >= 10
 
 
-def test_images_of_a_group_that_are_assigned_to_different_sides_keep_them(project):
+def test_images_of_a_group_pinned_to_different_splits_keep_them(project):
     keys = fill_project(project, 12)
     project.file.grouping = Grouping(rule="pattern", pattern="(.)")  # all images are one group
     for number, key in enumerate(keys[:-1]):
@@ -170,14 +170,14 @@ def test_images_of_a_group_that_are_assigned_to_different_sides_keep_them(projec
     assert sides[keys[-1]] == "train"  # with the first image of its group
 
 
-def test_a_pin_holds_a_image_on_its_side(project):
+def test_a_pinned_image_is_in_its_split(project):
     keys = fill_project(project, 12)
     project.file.grouping = Grouping(rule="each")
     annotation.save_note(project, keys[0], annotation.Note(status="done", pin="val"))
     assert next(i.split for i in collect(project, "unet").items if i.key == keys[0]) == "val"
 
 
-def test_broken_images_are_named_and_nothing_stops(project):
+def test_broken_images_are_listed_and_left_out(project):
     keys = fill_project(project, 8)
     torn = project.image_path(keys[0])
     torn.write_bytes(torn.read_bytes()[:40])
@@ -190,7 +190,7 @@ def test_broken_images_are_named_and_nothing_stops(project):
     assert all(s.why for s in dataset.skipped)
 
 
-def test_a_verdict_of_a_single_image_hinders_no_training(project):
+def test_a_verdict_of_a_single_image_does_not_prevent_a_training(project):
     keys = fill_project(project, 6, good=6, verdicts=True)
     project.file.verdicts = ["OK", "NG", "doubt"]
     annotation.save_note(project, keys[0], annotation.Note(verdict="doubt"))
@@ -209,14 +209,14 @@ def test_few_held_out_images_are_reported(project):
     assert dataset.of("val") and "metrics are rough" in dataset.held_out_note
 
 
-def test_one_part_alone_gives_no_score(project):
+def test_a_single_part_leaves_no_validation(project):
     fill_project(project, 4)
     project.file.grouping = Grouping(rule="pattern", pattern="lot(.)")
     dataset = collect(project, "unet")
     assert not dataset.of("val", "test") and "no metrics" in dataset.held_out_note
 
 
-def test_verdicts_split_by_kind(labeled_project):
+def test_verdicts_are_stratified(labeled_project):
     dataset = collect(labeled_project, "resnet")
     assert dataset.verdicts == ["OK", "NG"]
     for split in ("train", "val"):

@@ -57,7 +57,7 @@ def test_batch_is_not_raised_beyond_the_memory_or_without_a_gain():
     slow = Gpu(launch=0.0, speed=work / 0.025, memory=1e18)  # twice the batch takes twice as long
     assert adapt(settings, slow).batch == settings.batch
     quick = Gpu(launch=0.001, speed=1e18, memory=1e18)
-    assert adapt(settings, quick).batch == gpu_plan._MAX_BATCH
+    assert adapt(settings, quick).batch == gpu_plan.MAX_BATCH
 
 
 def test_batch_is_halved_until_it_fits_and_a_step_that_never_fits_is_left_to_the_training():
@@ -95,7 +95,7 @@ def test_batch_follows_the_patch_and_is_a_multiple_of_the_gpus(side, batch):
 
 
 @pytest.mark.parametrize("quality", ["fast", "balanced", "best"])
-def test_network_of_a_gpu_sees_as_far_as_that_of_a_cpu(project, quality, monkeypatch):
+def test_receptive_field_on_a_gpu_is_at_least_that_on_a_cpu(project, quality, monkeypatch):
     from tests.core.runs.planned_projects import brushed, with_verdicts
     from workbench.core.project import annotation
 
@@ -128,9 +128,9 @@ def machine(monkeypatch):
         return ChildOutput(0, state.answer, "")
 
     monkeypatch.setattr(gpu_plan, "run_captured", run_captured)
-    gpu_plan._selects_gpu.cache_clear()
+    gpu_plan.selects_gpu.cache_clear()
     yield state
-    gpu_plan._selects_gpu.cache_clear()
+    gpu_plan.selects_gpu.cache_clear()
 
 
 def test_planner_expects_the_device_that_the_training_program_selects_once(machine):

@@ -75,8 +75,8 @@ def sample(*gpus: GpuSample) -> SystemSample:
 
 
 def started_and_steps() -> list:
-    begun = Started(model="unet", device="gpu:0", gpu="GPU-bb22", pictures={"train": 9, "val": 3})
-    return [begun, *(Step(step=i, time=float(i), loss=1 / (i + 1), rate=0.01, progress=0.1) for i in range(30))]
+    started = Started(model="unet", device="gpu:0", gpu="GPU-bb22", pictures={"train": 9, "val": 3})
+    return [started, *(Step(step=i, time=float(i), loss=1 / (i + 1), rate=0.01, progress=0.1) for i in range(30))]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a run's settings become where nobody chose them."""
+"""Automatic training settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def noisy(seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 256, (300, 300), np.uint8)
 
 
-def test_the_grain_of_a_surface_has_a_direction_and_noise_has_none():
+def test_grain_has_a_direction_and_noise_has_none():
     upright, lying = grain(brushed(0)), grain(brushed(0, turned=True))
     assert upright[0].real > 0.7 and lying[0].real < -0.7
     np.testing.assert_allclose(upright[0], -lying[0], atol=0.05)
@@ -38,7 +38,7 @@ TURNS = {"brushed": set(), "mixed": {"rotate_90"}, "noisy": {"rotate_90", "rotat
 
 
 @pytest.mark.parametrize("surface", TURNS)
-def test_images_are_turned_only_where_no_direction_prevails(project, surface):
+def test_images_are_rotated_only_without_a_dominant_direction(project, surface):
     for number in range(8):
         turned = surface == "mixed" and number % 2 == 1
         image = noisy(number) if surface == "noisy" else brushed(number, turned=turned)
@@ -78,7 +78,7 @@ def test_classes_are_learned_together_if_most_images_show_one(project, painted, 
     assert settings.class_weight == weight and bool(settings.reasons.get("class_weight")) == bool(weight)
 
 
-def test_tiles_share_what_the_network_sees_around_a_pixel(project):
+def test_overlap_of_tiles_follows_the_receptive_field(project):
     mask = np.zeros((brushed(0, turned=False).shape), np.uint8)
     mask[20:30, 20:30] = 1
     for number in range(4):
@@ -90,12 +90,12 @@ def test_tiles_share_what_the_network_sees_around_a_pixel(project):
         and str(receptive_field(training_settings)) in training_settings.reasons["overlap"]
     )
     deep = create_run(project, request("unet", epochs=1, device="cpu", encoder="resnet34")).settings()
-    assert deep.overlap < 2 * receptive_field(deep)  # too far for any tile
+    assert deep.overlap < 2 * receptive_field(deep)  # larger than any tile
 
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A processor as quick as is said: multiplications a second of one core, and one core."""
+    """Function that simulates a CPU with one core of a given number of multiplications per second."""
 
     def set_speed(value: float) -> None:
         monkeypatch.setattr(planner, "core_speed", lambda: value)
@@ -112,7 +112,7 @@ def test_the_cpu_is_measured():
     planner.core_speed.cache_clear()
     done = threading.Event()
 
-    def be_busy() -> None:  # as a window is that builds a dialog: whoever waits for Python waits for this
+    def be_busy() -> None:  # holds the interpreter lock, like a window that builds a dialog
         while not done.is_set():
             sum(range(20000))
 
@@ -186,7 +186,7 @@ def test_muon_needs_some_steps(project, machine):
     ("model", "settings"),
     [("unet", {"quality": "fast", "stem": 2, "local_contrast": False}), ("resnet", {"depth": 34, "width": 0.25})],
 )
-def test_a_run_that_begins_with_another_has_its_network(project, model, settings):
+def test_a_run_with_an_initial_run_has_its_network(project, model, settings):
     with_verdicts(project, 4)
     for number in range(4):
         mask = np.zeros((160, 120), np.uint8)

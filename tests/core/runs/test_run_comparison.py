@@ -1,4 +1,4 @@
-"""Two runs side by side, from real run folders: what differs is told, and scores on other pictures are refused."""
+"""Comparison of two runs: differences are listed, metrics on different images are not compared."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.core.runs.training_settings import request
 
 @pytest.fixture
 def train(labeled_project):
-    """A function (...) -> a new run of the project as it is now."""
+    """Function that creates a run of the project in its present state."""
 
     def train(model: str = "unet", **settings) -> Run:
         return create_run(labeled_project, request(model, **{"epochs": 1, **settings}))
@@ -32,7 +32,7 @@ def kinds(shown: Run, other: Run) -> list[str]:
     return [difference.kind for difference in compare_runs(shown, other).differences]
 
 
-def paint_anew(project, key: str) -> None:
+def relabel(project, key: str) -> None:
     import numpy as np
 
     mask = scratched(np.random.default_rng(99))[1]
@@ -52,23 +52,23 @@ def test_other_settings_are_reported(train):
     assert settings["minutes"] == (2.0, 5.0) and settings["patch"] == (64, 128)
 
 
-def test_other_kinds_of_model_are_not_put_side_by_side(train):
+def test_different_kinds_of_models_are_not_compared(train):
     found = compare_runs(train("unet"), train("resnet"))
     assert not found.curves and not found.scores and [d.kind for d in found.differences] == ["model"]
 
 
-def test_more_training_images_leave_the_scores_comparable(labeled_project, train):
+def test_more_training_images_do_not_prevent_a_comparison(labeled_project, train):
     first = train()
     dropped = next(item.key for item in first.dataset().of("train") if item.classes)
     relabelled = [item.key for item in first.dataset().of("train") if item.classes][1]
-    for item in first.dataset().items:  # the split is to stay as it is
+    for item in first.dataset().items:  # keep the split
         note = annotation.load_note(labeled_project, item.key)
         note.pin = item.split
         if item.key == dropped:
             note.status = "new"
         annotation.save_note(labeled_project, item.key, note)
     labeled_project.mask_path(dropped).unlink()
-    paint_anew(labeled_project, relabelled)
+    relabel(labeled_project, relabelled)
     found = compare_runs(first, train())
     received = next(d for d in found.differences if d.kind == "train")
     assert found.scores and received.fields == {"more": 1, "fewer": 0, "changed": 1}
@@ -81,7 +81,7 @@ def test_scores_on_other_images_or_labels_are_refused(labeled_project, train):
         note.pin = item.split
         annotation.save_note(labeled_project, item.key, note)
     held = first.dataset().of("val")[0].key
-    paint_anew(labeled_project, held)
+    relabel(labeled_project, held)
     relabelled = train()
     found = compare_runs(first, relabelled)
     assert found.curves and not found.scores and found.differences[0].kind == "labels"
@@ -101,10 +101,10 @@ def test_other_classes_are_refused(labeled_project, train):
     assert not compare_runs(first, train()).scores and "classes" in kinds(first, train())
 
 
-# --- the past of a run ---------------------------------------------------------------------------------
+# --- history of a run ---------------------------------------------------------------------------------
 
 
-def test_a_past_is_read_with_what_the_machine_did(train):
+def test_history_of_a_run_contains_system_samples(train):
     run = train()
     previews = [Preview(step=i, picture=key) for i, key in enumerate(("a", "b", "a"))]
     events = [
@@ -121,7 +121,9 @@ def test_a_past_is_read_with_what_the_machine_did(train):
     machine_path(run).write_text(encode_sample(0.5, sample) + "\n" + encode_sample(2.5, sample) + "\n")
     past = read_past(run)
     assert past.track.steps.count == 1 and past.track.best == (2, 0.5) and past.track.machine.count == 2
-    assert past.ending == Finished(time=3) and len(past.state.machine) == 1  # the last look is another work
+    assert (
+        past.ending == Finished(time=3) and len(past.state.machine) == 1
+    )  # the final evaluation belongs to another stage
     assert past.notable == [events[0], *previews[1:], events[6], events[7], events[8]]
 
 
@@ -161,7 +163,7 @@ def test_run_stopped_after_seconds_does_not_replace_the_default():
     stopped = replace(line("c", 0.2, interrupted=True), held_out="y")
     assert choose_default([stopped, line("b", 0.5), line("a", 0.7)]).run.name == "a"
     assert choose_default([stopped]).run.name == "c"
-    lucky = replace(stopped, held_out="x", score=0.99)  # measured on few images, if at all
+    lucky = replace(stopped, held_out="x", score=0.99)  # measured on few images or none
     assert choose_default([lucky, line("b", 0.5)]).run.name == "b"
     unreadable = replace(line("d", 0.9), held_out="")
     assert choose_default([unreadable, line("b", 0.5)]).run.name == "b"

@@ -1,4 +1,4 @@
-"""What is said of a run: each finding from the events that lead to it, and none from those that do not."""
+"""Health of a run: each finding follows from its events and from no others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ON_CARD = dataclasses.replace(STARTED, device="gpu:0", precision="fp16")
 GB = 1 << 30
 
 
-def told(*events, samples=(), **how) -> HealthFinding:
+def finding(*events, samples=(), **how) -> HealthFinding:
     vitals = RunState()
     for event in events:
         vitals.add_event(event)
@@ -33,7 +33,7 @@ def steps(count: int = 60, *, first: int = 1, loss=lambda i: 1 / i, **more) -> l
     ]
 
 
-def look(minute: float, score: float | None, *, step: int | None = None, **metrics) -> Evaluated:
+def evaluated(minute: float, score: float | None, *, step: int | None = None, **metrics) -> Evaluated:
     return Evaluated(step=step or round(60 * minute), time=60 * minute, score=score, metrics=metrics)
 
 
@@ -43,30 +43,30 @@ def sample(cpu: float = 30.0, *, ram: float = 0.5, load: float | None = None, sl
 
 
 def test_before_and_at_the_beginning():
-    assert told().kind == "starting" and told(STARTED).kind == "starting"
-    found = told(STARTED, *steps(50))
+    assert finding().kind == "starting" and finding(STARTED).kind == "starting"
+    found = finding(STARTED, *steps(50))
     assert found.kind == "learning" and found.tone == "good" and found.fields["now"] < found.fields["first"] == 1.0
 
 
 def test_pauses_and_silence():
-    assert told(STARTED, *steps(), paused=True).kind == "paused"
-    assert told(STARTED, *steps(), silent=SILENT + 1) == HealthFinding("silent", "warning", {"seconds": SILENT + 1})
-    assert told(STARTED, *steps(), silent=SILENT - 1).kind == "learning"
-    assert told(STARTED, *steps(), Finished(), silent=1e6, paused=True).kind == "well"
+    assert finding(STARTED, *steps(), paused=True).kind == "paused"
+    assert finding(STARTED, *steps(), silent=SILENT + 1) == HealthFinding("silent", "warning", {"seconds": SILENT + 1})
+    assert finding(STARTED, *steps(), silent=SILENT - 1).kind == "learning"
+    assert finding(STARTED, *steps(), Finished(), silent=1e6, paused=True).kind == "well"
 
 
 @pytest.mark.parametrize(
     ("cpu", "started", "cause"),
     [(20.0, STARTED, "disk"), (95.0, STARTED, "processor"), (20.0, ON_CARD, "disk"), (None, STARTED, "")],
 )
-def test_who_waits_for_images_and_why(cpu, started, cause):
+def test_waiting_for_images_names_the_cause(cpu, started, cause):
     samples = [] if cpu is None else [sample(cpu)] * 5
-    found = told(started, *steps(data_wait=0.62), samples=samples)
+    found = finding(started, *steps(data_wait=0.62), samples=samples)
     assert found == HealthFinding("waits", "warning", {"share": 0.62, "cause": cause, "gpu": started is ON_CARD})
-    assert told(started, *steps(data_wait=0.1), samples=samples).kind != "waits"
+    assert finding(started, *steps(data_wait=0.1), samples=samples).kind != "waits"
 
 
-def test_overflows_are_reported_once_the_scale_had_been_found():
+def test_overflows_are_reported_after_the_search_of_the_loss_scale():
     def scaled(scales: list[float], first: int = 1, skipped: int = 0) -> list[Step]:
         return [
             dataclasses.replace(event, loss_scale=scale, skipped=skipped)
@@ -75,72 +75,87 @@ def test_overflows_are_reported_once_the_scale_had_been_found():
 
     search = scaled([65536.0 / 2**i for i in range(8)], skipped=8)
     calm = scaled([256.0] * 40, first=30, skipped=8)
-    assert told(ON_CARD, *search, *calm).kind == "learning"  # looking for the scale is no trouble
+    assert finding(ON_CARD, *search, *calm).kind == "learning"  # overflows while the scale is searched are normal
     falls = scaled([128.0, 64.0, 64.0, 32.0, 16.0], first=80, skipped=12)
-    assert told(ON_CARD, *search, *calm, *falls) == HealthFinding("overflows", "warning", {"times": 4})
-    assert told(ON_CARD, *search, *calm, *falls[:3]).kind == "learning"
+    assert finding(ON_CARD, *search, *calm, *falls) == HealthFinding("overflows", "warning", {"times": 4})
+    assert finding(ON_CARD, *search, *calm, *falls[:3]).kind == "learning"
 
 
-def test_numbers_that_run_away():
-    assert told(STARTED, *steps(100), *steps(20, first=40)) == HealthFinding("ran_away", "warning", {"times": 1})
+def test_diverged_training():
+    assert finding(STARTED, *steps(100), *steps(20, first=40)) == HealthFinding("ran_away", "warning", {"times": 1})
     resumed = dataclasses.replace(STARTED, resumed=True)
-    assert told(STARTED, *steps(100), resumed, *steps(20, first=40)).kind == "learning"
-    found = told(STARTED, *steps(150, loss=lambda i: 0.5), *steps(150, first=151, loss=lambda i: 2.0))
+    assert finding(STARTED, *steps(100), resumed, *steps(20, first=40)).kind == "learning"
+    found = finding(STARTED, *steps(150, loss=lambda i: 0.5), *steps(150, first=151, loss=lambda i: 2.0))
     assert found.kind == "rises" and found.fields["least"] == pytest.approx(0.5) and found.fields["now"] > 1.9
-    assert told(STARTED, *steps(300, loss=lambda i: 0.5 + 0.2 * (i % 2))).kind != "rises"  # noise
+    assert finding(STARTED, *steps(300, loss=lambda i: 0.5 + 0.2 * (i % 2))).kind != "rises"  # noise
 
 
-def test_scores_that_are_none():
-    assert told(dataclasses.replace(STARTED, pictures={"train": 3}), *steps()).kind == "no_validation"
-    assert told(STARTED, *steps(), look(1, None, regions={"defects": 0})).kind == "no_defects_held_out"
-    nothing = look(1, 0.0, regions={"defects": 3}, only_background=True)
-    assert told(STARTED, *steps(60), nothing).kind == "well"  # it may still begin to
-    assert told(STARTED, *steps(300), nothing) == HealthFinding("only_background", "warning")
-    assert told(STARTED, *steps(60), nothing, Finished()).kind == "only_background"
-    better = look(2, 0.4, regions={"defects": 3})
-    assert told(STARTED, *steps(300), nothing, better).kind == "improving"
+def test_undefined_scores():
+    assert finding(dataclasses.replace(STARTED, pictures={"train": 3}), *steps()).kind == "no_validation"
+    assert finding(STARTED, *steps(), evaluated(1, None, regions={"defects": 0})).kind == "no_defects_held_out"
+    nothing = evaluated(1, 0.0, regions={"defects": 3}, only_background=True)
+    assert finding(STARTED, *steps(60), nothing).kind == "well"  # too early to judge
+    assert finding(STARTED, *steps(300), nothing) == HealthFinding("only_background", "warning")
+    assert finding(STARTED, *steps(60), nothing, Finished()).kind == "only_background"
+    better = evaluated(2, 0.4, regions={"defects": 3})
+    assert finding(STARTED, *steps(300), nothing, better).kind == "improving"
 
 
-def test_where_the_score_goes():
-    worse = [look(1, 0.4), look(2, 0.6), look(3, 0.7), look(4, 0.6), look(5, 0.55), look(6, 0.6)]
-    found = told(STARTED, *steps(400), *worse)
+def test_trend_of_the_score():
+    worse = [
+        evaluated(1, 0.4),
+        evaluated(2, 0.6),
+        evaluated(3, 0.7),
+        evaluated(4, 0.6),
+        evaluated(5, 0.55),
+        evaluated(6, 0.6),
+    ]
+    found = finding(STARTED, *steps(400), *worse)
     assert found == HealthFinding("worse", "warning", {"seconds": 180.0, "best": 0.7})
-    assert told(STARTED, *steps(200), *worse).kind == "well"  # the learning rate is still high
-    assert told(STARTED, *steps(400), *worse[:-1]).kind == "well"  # twice may be chance
-    assert told(STARTED, *steps(), *worse, Finished()).kind == "worse"
-    level = [look(1, 0.4), look(2, 0.7), look(3, 0.71), look(4, 0.7), look(5, 0.69)]
-    found = told(STARTED, *steps(400), *level)
+    assert finding(STARTED, *steps(200), *worse).kind == "well"  # the learning rate is still high
+    assert finding(STARTED, *steps(400), *worse[:-1]).kind == "well"  # two evaluations may be chance
+    assert finding(STARTED, *steps(), *worse, Finished()).kind == "worse"
+    level = [evaluated(1, 0.4), evaluated(2, 0.7), evaluated(3, 0.71), evaluated(4, 0.7), evaluated(5, 0.69)]
+    found = finding(STARTED, *steps(400), *level)
     assert found.kind == "level" and found.fields["seconds"] == 120.0
-    assert told(STARTED, *steps(200), *level).kind == "well"
-    poor = [look(1, 0.01), look(2, 0.04)]
-    assert told(STARTED, *steps(200), *poor).kind == "improving"
-    assert told(STARTED, *steps(400), *poor) == HealthFinding("poor", "warning", {"score": 0.04})
-    found = told(STARTED, *steps(), look(1, 0.4), look(2, 0.5))
+    assert finding(STARTED, *steps(200), *level).kind == "well"
+    poor = [evaluated(1, 0.01), evaluated(2, 0.04)]
+    assert finding(STARTED, *steps(200), *poor).kind == "improving"
+    assert finding(STARTED, *steps(400), *poor) == HealthFinding("poor", "warning", {"score": 0.04})
+    found = finding(STARTED, *steps(), evaluated(1, 0.4), evaluated(2, 0.5))
     assert found.kind == "improving" and not found.fields["over"] and found.tone == "good"
-    assert told(STARTED, *steps(), look(1, 0.4), look(2, 0.5), Finished()).fields["over"]
+    assert finding(STARTED, *steps(), evaluated(1, 0.4), evaluated(2, 0.5), Finished()).fields["over"]
 
 
 def test_the_last_evaluation_with_another_threshold_is_no_trend():
-    looks = [look(1, 0.5), look(2, 0.6), look(2.1, 0.3, step=120), look(2.2, 0.2, step=120), look(2.3, 0.1, step=120)]
-    assert told(STARTED, *steps(), *looks).kind == "improving"
+    evaluations = [
+        evaluated(1, 0.5),
+        evaluated(2, 0.6),
+        evaluated(2.1, 0.3, step=120),
+        evaluated(2.2, 0.2, step=120),
+        evaluated(2.3, 0.1, step=120),
+    ]
+    assert finding(STARTED, *steps(), *evaluations).kind == "improving"
 
 
-def test_the_machine_while_it_is_at_work():
+def test_system_samples_during_a_run():
     full = [sample(ram=0.97)]
-    assert told(STARTED, *steps(), samples=full).kind == "memory_full"
-    assert told(STARTED, *steps(), Finished(), samples=full).kind == "well"  # it is past
-    hot = told(ON_CARD, *steps(), samples=[sample(load=99, slowed="heat")])
+    assert finding(STARTED, *steps(), samples=full).kind == "memory_full"
+    assert finding(STARTED, *steps(), Finished(), samples=full).kind == "well"  # the run is over
+    hot = finding(ON_CARD, *steps(), samples=[sample(load=99, slowed="heat")])
     assert hot == HealthFinding("hot", "warning", {"card": "Card", "temperature": 91.0})
-    assert told(ON_CARD, *steps(), samples=[sample(load=99, slowed="power")]).kind == "learning"
-    assert told(ON_CARD, *steps(), samples=[sample(load=12)] * 25) == HealthFinding("idle_card", "info", {"load": 12})
-    assert told(ON_CARD, *steps(), samples=[sample(load=12)] * 5).kind == "learning"
+    assert finding(ON_CARD, *steps(), samples=[sample(load=99, slowed="power")]).kind == "learning"
+    assert finding(ON_CARD, *steps(), samples=[sample(load=12)] * 25) == HealthFinding(
+        "idle_card", "info", {"load": 12}
+    )
+    assert finding(ON_CARD, *steps(), samples=[sample(load=12)] * 5).kind == "learning"
 
 
-def test_few_held_out_images_and_all_well():
+def test_few_validation_images_and_a_good_run():
     few = dataclasses.replace(STARTED, held_out_note=Message("dataset.few_images_held_out", n=3))
-    assert told(few, *steps()) == HealthFinding("few_held_out", "info", {"note": few.held_out_note})
-    assert told(STARTED, *steps(), look(1, 0.4)) == HealthFinding("well", "good")
-    assert told(STARTED, *steps(), Failed(why="x")).kind == "well"  # the failure itself is told elsewhere
+    assert finding(few, *steps()) == HealthFinding("few_held_out", "info", {"note": few.held_out_note})
+    assert finding(STARTED, *steps(), evaluated(1, 0.4)) == HealthFinding("well", "good")
+    assert finding(STARTED, *steps(), Failed(why="x")).kind == "well"  # the failure itself is finding elsewhere
 
 
 def test_advice_concerns_the_gpu_that_trains():
@@ -151,8 +166,8 @@ def test_advice_concerns_the_gpu_that_trains():
     by_uuid = dataclasses.replace(ON_CARD, gpu="GPU-b")
     by_number = dataclasses.replace(ON_CARD, device="gpu:1")
     for started in (by_uuid, by_number):
-        assert told(started, *steps(), samples=samples).kind == "learning"
-    assert told(dataclasses.replace(ON_CARD, gpu="GPU-a"), *steps(), samples=samples).kind == "hot"
+        assert finding(started, *steps(), samples=samples).kind == "learning"
+    assert finding(dataclasses.replace(ON_CARD, gpu="GPU-a"), *steps(), samples=samples).kind == "hot"
     idle = [dataclasses.replace(s, gpus=(trains, dataclasses.replace(display, index=1, slowed=""))) for s in samples]
-    assert told(dataclasses.replace(ON_CARD, gpu="GPU-a"), *steps(), samples=idle).kind == "idle_card"
-    assert told(dataclasses.replace(ON_CARD, gpu="GPU-c"), *steps(), samples=idle).kind == "learning"
+    assert finding(dataclasses.replace(ON_CARD, gpu="GPU-a"), *steps(), samples=idle).kind == "idle_card"
+    assert finding(dataclasses.replace(ON_CARD, gpu="GPU-c"), *steps(), samples=idle).kind == "learning"

@@ -1,4 +1,4 @@
-"""The numbers of a run over its time: nothing is lost in what is drawn of a million of them."""
+"""Time series of a run; thinning of a million values keeps every peak."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def card(index: int, load: float) -> GpuSample:
 
 
 @pytest.mark.parametrize("count", [1000, 5000, 1_000_000])
-def test_what_is_drawn_keeps_every_peak_of_a_span(count):
+def test_thinned_series_keeps_every_peak(count):
     columns = Columns(("a", "b"))
     rng = np.random.default_rng(0)
     values = rng.normal(size=count)
@@ -44,10 +44,10 @@ def test_what_is_drawn_keeps_every_peak_of_a_span(count):
     part = columns.indexes("a", first, last)
     inside = columns["a"][first : last + 1]
     assert columns["a"][part].max() >= inside.max() and columns["a"][part].min() <= inside.min()
-    assert columns.times[part[0]] <= first and columns.times[part[-1]] >= last  # the line goes to both edges
+    assert columns.times[part[0]] <= first and columns.times[part[-1]] >= last  # the line reaches both edges
 
 
-def test_a_value_that_is_missing_stays_missing():
+def test_missing_values_stay_missing():
     columns = Columns(("a",))
     for time in range(300):
         columns.add(time, {"a": None if time % 2 else time, "new": time if time > 250 else None})
@@ -74,7 +74,7 @@ def test_the_smoothed_loss_is_the_mean_of_the_newest_steps():
     assert len(times) <= MOST and track.at("smoothed", 399.9) == pytest.approx(losses[-reach:].mean(), abs=1e-6)
 
 
-def test_scores_skips_and_the_machine():
+def test_scores_skipped_steps_and_system_samples():
     track = RunSeries()
     track.add_event(Started(model="unet", device="gpu:0", precision="fp16"))
     for number in range(30):
@@ -94,7 +94,7 @@ def test_scores_skips_and_the_machine():
     assert [len(part) for part in track.points("load 7")] == [0, 0]
 
 
-def test_a_resumed_run_forgets_what_was_lost():
+def test_steps_lost_before_a_resume_are_dropped():
     track = RunSeries()
     track.add_event(Started(model="unet", device="cpu"))
     for number in range(100):
@@ -107,7 +107,7 @@ def test_a_resumed_run_forgets_what_was_lost():
     assert track.last == 5.1 and not track.machine.count
 
 
-def test_what_the_machine_did_is_kept_line_by_line(tmp_path):
+def test_system_samples_are_stored_line_by_line(tmp_path):
     path = tmp_path / "machine.jsonl"
     first, second = sample(33.0, card(0, 5)), sample(44.0, reason="Der Treiber fehlt – 没有")
     torn = encode_sample(9, first)[:50]

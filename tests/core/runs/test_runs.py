@@ -1,4 +1,4 @@
-"""Recipes, run folders, events, the index: what is written comes back, what is torn does no harm."""
+"""Training settings, run folders, events and their index: round trips, and damaged files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_run_holds_its_exact_data_and_every_reason(labeled_project):
         run.need_usable()
 
 
-def test_runs_of_one_second_have_names_of_their_own(labeled_project):
+def test_runs_created_within_one_second_have_different_names(labeled_project):
     names = [create_run(labeled_project, request("unet", epochs=1)).name for _ in range(3)]
     assert len(set(names)) == 3
     assert [run.name for run in list_runs(labeled_project.root)] == names
@@ -42,7 +42,7 @@ def test_runs_of_one_second_have_names_of_their_own(labeled_project):
         find_run(labeled_project.root, "no such run")
 
 
-def test_a_run_that_begins_with_another_holds_out_nothing_that_was_learned_from(project):
+def test_training_images_of_the_initial_run_are_not_held_out(project):
     fill_project(project, 20)
     project.file.grouping = Grouping(rule="each")
     first = create_run(project, request("unet", epochs=1))
@@ -52,7 +52,7 @@ def test_a_run_that_begins_with_another_holds_out_nothing_that_was_learned_from(
     assert on.of("val") and not learned & {item.key for item in on.of("val", "test")}
 
 
-def test_images_that_a_run_of_another_project_has_learned_from_are_not_held_out(project, tmp_path):
+def test_training_images_of_a_run_of_another_project_are_not_held_out(project, tmp_path):
     fill_project(project, 20)
     project.file.grouping = Grouping(rule="each")
     first = create_run(project, request("unet", epochs=1))
@@ -71,11 +71,11 @@ def test_images_that_a_run_of_another_project_has_learned_from_are_not_held_out(
         on = create_run(other, request("unet", epochs=1, start_from=str(first.root))).dataset().of("val", "test")
         assert any(item.key.startswith("under") for item in anew)
         assert on and not any(item.key.startswith("under") for item in on)
-        shutil.move(first.root, tmp_path / "a run alone")  # of which nothing is known then, and nothing breaks
+        shutil.move(first.root, tmp_path / "a run alone")  # unknown then, without an error
         assert create_run(other, request("unet", epochs=1, start_from=str(tmp_path / "a run alone"))).dataset().items
 
 
-def test_what_is_chosen_by_hand_stays(labeled_project):
+def test_manually_changed_settings_are_kept(labeled_project):
     run = create_run(
         labeled_project, request("unet", epochs=1, **parse_settings(["patch=64", "widths=[8,16]", "stem=1"]))
     )
@@ -111,7 +111,7 @@ def test_sixteen_bit_images_get_a_range_of_their_own(project):
     )
 
 
-def test_color_is_seen_and_gray_stored_as_color_is_not(project):
+def test_color_is_detected_and_gray_stored_as_color_is_not(project):
     rng = np.random.default_rng(0)
     for i in range(4):
         gray = rng.integers(50, 200, (40, 40, 1)).astype(np.uint8)
@@ -125,7 +125,7 @@ def test_color_is_seen_and_gray_stored_as_color_is_not(project):
     assert create_run(project, request("unet", epochs=1)).settings().channels == 3
 
 
-def test_events_come_back_as_they_were_sent():
+def test_events_survive_a_round_trip():
     sent = [
         events.Started(model="unet", device="cpu", pictures={"train": 3}),
         events.Step(time=1.5, step=3, loss=0.25, rate=1e-3, loss_scale=None, progress=0.1),
@@ -138,7 +138,7 @@ def test_events_come_back_as_they_were_sent():
     assert [events.decode(events.encode(e)) for e in sent] == sent
 
 
-def test_not_a_number_travels_and_torn_lines_do_no_harm():
+def test_nan_is_stored_and_truncated_lines_are_skipped():
     line = events.encode(events.Step(step=1, loss=math.nan, rate=0.1))
     assert "NaN" not in line
     assert math.isnan(events.decode(line).loss)
@@ -166,7 +166,7 @@ def test_a_broken_run_file_is_named(labeled_project, name):
     assert find_run(labeled_project.root, run.name).name == run.name
 
 
-def test_the_index_rebuilds_itself(project):
+def test_the_index_is_rebuilt(project):
     keys = fill_project(project, 3)
     index = ImageIndex(project)
     assert {row.key for row in index.refresh(keys)} == set(keys)
@@ -189,7 +189,7 @@ def test_the_index_rebuilds_itself(project):
     assert keys[0] not in index.rows()
 
 
-def test_the_child_is_reported_its_threads_and_a_persons_choice_stays():
+def test_the_child_gets_its_number_of_threads_unless_the_user_set_it():
     environment = worker_environment("cpu", {"MKL_NUM_THREADS": "7", "PATH": "/bin"})
     assert environment["OMP_NUM_THREADS"] == "1" and environment["MKL_NUM_THREADS"] == "7"
     assert environment["CUDA_VISIBLE_DEVICES"] == ""

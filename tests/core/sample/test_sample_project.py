@@ -1,4 +1,4 @@
-"""The sample project: reproducible, labelled exactly, and not solved by a threshold."""
+"""The sample project: reproducible, labeled exactly, and not solved by a threshold."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def small(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    seen = []
+    calls = []
     root = tmp_path_factory.mktemp("sample") / "whole"
-    with make_sample(root, progress=lambda done, total: seen.append((done, total))) as project:
-        assert seen[-1] == (321, 321)
+    with make_sample(root, progress=lambda done, total: calls.append((done, total))) as project:
+        assert calls[-1] == (321, 321)
         yield project
 
 
@@ -57,7 +57,7 @@ def test_the_small_sample_trains_both_models(small):
         assert dataset.of("train") and dataset.of("val")
 
 
-def test_panels_have_masks_close_ups_have_verdicts_and_every_kind_occurs(whole):
+def test_panels_have_masks_close_ups_have_verdicts_and_every_defect_occurs(whole):
     painted, verdicts = Counter(), Counter()
     for key in whole.images():
         note = annotation.load_note(whole, key)
@@ -92,7 +92,7 @@ def test_sizes_depths_colors_and_lots_vary(whole):
     assert len(np.unique(deep)) > 1000 and deep.max() > 30_000
 
 
-def test_a_lot_is_never_on_both_sides_and_both_sides_show_every_kind(whole):
+def test_lots_are_not_divided_and_every_split_has_every_defect(whole):
     for model in ("unet", "resnet"):
         dataset = collect(whole, model)
         sides: dict[str, set[str]] = {}
@@ -119,7 +119,7 @@ def test_neither_a_threshold_nor_a_constant_solves_it(whole):
         chosen = [(p, (m == id).astype(np.uint8)) for p, m in pairs if (m == id).any()]
         assert best_threshold_dice(chosen) < 0.35
     share = sum((m > 0).sum() for _, m in pairs) / sum(m.size for _, m in pairs)
-    assert 0.004 < share < 0.1  # all defect, as a constant answer, earns a Dice below 0.2
+    assert 0.004 < share < 0.1  # a constant prediction of defect has a Dice below 0.2
 
 
 def test_the_threshold_measure_finds_a_threshold_where_there_is_one():
@@ -135,7 +135,7 @@ def test_the_threshold_measure_finds_a_threshold_where_there_is_one():
 
 
 def test_a_mask_covers_what_the_defect_changed():
-    """The same surface with and without the defect: where the mask says defect, the picture differs most."""
+    """Images of one surface with and without the defect differ most inside the mask."""
     for number, kind in enumerate(KINDS):
         for material in ("brushed", "cast", "leather", "painted"):
             lot = make_lot(np.random.default_rng(number), material)
@@ -150,7 +150,7 @@ def test_a_mask_covers_what_the_defect_changed():
             assert change[inside].sum() > 0.5 * change.sum(), (kind, material)
 
 
-def test_a_folder_that_holds_a_project_is_left_alone(project):
+def test_a_folder_with_a_project_is_not_changed(project):
     with pytest.raises(problems.ProjectExists):
         make_sample(project.root)
     assert Project.open(project.root, write=False).file.name == "project"

@@ -1,4 +1,4 @@
-"""Which predicted regions are proposals, and how they are kept on the disk."""
+"""Suggestions from predicted regions, and their files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SAME = {DARK: DARK, BRIGHT: BRIGHT}
 
 
 def predicted(rng, height=120, width=160):
-    """A mask of blobs, some inside holes of others, with scores; and its regions."""
+    """Return a mask of blobs, some inside holes of others, with scores, and its regions."""
     mask = np.zeros((height, width), np.uint8)
     rows, columns = np.ogrid[:height, :width]
     for _ in range(12):
@@ -40,8 +40,8 @@ def predicted(rng, height=120, width=160):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_proposals_are_the_regions_pixel_by_pixel(seed):
-    """Painted one after another they give the predicted mask back, and no pixel twice."""
+def test_suggestions_equal_the_predicted_regions(seed):
+    """Painted one after another they give the predicted mask, and no pixel is painted twice."""
     mask, regions = predicted(np.random.default_rng(seed))
     found = suggest_regions(mask, regions, SAME, "r").suggestions
     assert len(found) == len(regions) and suggest_regions(mask, regions, SAME, "r").left_out == 0
@@ -55,7 +55,7 @@ def test_proposals_are_the_regions_pixel_by_pixel(seed):
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
 
 
-def test_a_ring_and_the_dot_in_it_are_two():
+def test_a_ring_and_a_region_inside_are_separate():
     mask = np.zeros((40, 40), np.uint8)
     mask[5:30, 5:30] = DARK
     mask[8:27, 8:27] = 0
@@ -77,14 +77,14 @@ def test_boxes_of_any_shape(shape):
     assert in_box([one], Rect(0, 0, 9, 9)) == [one]
 
 
-def test_classes_are_known_by_id_at_home_and_by_name_elsewhere():
+def test_classes_are_matched_by_id_in_the_project_of_the_run_and_by_name_in_others():
     _, regions = predicted(np.random.default_rng(1))
     classes = [ClassInfo(id=3, name="亮点", color="#112233"), ClassInfo(id=9, name="other", color="#112233")]
     assert class_table(classes, regions, own=True) == {3: 3}
     assert class_table(classes, regions, own=False) == {7: 3}
 
 
-def test_what_the_labels_answer_is_not_proposed():
+def test_labeled_regions_are_not_suggested():
     mask = np.zeros((50, 80), np.uint8)
     mask[10:20, 10:30], mask[30:40, 10:30], mask[10:20, 50:70] = DARK, DARK, BRIGHT
     regions = find_regions(mask, np.full_like(mask, 200), gray_settings())
@@ -96,21 +96,21 @@ def test_what_the_labels_answer_is_not_proposed():
     every = [(10, 10), (10, 30), (50, 10)]
     assert left(None) == left(np.zeros_like(mask)) == every
     labels = np.zeros_like(mask)
-    labels[10:20, 10:20] = DARK  # exactly half of it
+    labels[10:20, 10:20] = DARK  # exactly half of the region is labeled
     assert left(labels) == [(10, 30), (50, 10)]
     labels[10:20, 19] = 0  # a column less
     assert left(labels) == every
-    labels[10:20, 10:30] = BRIGHT  # another class is no answer to this one
+    labels[10:20, 10:30] = BRIGHT  # labels of another class do not count
     assert left(labels) == every
     labels[30:40, 10:30] = DONT_CARE
     assert left(labels) == [(10, 10), (50, 10)]
     explicit = np.full_like(mask, 255)
     explicit[10:20, 50:70] = 0
     assert left(explicit) == every and left(explicit, painted_only=True) == [(10, 10), (10, 30)]
-    assert left(np.zeros((5, 5), np.uint8)) == []  # labels of another picture
+    assert left(np.zeros((5, 5), np.uint8)) == []  # labels of another image
 
 
-def test_decisions_hold_for_their_model_and_for_about_this_region():
+def test_decisions_apply_to_their_model_and_to_similar_regions():
     mask = np.zeros((50, 80), np.uint8)
     mask[10:20, 10:30], mask[30:40, 10:30] = DARK, DARK
     regions = find_regions(mask, np.full_like(mask, 200), gray_settings())
@@ -124,17 +124,17 @@ def test_decisions_hold_for_their_model_and_for_about_this_region():
         assert open_ones([first], None, [no.model_copy(update=other)]) == [first]
 
 
-def test_a_box_takes_what_lies_in_it_for_the_greater_part():
+def test_a_box_selects_regions_that_are_mostly_inside():
     mask = np.zeros((50, 80), np.uint8)
     mask[10:20, 10:30], mask[30:40, 10:30] = DARK, BRIGHT
     regions = find_regions(mask, np.full_like(mask, 200), gray_settings())
     dark, bright = sorted(suggest_regions(mask, regions, SAME, "r").suggestions, key=lambda one: one.class_id)
     assert in_box([dark, bright], Rect(0, 0, 21, 50)) == [dark, bright]
-    assert in_box([dark, bright], Rect(0, 0, 20, 50)) == []  # half of each is not the greater part
+    assert in_box([dark, bright], Rect(0, 0, 20, 50)) == []  # exactly half is not enough
     assert in_box([dark, bright], Rect(0, 25, 80, 25)) == [bright]
 
 
-def test_what_two_models_see_alike_is_proposed_once():
+def test_equal_regions_of_two_models_are_suggested_once():
     mask = np.zeros((50, 80), np.uint8)
     mask[10:20, 10:30], mask[30:40, 10:30] = DARK, DARK
     regions = find_regions(mask, np.full_like(mask, 200), gray_settings())
@@ -142,7 +142,7 @@ def test_what_two_models_see_alike_is_proposed_once():
     assert merged(new[:1], old) == [new[0], old[1]] and merged([], old) == list(old)
 
 
-def test_what_is_stored_comes_back_to_the_pixel(project):
+def test_stored_suggestions_survive_a_round_trip(project):
     rng = np.random.default_rng(4)
     mask, regions = predicted(rng)
     proposals = suggest_regions(mask, regions, SAME, "20260101-unet").suggestions
@@ -198,7 +198,7 @@ def test_a_broken_file_is_reported(project, change):
         load_stored(project, "a.png")
 
 
-def test_a_bomb_is_not_unpacked(project):
+def test_a_decompression_bomb_is_not_unpacked(project):
     import base64
     import zlib
 
@@ -211,7 +211,7 @@ def test_a_bomb_is_not_unpacked(project):
         load_stored(project, "a.png")
 
 
-def test_decisions_are_kept_in_the_note(project):
+def test_decisions_are_stored_in_the_note(project):
     from workbench.core.project import annotation
 
     one = SuggestionDecision(what="rejected", model="r", class_id=1, x=1, y=2, width=3, height=4, area=5)

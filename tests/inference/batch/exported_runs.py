@@ -27,7 +27,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 def run(
     export: Path, *arguments: object, cwd: Path | None = None, without: Sequence[str] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """Run predict.py isolated (-I: no PYTHONPATH, no current folder), without what it must do without."""
+    """Run predict.py isolated (-I: no PYTHONPATH, no current folder), without the modules of `_ABSENT`."""
     program = _BARE.replace(repr(_ABSENT), repr((*_ABSENT, *without)))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return subprocess.run(
@@ -50,7 +50,7 @@ def change_weights(export: Path) -> None:
 
 
 class Jittery:
-    """The engine of another processor: the same sums in another order."""
+    """Engine with the rounding errors of another CPU, on which sums are computed in another order."""
 
     def __init__(self, engine, size: float) -> None:
         self._engine, self._size, self._rng = engine, size, np.random.default_rng(0)

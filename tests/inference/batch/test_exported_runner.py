@@ -1,4 +1,4 @@
-"""An export as a factory line runs it: a child process in a folder elsewhere, without the workbench."""
+"""Export as a program: a child process in another folder, without the workbench."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from workbench.inference.predictor import Predictor
 
 @pytest.fixture
 def pictures(tmp_path) -> Path:
-    """A folder with two good pictures of one stem, one below, one of another depth, and two broken ones."""
+    """Folder with two valid images of one stem, one in a subfolder, one of another depth, and two broken ones."""
     folder = tmp_path / "来料 pictures"
     rng = np.random.default_rng(9)
     write_png(folder / "a.png", spotted(rng, 90, 80))
-    write_png(folder / "a.bmp", spotted(rng, 70, 80))  # the ending lies; what counts is what is inside
+    write_png(folder / "a.bmp", spotted(rng, 70, 80))  # a wrong suffix; the content decides
     write_png(folder / "lot [2]" / "a.png", spotted(rng, 50, 130).astype(np.uint16) * 257)
     (folder / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 no picture")
     (folder / "empty.png").touch()
@@ -74,7 +74,7 @@ def test_a_folder_of_images_becomes_a_folder_of_results(gray_export, pictures, t
     assert not list(out.rglob("*.tmp"))
 
 
-def test_running_again_into_the_searched_folder_does_not_eat_its_own_results(gray_export, pictures):
+def test_results_inside_of_the_input_folder_are_not_predicted(gray_export, pictures):
     first = run(gray_export, ".", "--out", "results", "--json", cwd=pictures)
     second = run(gray_export, ".", "--out", "results", "--json", "--no-overlays", cwd=pictures)
     assert first.returncode == second.returncode == 0, second.stderr
@@ -94,7 +94,7 @@ def test_same_names_from_two_folders_and_a_pattern(gray_export, tmp_path):
     assert sorted(path.relative_to(out).as_posix() for path in out.rglob("*.png")) == [
         *("masks/p.png", "masks/two/p.png", "overlays/p.png", "overlays/two/p.png"),
     ]
-    assert "2 pictures" in done.stdout
+    assert "2 images" in done.stdout
 
 
 def test_verdicts(verdict_export, tmp_path):
@@ -113,7 +113,7 @@ def test_verdicts(verdict_export, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        ((), 2, "name at least one picture"),
+        ((), 2, "name at least one image"),
         (("x.png", "--engine", "magic"), 2, "invalid choice"),
         (("x.png", "--threads", "-1"), 2, "threads"),
         (("x.png", "--self-test", "--skip-self-test"), 2, "not allowed with"),
@@ -131,11 +131,11 @@ def test_exit_status_and_one_sentence(gray_export, arguments, status, words):
         assert "Self-test passed" in done.stdout
 
 
-def test_only_broken_images_is_a_problem_with_a_reason(gray_export, tmp_path):
+def test_broken_images_only_is_a_problem_with_a_reason(gray_export, tmp_path):
     (tmp_path / "x.png").touch()
     done = run(gray_export, tmp_path / "x.png", "--json")
     assert done.returncode == 1
-    assert json.loads(done.stdout) == {"error": "None of the pictures could be read: the file is empty."}
+    assert json.loads(done.stdout) == {"error": "None of the images could be read: the file is empty."}
 
 
 def test_results_that_cannot_be_written_are_reported_in_a_sentence(gray_export, pictures, tmp_path):
@@ -145,7 +145,7 @@ def test_results_that_cannot_be_written_are_reported_in_a_sentence(gray_export, 
     assert "taken" in done.stderr.splitlines()[-1]
 
 
-def test_as_a_module_of_somebody_s_own_program(gray_export, tmp_path):
+def test_export_as_a_module_of_another_program(gray_export, tmp_path):
     write_png(tmp_path / "p.png", spotted(np.random.default_rng(2)))
     code = f"""
 import sys
@@ -237,7 +237,7 @@ def test_a_changed_export_refuses_to_run(gray_export, pictures, what):
     assert not (gray_export.parent / "out").exists()
 
 
-def test_swapped_channels_are_caught(color_export):
+def test_swapped_channels_are_detected(color_export):
     assert run(color_export, "--self-test").returncode == 0
     swap_channels(color_export)
     write_checks(color_export)
@@ -245,7 +245,7 @@ def test_swapped_channels_are_caught(color_export):
     assert done.returncode == 1 and "the network's scores differ" in done.stderr
 
 
-def test_changed_rounding_is_caught_by_the_golden_images(gray_export):
+def test_changed_rounding_is_detected_by_the_golden_images(gray_export):
     change_rounding(gray_export)
     write_checks(gray_export)
     done = run(gray_export, "--self-test")
@@ -263,7 +263,7 @@ def test_damaged_code_is_named_and_not_imported(gray_export, pictures, text):
     assert skipped.returncode == 1 and "Unexpected: " in skipped.stderr and "Traceback" not in skipped.stderr
 
 
-def test_damaged_code_is_refused_in_a_program_of_somebody_else(gray_export):
+def test_damaged_code_is_refused_in_another_program(gray_export):
     change_rounding(gray_export)
     code = f"import sys; sys.path.insert(0, {str(gray_export)!r}); from predict import Predictor; Predictor()"
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, encoding="utf-8", timeout=60)
@@ -285,7 +285,7 @@ def test_new_checksums_do_not_hide_a_change_from_the_golden_images(gray_export, 
     assert self_test(gray_export, Predictor.open(gray_export))
 
 
-def test_other_weights_are_caught_for_verdicts_too(verdict_export):
+def test_other_weights_are_detected_for_verdicts(verdict_export):
     assert self_test(verdict_export, Predictor.open(verdict_export)) == []
     change_weights(verdict_export)
     assert "probability differs" in self_test(verdict_export, Predictor.open(verdict_export))[0]
@@ -299,7 +299,7 @@ def test_quick_examines_the_smallest_golden_image_only(gray_export):
     assert "cannot be read" in self_test(gray_export, predictor)[0]
 
 
-def test_rounding_of_another_cpu_passes_and_more_than_that_does_not(gray_export):
+def test_self_test_accepts_the_rounding_of_another_cpu_only(gray_export):
     predictor = Predictor.open(gray_export)
     assert self_test(gray_export, Predictor(predictor.settings, Jittery(predictor.engine, 3e-6))) == []
     for size in (1e-3, 1e-2):
@@ -307,7 +307,7 @@ def test_rounding_of_another_cpu_passes_and_more_than_that_does_not(gray_export)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 9}', '{"format": 1, "settings": "", "pictures": []}'])
-def test_damaged_golden_lists_are_problems_and_not_crashes(gray_export, content):
+def test_damaged_golden_lists_are_reported(gray_export, content):
     predictor = Predictor.open(gray_export)
     (gray_export / "golden" / "golden.json").write_text(content, encoding="utf-8")
     assert self_test(gray_export, predictor)
@@ -324,7 +324,7 @@ def test_files_outside_the_export_are_not_examined(gray_export):
     assert "cannot be read" in self_test(gray_export, Predictor.open(gray_export))[0]
 
 
-def test_an_export_holds_sources_and_nothing_else_of_the_package(gray_export):
+def test_an_export_contains_sources_of_the_package_only(gray_export):
     package = Path(sys.modules["workbench.inference"].__file__).parent
     ours = {path.relative_to(package) for path in package.rglob("*.py")}
     theirs = {path.relative_to(gray_export / "inference") for path in (gray_export / "inference").rglob("*")}
@@ -340,8 +340,8 @@ import json, sys
 import numpy as np
 from pathlib import Path
 from workbench.inference.engines import load_engine
-from workbench.inference.engines.paddle_engine import _import_paddle_inference
-_import_paddle_inference()
+from workbench.inference.engines.paddle_engine import import_paddle_inference
+import_paddle_inference()
 import paddle
 from paddle.static import InputSpec
 folder = Path(sys.argv[1])

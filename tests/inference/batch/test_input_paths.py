@@ -1,4 +1,4 @@
-"""Which pictures are meant, and names for their results that never collide."""
+"""Input images of a command, and distinct names of their results."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_brackets_in_a_name_are_no_pattern(tmp_path):
     assert relative(collect_images([f"{tmp_path}/a[0-9].png"])[0]) == ["a1.png"]
 
 
-def test_names_that_come_to_nothing_have_a_reason(tmp_path):
+def test_names_without_images_have_a_reason(tmp_path):
     (tmp_path / "empty").mkdir()
     sources, skipped = collect_images([tmp_path / "none.png", tmp_path / "empty", f"{tmp_path}/*.png"])
     assert sources == []
     assert [entry.why for entry in skipped] == [
         "there is no such file",
-        "there are no pictures in this folder",
-        "no picture matches this pattern",
+        "there are no images in this folder",
+        "no image matches this pattern",
     ]
 
 
@@ -93,8 +93,8 @@ def test_no_two_results_share_a_file_or_need_a_file_to_be_a_folder(chosen):
 
 
 @given(st.lists(entries, max_size=12))
-def test_names_that_are_given_one_after_another_can_all_be_written(listed):
-    """Each picture comes when the results of those before it are written already, as files and folders."""
+def test_names_requested_one_after_another_can_all_be_written(listed):
+    """Each name is requested after the results of the earlier ones were written as files and folders."""
     with tempfile.TemporaryDirectory() as place:
         names = OutputNames()
         for root, folders, file in listed:
@@ -105,7 +105,7 @@ def test_names_that_are_given_one_after_another_can_all_be_written(listed):
             path.touch(exist_ok=False)
 
 
-def test_a_request_is_fulfilled_where_it_can_be():
+def test_a_requested_name_is_used_if_possible():
     names = OutputNames()
     assert names.reserve(source("/x", "a.png"), "a") == "a"
     assert names.reserve(source("/x", "a.jpg"), "a") == "a.jpg"

@@ -1,4 +1,4 @@
-"""Large pictures: no seams where tiles meet, and memory that grows with a tile and not with what lies between."""
+"""Large images: no seams between tiles, and memory bounded by the size of a tile."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SETTINGS = gray_settings(
 
 
 class Coarse:
-    """A network that works on cells of 8 x 8 pixels and looks at one cell around, as UNets do at their lowest level.
+    """Network that computes on cells of 8 x 8 pixels and their neighbors, like the lowest level of a UNet.
 
-    Its answer depends on where the cells lie, and near a tile's rim on pixels that the tile does not hold.
+    Its result depends on the position of the cells, and near the border of a tile on pixels outside of the tile.
     """
 
     def __init__(self) -> None:
@@ -51,28 +51,28 @@ def test_tiles_give_what_the_whole_image_gives(size):
     engine = Coarse()
     tiled = Predictor(SETTINGS, engine).probabilities(image)
     assert engine.calls > 1
-    assert np.abs(tiled - whole).max() < 1e-4  # of a probability; a seam would show as tenths
+    assert np.abs(tiled - whole).max() < 1e-4  # of a probability; a seam differs by tenths
 
 
-def test_tiles_are_lower_where_a_row_of_them_would_take_too_much_memory(monkeypatch):
-    """Of a wide picture, and a model of many classes; the answer is the same."""
+def test_tiles_are_lower_if_a_row_of_them_needs_too_much_memory(monkeypatch):
+    """Tiles of wide images with many classes are lower; the result is the same."""
     image = np.random.default_rng(0).integers(0, 256, (900, 1400), dtype=np.uint8)
     whole = Predictor(replace(SETTINGS, tile=1408, overlap=0), Coarse()).probabilities(image)
-    monkeypatch.setattr(tiles, "_MAX_PENDING_BYTES", 300 * 1400 * 4)
+    monkeypatch.setattr(tiles, "MAX_PENDING_BYTES", 300 * 1400 * 4)
     requests: list[tuple[int, ...]] = []
 
-    class Noting(Coarse):
+    class RecordingEngine(Coarse):
         def __call__(self, batch: np.ndarray) -> np.ndarray:
             requests.append(batch.shape[2:])
             return super().__call__(batch)
 
-    tiled = Predictor(SETTINGS, Noting()).probabilities(image)
+    tiled = Predictor(SETTINGS, RecordingEngine()).probabilities(image)
     assert set(requests) == {(288, 512)}
     assert np.abs(tiled - whole).max() < 1e-4
 
 
-def test_a_image_that_is_one_tile_stays_one_however_many_classes_there_are(monkeypatch):
-    monkeypatch.setattr(tiles, "_MAX_PENDING_BYTES", 1000)
+def test_an_image_of_one_tile_is_not_divided_for_many_classes(monkeypatch):
+    monkeypatch.setattr(tiles, "MAX_PENDING_BYTES", 1000)
     engine = Coarse()
     Predictor(SETTINGS, engine).probabilities(np.zeros((500, 512), np.uint8))
     assert engine.calls == 1
@@ -80,17 +80,17 @@ def test_a_image_that_is_one_tile_stays_one_however_many_classes_there_are(monke
 
 @pytest.mark.parametrize("scale", [1.0, 0.5])
 def test_a_very_large_tiff_is_predicted_by_region(tmp_path, monkeypatch, scale):
-    """Read tile by tile where the network looks at it in its own size: never whole."""
+    """It is read tile by tile if it is not resized, never as a whole."""
     image = np.random.default_rng(0).integers(0, 256, (1500, 1100), dtype=np.uint8)
     tifffile.imwrite(tmp_path / "a.tif", image, tile=(128, 128))
     reads: list[int] = []
     read = TiffImage._read
 
-    def noted(self, top, left, bottom, right, **options):
+    def recorded(self, top, left, bottom, right, **options):
         reads.append((bottom - top) * (right - left))
         return read(self, top, left, bottom, right, **options)
 
-    monkeypatch.setattr(TiffImage, "_read", noted)
+    monkeypatch.setattr(TiffImage, "_read", recorded)
     by_region = TiffImage(tmp_path / "a.tif")
     predictor = Predictor(replace(SETTINGS, scale=scale), Coarse())
     found, expected = predictor.predict(by_region), predictor.predict(image)
@@ -99,8 +99,8 @@ def test_a_very_large_tiff_is_predicted_by_region(tmp_path, monkeypatch, scale):
     by_region.close()
 
 
-def test_tiles_off_the_networks_grid_would_show():
-    """That the test above can fail: the same network, its cells cut elsewhere."""
+def test_tiles_off_the_grid_of_the_network_differ():
+    """Check that the test above can fail: the cells of the same network are shifted."""
     image = np.random.default_rng(0).integers(0, 256, (600, 600), dtype=np.uint8)
     whole = Predictor(replace(SETTINGS, tile=640, overlap=0), Coarse()).probabilities(image)
     shifted = Predictor(replace(SETTINGS, tile=640, overlap=0), Coarse()).probabilities(image[3:, 3:])
@@ -109,8 +109,8 @@ def test_tiles_off_the_networks_grid_would_show():
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 7])
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.45, 0.6, 1.0])
-def test_pieces_found_band_by_band_are_those_of_the_whole(rows, share, monkeypatch):
-    """Spirals, rings and dust that cross the borders of bands again and again."""
+def test_components_found_by_bands_equal_those_of_the_whole(rows, share, monkeypatch):
+    """Spirals, rings and single pixels cross the borders of bands many times."""
     rng = np.random.default_rng(rows)
     mask = (rng.random((40, 53)) < share).astype(np.uint8) * rng.choice([3, 7], (40, 53), p=[0.2, 0.8]).astype(np.uint8)
     mask[5:35, 8], mask[5, 8:40], mask[34, 8:40], mask[5:30, 40] = 7, 7, 7, 7
@@ -126,7 +126,7 @@ def test_pieces_found_band_by_band_are_those_of_the_whole(rows, share, monkeypat
     assert most_certain_regions(mask, scores, settings, None, least=least) == (
         large,
         0,
-    )  # dropped while they are measured
+    )  # removed by the minimum area
     np.testing.assert_array_equal(mask, without)
 
 
@@ -173,7 +173,7 @@ def test_memory_beside_the_image_and_its_result_is_bounded():
     assert a_pixel < 4, grown
 
 
-_WHOLE_ROAD = """
+_WHOLE_PROGRAM = """
 import sys, numpy as np
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
@@ -207,10 +207,13 @@ print(before, most())
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the most memory a process has held is read from /proc")
 def test_memory_from_the_file_to_mask_and_overlay_is_bounded(tmp_path):
-    """The picture, its mask and its scores are three bytes a pixel; an overlay as a whole would be three more."""
+    """The image, its mask and its scores are three bytes a pixel; an overlay as a whole would be three more."""
     root, side = str(Path(__file__).resolve().parents[3]), 6400
     done = subprocess.run(
-        [sys.executable, "-c", _WHOLE_ROAD, root, str(tmp_path), str(side)], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", _WHOLE_PROGRAM, root, str(tmp_path), str(side)],
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     before, most = map(float, done.stdout.split())

@@ -1,4 +1,4 @@
-"""A folder of results that is stopped, killed and gone on with: every picture has its results exactly once."""
+"""Folder of results that is stopped, killed and continued: every image has its results exactly once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATIENCE = 60
 
 
 def start(export: Path, *arguments: object) -> subprocess.Popen[str]:
-    """The export's own program, alone: no workbench, no Paddle."""
+    """Start the program of the export, without the workbench and Paddle."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     command = [sys.executable, "-I", "-c", _BARE, str(export / "predict.py"), *map(str, arguments)]
     return subprocess.Popen(
@@ -60,8 +60,8 @@ def many(tmp_path) -> Path:
     return folder
 
 
-def need_all_once(export: Path, folder: Path, out: Path, report: dict) -> None:
-    """Everything that a run without a stop would have written, and nothing twice."""
+def check_all_once(export: Path, folder: Path, out: Path, report: dict) -> None:
+    """Check that all results of an uninterrupted run exist, and none twice."""
     predictor = Predictor.open(export)
     images = sorted(path for path in folder.iterdir() if path.name != "broken.png")
     assert sorted(Path(entry["path"]) for entry in report["pictures"]) == images
@@ -81,7 +81,7 @@ def need_all_once(export: Path, folder: Path, out: Path, report: dict) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-def test_what_was_killed_goes_on_where_it_was(gray_export, many, tmp_path):
+def test_killed_prediction_continues(gray_export, many, tmp_path):
     out = tmp_path / "out"
     for least in (3, 11):
         process = start(gray_export, many, "--out", out, "--continue")
@@ -97,13 +97,13 @@ def test_what_was_killed_goes_on_where_it_was(gray_export, many, tmp_path):
     process = start(gray_export, many, "--out", out, "--continue", "--json")
     message, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, error
-    need_all_once(gray_export, many, out, json.loads(message))
+    check_all_once(gray_export, many, out, json.loads(message))
     untouched = {Path(entry["mask"]).name for entry in done if entry["name"]}
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items() if path.name in untouched)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a test cannot press Ctrl-C there without ending itself")
-def test_an_interrupt_finishes_the_image_in_work(gray_export, many, tmp_path):
+def test_interrupt_finishes_the_current_image(gray_export, many, tmp_path):
     out = tmp_path / "out"
     process = start(gray_export, many, "--out", out, "--json")
     wait_for(lambda: len(lines(out)) >= 2, process)
@@ -115,11 +115,11 @@ def test_an_interrupt_finishes_the_image_in_work(gray_export, many, tmp_path):
     again = start(gray_export, many, "--out", out, "--json", "--continue")
     message, error = again.communicate(timeout=PATIENCE)
     assert again.returncode == 0, error
-    need_all_once(gray_export, many, out, json.loads(message))
+    check_all_once(gray_export, many, out, json.loads(message))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_on_a_terminal_there_is_a_bar(gray_export, many, tmp_path):
+def test_progress_bar_on_a_terminal(gray_export, many, tmp_path):
     import pty
 
     terminal, theirs = pty.openpty()
@@ -130,7 +130,7 @@ def test_on_a_terminal_there_is_a_bar(gray_export, many, tmp_path):
         while True:
             try:
                 part = os.read(terminal, 4096)
-            except OSError:  # the other side is closed
+            except OSError:  # the other end is closed
                 break
             if not part:
                 break
@@ -138,7 +138,7 @@ def test_on_a_terminal_there_is_a_bar(gray_export, many, tmp_path):
     os.close(terminal)
     text = message.decode()
     assert process.returncode == 0 and "[########################] 31/31, 0:00 left" in text
-    assert "broken.png: skipped, " in text and "30 pictures, 1 skipped" in text
+    assert "broken.png: skipped, " in text and "30 images, 1 skipped" in text
 
 
 def test_results_of_another_model_are_not_mixed_in(gray_export, color_export, many, tmp_path):
@@ -153,32 +153,32 @@ def test_results_of_another_model_are_not_mixed_in(gray_export, color_export, ma
         ResultsFolder(
             tmp_path / "o", Predictor.open(gray_export), fingerprint=model_fingerprint(color_export), resume=True
         )
-    with ResultsFolder(tmp_path / "o", Predictor.open(gray_export)) as fresh:  # without resume it begins anew
+    with ResultsFolder(tmp_path / "o", Predictor.open(gray_export)) as fresh:  # without resume it starts over
         assert fresh.report()["pictures"] == []
 
 
-def test_what_was_changed_removed_or_skipped_is_done_again(gray_export, many, tmp_path):
+def test_changed_removed_and_skipped_images_are_predicted_again(gray_export, many, tmp_path):
     out, predictor, analyzed = tmp_path / "o", Predictor.open(gray_export), []
     sources, _ = collect_images([many])
 
-    def go() -> list[str]:
+    def continue_prediction() -> list[str]:
         analyzed.clear()
         with ResultsFolder(out, predictor, resume=True) as folder:
             note = lambda number, total, path, *_: analyzed.append(Path(path).name)  # noqa: E731
             assert predict_all(folder, sources[:4] + sources[-1:], on_image=note)
             return sorted(Path(entry["path"]).name for entry in folder.report()["pictures"])
 
-    assert go() == ["00.png", "01.png", "02.png", "03.png"] and len(analyzed) == 5
-    go()
+    assert continue_prediction() == ["00.png", "01.png", "02.png", "03.png"] and len(analyzed) == 5
+    continue_prediction()
     assert analyzed == ["broken.png"]
     write_png(many / "01.png", np.full((40, 40), 128, np.uint8))
     (out / "masks" / "03.png").unlink()
     write_png(many / "broken.png", np.full((40, 40), 25, np.uint8))
-    assert len(go()) == 5 and analyzed == ["01.png", "03.png", "broken.png"]
+    assert len(continue_prediction()) == 5 and analyzed == ["01.png", "03.png", "broken.png"]
     assert read_image(out / "masks" / "01.png").shape == (40, 40)
 
 
-def test_cancelled_in_the_middle_of_a_image_it_is_not_done(gray_export, many, tmp_path):
+def test_image_canceled_halfway_has_no_results(gray_export, many, tmp_path):
     sources, _ = collect_images([many])
     with ResultsFolder(tmp_path / "o", Predictor.open(gray_export)) as folder:
         with pytest.raises(PredictionCancelled):
@@ -187,7 +187,7 @@ def test_cancelled_in_the_middle_of_a_image_it_is_not_done(gray_export, many, tm
 
 
 def drop(folder: Path, name: str, data: bytes, pieces: int = 1, pause: float = 0.0) -> None:
-    """Write a file as a slow camera would."""
+    """Write a file slowly, in pieces."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / name).open("wb") as file:
         step = -(-len(data) // pieces)
@@ -198,7 +198,7 @@ def drop(folder: Path, name: str, data: bytes, pieces: int = 1, pause: float = 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a test cannot press Ctrl-C there without ending itself")
-def test_a_line_drops_images_and_each_is_examined_once(gray_export, tmp_path):
+def test_images_written_to_a_watched_folder_are_predicted_once(gray_export, tmp_path):
     folder, out = tmp_path / "线 drop", tmp_path / "out"
     folder.mkdir()
     rng = np.random.default_rng(1)
@@ -208,7 +208,7 @@ def test_a_line_drops_images_and_each_is_examined_once(gray_export, tmp_path):
 
     first = start(gray_export, *arguments)
     drop(folder, "0.png", data["0.png"])
-    drop(folder, "1.png", data["1.png"], pieces=4, pause=0.5)  # two seconds, cut off at every look
+    drop(folder, "1.png", data["1.png"], pieces=4, pause=0.5)  # two seconds, incomplete at every scan
     for name in ("2.png", "3.png"):
         drop(folder, name, data[name])
     wait_for(lambda: len(lines(out)) >= 4, first)
@@ -217,7 +217,7 @@ def test_a_line_drops_images_and_each_is_examined_once(gray_export, tmp_path):
     first.kill()
     first.communicate()
 
-    drop(folder, "4.png", data["4.png"])  # while nobody looks
+    drop(folder, "4.png", data["4.png"])  # between two runs
     second = start(gray_export, *arguments)
     drop(folder / "sub", "0.png", data["5.png"])
     wait_for(lambda: len(lines(out)) >= 6, second)
@@ -226,7 +226,8 @@ def test_a_line_drops_images_and_each_is_examined_once(gray_export, tmp_path):
         with (out / "regions.csv").open(encoding="utf-8-sig", newline="") as file:
             return [row["picture"] for row in csv.DictReader(file)]
 
-    wait_for(lambda: len(in_table()) == sum(len(entry["regions"]) for entry in lines(out)), second)  # it still runs
+    # the program is still running
+    wait_for(lambda: len(in_table()) == sum(len(entry["regions"]) for entry in lines(out)), second)
     second.send_signal(signal.SIGINT)
     message, error = second.communicate(timeout=PATIENCE)
     assert second.returncode == 0 and "Traceback" not in error

@@ -1,4 +1,4 @@
-"""Engines one by one: the same numbers from each, the settings of model.json at work, and why one cannot be used."""
+"""Engines: equal results, settings of model.json, and reasons why an engine cannot be used."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ needs_openvino = pytest.mark.skipif(find_spec("openvino") is None, reason="OpenV
 
 
 def deep_network(path: Path) -> None:
-    """Convolutions whose sums are long enough that 16 bits would show in the third digit."""
+    """Return convolutions with sums so long that 16-bit arithmetic differs in the third digit."""
     from onnx import TensorProto, helper, numpy_helper
 
     rng = np.random.default_rng(0)
@@ -61,7 +61,7 @@ def test_openvino_computes_with_all_32_bits(tmp_path):
     assert np.abs(engine(batch) - expected).max() < 1e-5  # bf16 keeps eight bits: 1e-2
     first = engine(batch)
     engine(batch * 0)
-    assert np.abs(first - expected).max() < 1e-5  # an answer is not overwritten by the next one
+    assert np.abs(first - expected).max() < 1e-5  # a result is not overwritten by the next call
 
 
 @pytest.mark.parametrize("name", ["onnx", pytest.param("openvino", marks=needs_openvino)])
@@ -96,7 +96,7 @@ def test_an_export_runs_with_openvino_alone(gray_export):
     assert "openvino" in needed and "onnxruntime" not in needed
 
 
-def test_settings_of_an_engine_are_kept_and_used(gray_export):
+def test_settings_of_an_engine_are_stored_and_used(gray_export):
     settings = load_settings(gray_export / "model.json")
     assert "engines" not in settings_text(settings) and "order" not in settings_text(settings)
     tuned = replace(
@@ -104,9 +104,9 @@ def test_settings_of_an_engine_are_kept_and_used(gray_export):
     )
     save_settings(tuned, gray_export / "model.json")
     assert load_settings(gray_export / "model.json") == tuned
-    options = Predictor.open(gray_export).engine._session.get_session_options()
+    options = Predictor.open(gray_export).engine.session.get_session_options()
     assert options.intra_op_num_threads == 1 and not options.enable_cpu_mem_arena
-    options = Predictor.open(gray_export, threads=3).engine._session.get_session_options()
+    options = Predictor.open(gray_export, threads=3).engine.session.get_session_options()
     assert options.intra_op_num_threads == 3 and not options.enable_cpu_mem_arena
 
 
@@ -123,21 +123,21 @@ def test_settings_of_an_engine_are_kept_and_used(gray_export):
         ({"engines": {"onnx": 3}}, "must hold names and values"),
     ],
 )
-def test_settings_of_an_engine_that_make_no_sense_are_refused(gray_export, changes, words):
+def test_invalid_settings_of_an_engine_are_refused(gray_export, changes, words):
     path = gray_export / "model.json"
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **changes}), "utf-8")
     with pytest.raises(SettingsError, match=words):
         load_settings(path)
 
 
-def test_the_order_of_the_export_decides_and_what_is_missing_is_passed_over(gray_export):
+def test_first_available_engine_of_the_export_is_used(gray_export):
     settings = load_settings(gray_export / "model.json")
     two = replace(settings, files={"onnx": "network.onnx", "int8": "network.onnx", "lite": "network.onnx"})
     assert choose_engine("auto", gray_export, two).name == "onnx"
     assert choose_engine("auto", gray_export, replace(two, order=("lite", "int8", "onnx"))).name == "int8"
 
 
-def test_why_an_engine_cannot_be_used_reports_what_to_install(tmp_path):
+def test_reason_of_an_unavailable_engine_names_the_package(tmp_path):
     assert not unavailable_reason("onnx")
     for name, kind in KINDS.items():
         if find_spec(kind.module) is None:
@@ -156,7 +156,7 @@ def test_why_an_engine_cannot_be_used_reports_what_to_install(tmp_path):
 
 
 def test_requirements_name_one_engine_each_and_the_portable_one_first(tmp_path):
-    """What is quickest on the machine that exports is seldom what is easily installed on the line."""
+    """The fastest engine on the exporting machine is not the easiest to install elsewhere."""
     write_package(tmp_path, ["bf16", "openvino", "onnx", "int8", "paddle"])
     lists = {path.name: path.read_text("utf-8") for path in tmp_path.glob("requirements*.txt")}
     requested = {name: [line for line in text.splitlines() if line[0] != "#"] for name, text in lists.items()}
@@ -174,7 +174,7 @@ def test_requirements_name_one_engine_each_and_the_portable_one_first(tmp_path):
 
 @pytest.fixture
 def two_engines(gray_export) -> Path:
-    """The export with an engine of fewer bits beside: here the same network, so that only its rules differ."""
+    """Export with an additional engine of reduced precision: here the same network, so that only its limits differ."""
     settings = load_settings(gray_export / "model.json")
     (gray_export / "network.int8.onnx").write_bytes((gray_export / "network.onnx").read_bytes())
     files = {"onnx": "network.onnx", "int8": "network.int8.onnx"}
@@ -187,10 +187,10 @@ def two_engines(gray_export) -> Path:
     return gray_export
 
 
-def test_fewer_bits_have_golden_results_and_room_of_their_own(two_engines):
+def test_reduced_precision_has_separate_reference_results_and_limits(two_engines):
     predictor = Predictor.open(two_engines, engine="int8")
     assert self_test(two_engines, predictor) == []
-    engine = Jittery(predictor.engine, 1e-3)  # as rounding on another processor may give, seen after the next layers
+    engine = Jittery(predictor.engine, 1e-3)  # rounding differences of another CPU, amplified by later layers
     engine.name = "int8"
     assert self_test(two_engines, Predictor(predictor.settings, engine)) == []
     engine.name = "onnx"
@@ -199,7 +199,7 @@ def test_fewer_bits_have_golden_results_and_room_of_their_own(two_engines):
     assert done.returncode == 0, done.stderr
 
 
-def test_other_weights_with_fewer_bits_are_caught(two_engines):
+def test_other_weights_in_reduced_precision_are_detected(two_engines):
     (two_engines / "network.onnx").rename(two_engines / "whole")
     change_weights(two_engines)
     (two_engines / "whole").rename(two_engines / "network.onnx")
@@ -207,7 +207,7 @@ def test_other_weights_with_fewer_bits_are_caught(two_engines):
     assert any("scores differ" in wrong for wrong in self_test(two_engines, Predictor.open(two_engines, engine="int8")))
 
 
-def test_a_changed_golden_result_of_fewer_bits_is_caught(two_engines):
+def test_a_changed_reference_result_of_reduced_precision_is_detected(two_engines):
     path = two_engines / "golden" / "int8" / "1.mask.png"
     mask = read_image(path).copy()
     mask[0, 0] = 3 - mask[0, 0]
@@ -233,7 +233,7 @@ def test_measuring_finds_settings_and_reports_every_size(gray_export, tmp_path, 
             assert "seconds" in row["why"]  # and it was not tried
 
 
-def test_measuring_what_cannot_be_run_is_a_sentence(gray_export, tmp_path, capsys):
+def test_measurement_without_an_engine_is_a_problem(gray_export, tmp_path, capsys):
     write_png(tmp_path / "p.png", spotted(np.random.default_rng(0)))
     arguments = ["--engine", "lite", "--picture", str(tmp_path / "p.png"), "--sizes", "60x80"]
     assert benchmark.main(arguments, gray_export) == 1

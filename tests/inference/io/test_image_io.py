@@ -1,4 +1,4 @@
-"""Every kind of picture file, from the disk to the array that the rest relies on."""
+"""Reading and writing of image files of every kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RNG = np.random.default_rng(1)
 
 
 def corner_image(height: int = 24, width: int = 40) -> np.ndarray:
-    """Colour in one corner only, so that every turn and flip shows; in blocks of 8, so that JPEG keeps it."""
+    """Return an image with color in one corner, in blocks of 8, so that rotations and flips are visible after JPEG."""
     picture = np.zeros((height, width, 3), np.uint8)
     picture[:8, :16] = (240, 16, 16)
     picture[:8, 16:24] = (16, 16, 240)
@@ -39,7 +39,7 @@ def tiff(picture: np.ndarray, **options) -> bytes:
     return file.getvalue()
 
 
-def test_a_image_over_the_limit_is_reported_the_limit():
+def test_error_of_an_image_over_the_limit_states_the_limit():
     header = struct.pack(">IIBBBBB", 2_000_000, 4, 8, 0, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"\0" * 100)), (b"IEND", b""))
     data = b"\x89PNG\r\n\x1a\n" + b"".join(
@@ -78,7 +78,7 @@ def test_tiff_orientation_is_applied_exactly_once(orientation, dtype, layout):
     np.testing.assert_array_equal(decode_image(data), expected.astype(dtype))
 
 
-def test_turning_back_and_forth_gives_the_same():
+def test_rotation_and_its_inverse_cancel():
     picture = RNG.integers(0, 255, (5, 7), dtype=np.uint8)
     for there, back in ((2, 2), (3, 3), (4, 4), (5, 5), (6, 8), (7, 7), (8, 6)):
         np.testing.assert_array_equal(apply_orientation(apply_orientation(picture, there), back), picture)
@@ -86,17 +86,17 @@ def test_turning_back_and_forth_gives_the_same():
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 300), (33, 47), (33, 47, 3)])
-def test_png_is_read_as_it_was_written(tmp_path, dtype, shape):
+def test_png_round_trip(tmp_path, dtype, shape):
     picture = RNG.integers(0, np.iinfo(dtype).max + 1, shape).astype(dtype)
     write_png(tmp_path / "p.png", picture)
     found = read_image(tmp_path / "p.png")
     assert found.dtype == dtype
     np.testing.assert_array_equal(found, picture)
-    if dtype == np.uint8:  # and other programs see the same colours
+    if dtype == np.uint8:  # other programs read the same colors
         np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "p.png")), picture)
 
 
-def test_twelve_bits_in_sixteen_stay_as_stored():
+def test_twelve_bits_in_sixteen_are_not_scaled():
     picture = RNG.integers(0, 4096, (20, 30)).astype(np.uint16)
     np.testing.assert_array_equal(decode_image(tiff(picture)), picture)
 
@@ -155,7 +155,7 @@ def test_alpha_is_dropped_and_does_not_darken(form):
     np.testing.assert_array_equal(decode_image(saved(picture, form, **options)), picture[:, :, :3])
 
 
-def test_gray_stays_gray_with_alpha_too():
+def test_gray_with_alpha_stays_gray():
     gray = RNG.integers(0, 256, (16, 20)).astype(np.uint8)
     for form in ("PNG", "BMP", "TIFF", "PPM"):
         np.testing.assert_array_equal(decode_image(saved(gray, form)), gray)
@@ -196,7 +196,7 @@ def test_any_name_works(tmp_path, name):
         ("PPM", {}),
     ],
 )
-def test_a_file_cut_short_is_refused(tmp_path, form, options, kept):
+def test_a_truncated_file_is_refused(tmp_path, form, options, kept):
     noise = RNG.integers(0, 256, (120, 140, 3)).astype(np.uint8)
     data = saved(noise, form, **options)
     path = tmp_path / "cut"
@@ -207,8 +207,8 @@ def test_a_file_cut_short_is_refused(tmp_path, form, options, kept):
     assert caught.value.why
 
 
-def test_a_thumbnail_does_not_pass_for_the_end_of_a_jpeg():
-    """The thumbnail in the header ends with the marker that is missing from the picture itself."""
+def test_the_end_marker_of_a_thumbnail_is_not_that_of_the_jpeg():
+    """The thumbnail in the header ends with the marker that is missing from the image itself."""
     whole = saved(RNG.integers(0, 256, (90, 90, 3)).astype(np.uint8), "JPEG")
     thumbnail = b"Exif\0\0" + saved(np.zeros((8, 8), np.uint8), "JPEG")
     with_thumbnail = whole[:2] + b"\xff\xe1" + struct.pack(">H", len(thumbnail) + 2) + thumbnail + whole[2:]
@@ -217,7 +217,7 @@ def test_a_thumbnail_does_not_pass_for_the_end_of_a_jpeg():
         decode_image(with_thumbnail[:-40])
 
 
-def test_bytes_after_the_end_of_a_jpeg_do_no_harm():
+def test_bytes_after_the_end_of_a_jpeg_are_ignored():
     data = saved(corner_image(), "JPEG")
     np.testing.assert_array_equal(decode_image(data + bytes(100)), decode_image(data))
 
@@ -229,7 +229,7 @@ def test_a_damaged_png_is_refused():
         decode_image(bytes(data), "x.png")
 
 
-def test_a_header_that_claims_too_much_is_refused():
+def test_a_header_with_an_excessive_size_is_refused():
     def chunk(kind: bytes, content: bytes) -> bytes:
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
@@ -240,16 +240,16 @@ def test_a_header_that_claims_too_much_is_refused():
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\0" * 50, b"hello, I am not a picture", b"\xff\xd8\xff", b"II*\0", b"BM", b"RIFF"]
+    "content", [b"", b"\0" * 50, b"hello, I am no image", b"\xff\xd8\xff", b"II*\0", b"BM", b"RIFF"]
 )
-def test_what_is_no_image_is_refused(tmp_path, content):
+def test_files_that_are_no_images_are_refused(tmp_path, content):
     path = tmp_path / "x.jpg"
     path.write_bytes(content)
     with pytest.raises(ReadError):
         read_image(path)
 
 
-def test_random_damage_never_raises_anything_else():
+def test_random_damage_raises_read_errors_only():
     exif = Image.Exif()
     exif[274] = 6
     originals = [
@@ -286,14 +286,14 @@ def test_missing_folder_and_many_channels_have_reasons(tmp_path):
         decode_image(tiff(many, photometric="minisblack", planarconfig="contig"))
 
 
-def test_a_read_error_survives_the_way_between_processes():
+def test_a_read_error_can_be_pickled():
     import pickle
 
     error = pickle.loads(pickle.dumps(ReadError("a.png", "it is broken")))
     assert (error.path, error.why, str(error)) == ("a.png", "it is broken", "a.png: it is broken")
 
 
-def test_write_png_leaves_the_old_file_when_it_fails(tmp_path):
+def test_failed_write_keeps_the_old_file(tmp_path):
     path = tmp_path / "p.png"
     write_png(path, np.zeros((3, 3), np.uint8))
     before = path.read_bytes()
@@ -314,13 +314,13 @@ def test_real_sixteen_bit_images(shared_data):
         assert read_image(file).dtype == np.uint16
 
 
-def test_every_suffix_is_one_that_the_reader_knows(tmp_path):
+def test_every_listed_suffix_can_be_read(tmp_path):
     assert {".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp"} <= IMAGE_SUFFIXES
     assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in IMAGE_SUFFIXES)
 
 
-def test_importing_opencv_leaves_qt_alone():
-    """The desktop build of OpenCV sets these two; here a stand-in does, because the headless build does not."""
+def test_importing_opencv_keeps_the_variables_of_qt():
+    """The desktop build of OpenCV sets these two variables; a stand-in does it here."""
     code = """
 import os, sys, types
 class Finder:

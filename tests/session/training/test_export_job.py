@@ -129,7 +129,7 @@ def test_close_ends_the_child(run, qtbot, monkeypatch):
         exporter.start(run)
     child = children[0]
     exporter.close()
-    assert not exporter.running and exporter._tasks._pool.activeThreadCount() == 0 and child.returncode is not None
+    assert not exporter.running and exporter.tasks.running_threads == 0 and child.returncode is not None
 
 
 def test_run_without_a_model_is_refused(run, qtbot):

@@ -35,23 +35,23 @@ def machine():
 
 @pytest.fixture
 def training(opened, trainer_command):
-    training = TrainingControl(opened, command=lambda run, resume: trainer_command("obey", run))
+    training = TrainingControl(opened, command=lambda run, resume: trainer_command("execute", run))
     yield training
     training.close()
 
 
 @pytest.fixture
-def story(opened, training, machine):
-    story = RunMonitor(opened, training, machine)
-    yield story
-    story.close()
+def monitor(opened, training, machine):
+    monitor = RunMonitor(opened, training, machine)
+    yield monitor
+    monitor.close()
 
 
 @pytest.fixture
-def shelf(opened, training):
-    shelf = RunList(opened, training)
-    yield shelf
-    shelf.close()
+def run_list(opened, training):
+    run_list = RunList(opened, training)
+    yield run_list
+    run_list.close()
 
 
 def finished(session, score: float = 0.5, count: int = 30, **settings) -> Run:
@@ -67,79 +67,79 @@ def finished(session, score: float = 0.5, count: int = 30, **settings) -> Run:
     return run
 
 
-def test_active_run_is_recorded_with_machine_samples(story, training, machine, qtbot):
+def test_active_run_is_recorded_with_machine_samples(monitor, training, machine, qtbot):
     machine.sampled.emit(SAMPLE)
-    assert not story.track.machine.count and story.track.no_gpu_reason == SAMPLE.reason  # no run goes on
+    assert not monitor.track.machine.count and monitor.track.no_gpu_reason == SAMPLE.reason  # no training is running
     training.start("unet", epochs=1)
-    qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: monitor.track.started is not None, timeout=10_000)
     assert training.running
     for _ in range(3):
         machine.sampled.emit(SAMPLE)
         qtbot.wait(30)
-    assert story.track.machine.count == 3 and list(story.track.machine["cpu"]) == [40.0] * 3
-    story._tasks.wait()
+    assert monitor.track.machine.count == 3 and list(monitor.track.machine["cpu"]) == [40.0] * 3
+    monitor.tasks.wait()
     kept = list(read_samples(machine_path(training.run)))
     assert [sample for _, sample in kept] == [SAMPLE] * 3
-    assert [at for at, _ in kept] == pytest.approx(list(story.track.machine.times), abs=0.01)
+    assert [at for at, _ in kept] == pytest.approx(list(monitor.track.machine.times), abs=0.01)
     training.pause()
     machine.sampled.emit(SAMPLE)
-    assert story.track.machine.count == 3 and story.finding().kind == "paused"
+    assert monitor.track.machine.count == 3 and monitor.finding().kind == "paused"
     training.unpause()
     machine.sampled.emit(SAMPLE)
-    assert story.track.machine.count == 3  # its clock is known again with its next event
+    assert monitor.track.machine.count == 3  # its clock is known after its next event
     with qtbot.waitSignal(training.ended, timeout=10_000):
         training.stop()
     machine.sampled.emit(SAMPLE)
-    assert story.track.machine.count == 3 and story.state.ending is not None
+    assert monitor.track.machine.count == 3 and monitor.state.ending is not None
     run = training.run
     training.follow(run)
-    qtbot.waitUntil(lambda: story.track.machine.count == 3, timeout=10_000)  # from the disk
+    qtbot.waitUntil(lambda: monitor.track.machine.count == 3, timeout=10_000)  # from the disk
 
 
-def test_samples_of_long_runs_are_thinned(story, training, machine, qtbot):
+def test_samples_of_long_runs_are_thinned(monitor, training, machine, qtbot):
     training.start("unet", epochs=1)
-    qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
-    story._clock = time.monotonic() - 40_000  # then they stand 20 seconds apart
+    qtbot.waitUntil(lambda: monitor.track.started is not None, timeout=10_000)
+    monitor._clock = time.monotonic() - 40_000  # samples are then 20 seconds apart
     for _ in range(5):
         machine.sampled.emit(SAMPLE)
-    story._tasks.wait()
-    assert len(list(read_samples(machine_path(training.run)))) == 1 and story.track.machine.count == 5
+    monitor.tasks.wait()
+    assert len(list(read_samples(machine_path(training.run)))) == 1 and monitor.track.machine.count == 5
 
 
-def test_past_of_a_run_replaces_shown_events(story, training, opened, qtbot):
+def test_history_of_a_run_replaces_shown_events(monitor, training, opened, qtbot):
     first, second = finished(opened), finished(opened, count=50)
     for run, count in ((first, 30), (second, 50)):
         with qtbot.waitSignal(training.recalled, timeout=10_000):
             training.follow(run)
-        assert story.track.steps.count == count and story.track.best == (5, 0.5)
-        assert story.result.score == 0.5 and story.run is run
+        assert monitor.track.steps.count == count and monitor.track.best == (5, 0.5)
+        assert monitor.result.score == 0.5 and monitor.run is run
     opened.close_project()
-    assert story.track.started is None and not story.track.steps.count
+    assert monitor.track.started is None and not monitor.track.steps.count
 
 
-def test_missing_events_are_diagnosed(story, training, qtbot):
+def test_missing_events_are_diagnosed(monitor, training, qtbot):
     training.start("unet", epochs=1)
-    qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
-    assert story.finding().kind != "silent"
-    story._newest_event -= 500
-    assert story.finding().kind == "silent" and story.finding().fields["seconds"] > 499
+    qtbot.waitUntil(lambda: monitor.track.started is not None, timeout=10_000)
+    assert monitor.finding().kind != "silent"
+    monitor._newest_event -= 500
+    assert monitor.finding().kind == "silent" and monitor.finding().fields["seconds"] > 499
 
 
-def test_runs_are_listed_newest_first_and_read_once(shelf, opened, qtbot, monkeypatch):
+def test_runs_are_listed_newest_first_and_read_once(run_list, opened, qtbot, monkeypatch):
     runs = [finished(opened, score) for score in (0.25, 0.75)]
-    shelf.refresh()
-    qtbot.waitUntil(lambda: len(shelf.lines) == 2, timeout=5000)
-    assert [(line.run.name, line.score) for line in shelf.lines] == [(runs[1].name, 0.75), (runs[0].name, 0.25)]
+    run_list.refresh()
+    qtbot.waitUntil(lambda: len(run_list.lines) == 2, timeout=5000)
+    assert [(line.run.name, line.score) for line in run_list.lines] == [(runs[1].name, 0.75), (runs[0].name, 0.25)]
     from workbench.session.training import shown_runs
 
     read = []
     monkeypatch.setattr(shown_runs, "run_line", lambda run: read.append(run.name))
     third = finished(opened)
-    with qtbot.waitSignal(shelf.listed, timeout=5000):
-        shelf.refresh()
+    with qtbot.waitSignal(run_list.listed, timeout=5000):
+        run_list.refresh()
     assert read == [third.name]
     opened.close_project()
-    assert not shelf.lines
+    assert not run_list.lines
 
 
 def make_usable(run: Run) -> Run:
@@ -149,7 +149,7 @@ def make_usable(run: Run) -> Run:
     return run
 
 
-def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(shelf, opened, qtbot, monkeypatch):
+def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(run_list, opened, qtbot, monkeypatch):
     from workbench.session.training import shown_runs
 
     threads = []
@@ -160,63 +160,63 @@ def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(shelf, 
     export.mkdir(parents=True)
     (export / "model.json").write_text("")
     (export.parent / ".a.part").mkdir()
-    assert shelf.default() is None
-    shelf.refresh()
-    assert shelf.refreshing
-    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
-    assert shelf.default().root == runs[2].root
-    assert [line.run.root for line in shelf.usable("unet")] == [runs[2].root, runs[0].root]
-    assert shelf.usable("resnet") == []
-    assert shelf.models() == [runs[2].root, runs[0].root, export]
+    assert run_list.default() is None
+    run_list.refresh()
+    assert run_list.refreshing
+    qtbot.waitUntil(lambda: not run_list.refreshing, timeout=5000)
+    assert run_list.default().root == runs[2].root
+    assert [line.run.root for line in run_list.usable("unet")] == [runs[2].root, runs[0].root]
+    assert run_list.usable("resnet") == []
+    assert run_list.models() == [runs[2].root, runs[0].root, export]
     assert threads and threading.main_thread() not in threads
 
 
-def test_selected_run_is_used_until_another_one_is_shown(shelf, training, opened, qtbot):
+def test_selected_run_is_used_until_another_one_is_shown(run_list, training, opened, qtbot):
     """Otherwise the best run is used, not the one that was trained last."""
     worse, best, last = (make_usable(finished(opened, score)) for score in (0.4, 0.9, 0.5))
-    shelf.refresh()
-    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
+    run_list.refresh()
+    qtbot.waitUntil(lambda: not run_list.refreshing, timeout=5000)
     training.run = last  # as after a training
-    assert shelf.in_use.name == best.name and shelf.models()[0] == best.root
-    shelf.selected = worse
+    assert run_list.in_use.name == best.name and run_list.models()[0] == best.root
+    run_list.selected = worse
     with qtbot.waitSignal(training.ended, timeout=10_000):
         training.follow(worse)
-    assert shelf.in_use.name == worse.name and shelf.models() == [worse.root, last.root, best.root]
+    assert run_list.in_use.name == worse.name and run_list.models() == [worse.root, last.root, best.root]
     (worse.best / "network.onnx").unlink()
-    assert shelf.in_use.name == best.name
+    assert run_list.in_use.name == best.name
     with qtbot.waitSignal(training.ended, timeout=10_000):
         training.follow(last)
-    assert shelf.selected is None and shelf.in_use.name == best.name
+    assert run_list.selected is None and run_list.in_use.name == best.name
 
 
-def test_only_model_can_be_used_before_it_is_listed(shelf, training, opened, qtbot):
+def test_only_model_can_be_used_before_it_is_listed(run_list, training, opened, qtbot):
     run = finished(opened)
-    shelf.refresh()
-    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
+    run_list.refresh()
+    qtbot.waitUntil(lambda: not run_list.refreshing, timeout=5000)
     training.run = run
-    assert shelf.in_use is None
+    assert run_list.in_use is None
     make_usable(run)
-    assert shelf.in_use.name == run.name
+    assert run_list.in_use.name == run.name
 
 
-def test_run_that_becomes_usable_without_a_new_event_is_noticed(shelf, opened, qtbot):
+def test_run_that_becomes_usable_without_a_new_event_is_noticed(run_list, opened, qtbot):
     run = finished(opened)
-    shelf.refresh()
-    qtbot.waitUntil(lambda: len(shelf.lines) == 1 and not shelf.refreshing, timeout=5000)
-    assert shelf.default() is None
+    run_list.refresh()
+    qtbot.waitUntil(lambda: len(run_list.lines) == 1 and not run_list.refreshing, timeout=5000)
+    assert run_list.default() is None
     make_usable(run)
-    shelf.refresh()
-    qtbot.waitUntil(lambda: shelf.default() is not None, timeout=5000)
+    run_list.refresh()
+    qtbot.waitUntil(lambda: run_list.default() is not None, timeout=5000)
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "denied"), ValueError("bad name")])
-def test_runs_that_cannot_be_listed_leave_the_list_as_it_was(shelf, opened, qtbot, monkeypatch, tmp_path, error):
+def test_runs_that_cannot_be_listed_leave_the_list_as_it_was(run_list, opened, qtbot, monkeypatch, tmp_path, error):
     """The error is reported, and logged once."""
     from workbench.session.training import shown_runs
 
     run = finished(opened)
-    shelf.refresh()
-    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
+    run_list.refresh()
+    qtbot.waitUntil(lambda: not run_list.refreshing, timeout=5000)
 
     def fail(root):
         raise error
@@ -225,55 +225,55 @@ def test_runs_that_cannot_be_listed_leave_the_list_as_it_was(shelf, opened, qtbo
     with qtbot.capture_exceptions() as reported:
         error_log = ErrorLog(tmp_path / "log")
         error_log.install()
-        with qtbot.waitSignal(shelf.listed, timeout=5000):
-            shelf.refresh()
+        with qtbot.waitSignal(run_list.listed, timeout=5000):
+            run_list.refresh()
         error_log.close()
-    assert [met[1] for met in reported] == [error]
+    assert [problems_met[1] for problems_met in reported] == [error]
     assert (tmp_path / "log" / LOG_FILE).read_text("utf-8").count("Traceback") == 1
-    assert [line.run.name for line in shelf.lines] == [run.name] and not shelf.refreshing
+    assert [line.run.name for line in run_list.lines] == [run.name] and not run_list.refreshing
 
 
-def test_comparison_follows_the_shown_run(shelf, training, opened, qtbot):
+def test_comparison_follows_the_shown_run(run_list, training, opened, qtbot):
     runs = [finished(opened, patch=size) for size in (64, 96, 128, 160, 192)]
     with qtbot.waitSignal(training.recalled, timeout=10_000):
         training.follow(runs[0])
-    with qtbot.waitSignal(shelf.compared_changed, timeout=10_000):
-        shelf.compare(runs)
-    assert [other.run.name for other in shelf.compared] == [run.name for run in runs[1 : MOST + 1]]
-    assert all(other.track.steps.count == 30 and other.comparison.scores for other in shelf.compared)
-    with qtbot.waitSignal(shelf.compared_changed, timeout=10_000):
+    with qtbot.waitSignal(run_list.compared_changed, timeout=10_000):
+        run_list.compare(runs)
+    assert [other.run.name for other in run_list.compared] == [run.name for run in runs[1 : MOST + 1]]
+    assert all(other.track.steps.count == 30 and other.comparison.scores for other in run_list.compared)
+    with qtbot.waitSignal(run_list.compared_changed, timeout=10_000):
         training.follow(runs[1])
-    assert [other.run.name for other in shelf.compared] == [runs[2].name, runs[3].name]
+    assert [other.run.name for other in run_list.compared] == [runs[2].name, runs[3].name]
 
 
-def test_metrics_on_other_images_are_dropped(shelf, training, opened, qtbot):
+def test_metrics_on_other_images_are_dropped(run_list, training, opened, qtbot):
     shown, other = finished(opened), finished(opened, 0.9)
     dataset = other.dataset()
     dataset.items[0].split = "val" if dataset.items[0].split == "train" else "train"
     other.dataset_path.write_text(dataset.model_dump_json())
     with qtbot.waitSignal(training.recalled, timeout=10_000):
         training.follow(shown)
-    with qtbot.waitSignal(shelf.compared_changed, timeout=10_000):
-        shelf.compare([other])
-    found = shelf.compared[0]
+    with qtbot.waitSignal(run_list.compared_changed, timeout=10_000):
+        run_list.compare([other])
+    found = run_list.compared[0]
     assert not found.comparison.scores and not found.track.scores.count and found.track.best is None
     assert found.track.steps.count == 30
 
 
-def test_unreadable_run_is_reported(shelf, training, opened, qtbot):
+def test_unreadable_run_is_reported(run_list, training, opened, qtbot):
     shown, other = finished(opened), finished(opened)
     other.settings_path.write_text("{")
     with qtbot.waitSignal(training.recalled, timeout=10_000):
         training.follow(shown)
-    with qtbot.waitSignal(shelf.failed, timeout=10_000) as failed:
-        shelf.compare([other])
-    assert isinstance(failed.args[0], RunBroken) and not shelf.compared
+    with qtbot.waitSignal(run_list.failed, timeout=10_000) as failed:
+        run_list.compare([other])
+    assert isinstance(failed.args[0], RunBroken) and not run_list.compared
 
 
-def test_series_of_several_gpus(story, training, machine, qtbot):
+def test_series_of_several_gpus(monitor, training, machine, qtbot):
     training.start("unet", epochs=1)
-    qtbot.waitUntil(lambda: story.track.started is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: monitor.track.started is not None, timeout=10_000)
     cards = tuple(GpuSample(i, f"Card {i}", 10.0 * i, 1 << 30, 2 << 30, None, None, None) for i in range(2))
     machine.sampled.emit(SystemSample(0, 1.0, 1, 2, gpus=cards))
-    assert story.track.gpu_names == ["Card 0", "Card 1"] and story.track.at("load 1", 1e9) == 10.0
-    assert not story.track.has("temperature 0")
+    assert monitor.track.gpu_names == ["Card 0", "Card 1"] and monitor.track.at("load 1", 1e9) == 10.0
+    assert not monitor.track.has("temperature 0")

@@ -32,17 +32,17 @@ def run(root) -> Run:
 
 @pytest.fixture
 def begin(run, trainer_command, qtbot):
-    """Return a function (manner, ...) that starts a thread; `told` and `endings` collect its reports."""
+    """Return a function (behavior, ...) that starts a thread, whose events and endings are collected."""
     threads = []
 
-    def begin(manner: str, **how) -> TrainerThread:
-        thread = TrainerThread(run, command=trainer_command(manner, run), timeouts=QUICK, **how)
+    def begin(behavior: str, **how) -> TrainerThread:
+        thread = TrainerThread(run, command=trainer_command(behavior, run), timeouts=QUICK, **how)
         return listen(thread)
 
     def listen(thread: TrainerThread) -> TrainerThread:
-        thread.told, thread.endings, thread.pasts = [], [], []
+        thread.events, thread.endings, thread.pasts = [], [], []
         thread.recalled.connect(thread.pasts.append)
-        thread.reported.connect(thread.told.append)
+        thread.reported.connect(thread.events.append)
         thread.ended.connect(thread.endings.append)
         threads.append(thread)
         thread.start()
@@ -56,12 +56,12 @@ def begin(run, trainer_command, qtbot):
         thread.wait()
 
 
-def heard(thread: TrainerThread) -> list[str]:
-    return [event.what.removeprefix("heard ") for event in thread.told if isinstance(event, Trouble)]
+def received_commands(thread: TrainerThread) -> list[str]:
+    return [event.what.removeprefix("received ") for event in thread.events if isinstance(event, Trouble)]
 
 
 def wait_for(qtbot, thread: TrainerThread, kind) -> None:
-    qtbot.waitUntil(lambda: any(isinstance(event, kind) for event in thread.told), timeout=10_000)
+    qtbot.waitUntil(lambda: any(isinstance(event, kind) for event in thread.events), timeout=10_000)
 
 
 def wait_end(qtbot, thread: TrainerThread):
@@ -72,33 +72,33 @@ def wait_end(qtbot, thread: TrainerThread):
 
 
 def test_events_arrive_typed_and_in_order(begin, run, qtbot):
-    trainer_thread.send_order(run, "an order of an earlier life")
+    trainer_thread.send_command(run, "a command for an earlier process")
     thread = begin("done")
     ending = wait_end(qtbot, thread)
     assert isinstance(ending, Finished) and ending.why == "done"
-    assert [type(event) for event in thread.told] == [Started, Step, Step, Step, Finished]
-    assert thread.told == list(run.events())
-    assert "a library talks" in run.log_path.read_text()
-    assert not trainer_thread.orders_path(run).exists()
+    assert [type(event) for event in thread.events] == [Started, Step, Step, Step, Finished]
+    assert thread.events == list(run.events())
+    assert "output of a library" in run.log_path.read_text()
+    assert not trainer_thread.commands_path(run).exists()
 
 
 def test_commands_are_sent_through_the_pipe(begin, qtbot, monkeypatch, niceness_of_children):
     monkeypatch.setattr(child_process, "NICENESS", niceness_of_children)
-    thread = begin("obey")
-    thread.pause()  # before it has begun: kept for it
+    thread = begin("execute")
+    thread.pause()  # sent when the child is ready
     wait_for(qtbot, thread, Started)
     assert thread.live
     thread.resume()
     thread.watch("划痕 😀.png")
-    thread.labels_changed("b.png")
+    thread.report_labels("b.png")
     thread.stop()
     ending = wait_end(qtbot, thread)
     assert isinstance(ending, Finished) and ending.why == "stopped"
-    assert heard(thread) == ["pause", "resume", "watch", "labels_changed", "stop"]
-    troubles = [event for event in thread.told if isinstance(event, Trouble)]
+    assert received_commands(thread) == ["pause", "resume", "watch", "labels_changed", "stop"]
+    troubles = [event for event in thread.events if isinstance(event, Trouble)]
     assert troubles[2].picture == "划痕 😀.png"
     if os.name == "posix":
-        assert troubles[0].done == "10"  # it gives way to the window
+        assert troubles[0].done == "10"  # lower priority than the window
 
 
 @posix
@@ -106,7 +106,7 @@ def test_killed_child_is_described(begin, run, qtbot):
     ending = wait_end(qtbot, begin("killed"))
     assert isinstance(ending, Failed) and ending.problem == "WorkerFailed"
     assert "signal 9 (SIGKILL)" in ending.why and "memory" in ending.why and str(run.log_path) in ending.why
-    assert run.ending() == ending  # the disk knows too
+    assert run.ending() == ending  # also stored on the disk
 
 
 def test_crashed_child_is_described_with_its_error_output(begin, run, qtbot):
@@ -116,7 +116,7 @@ def test_crashed_child_is_described_with_its_error_output(begin, run, qtbot):
 
 
 def test_child_without_final_event_has_failed(begin, qtbot):
-    ending = wait_end(qtbot, begin("mute"))
+    ending = wait_end(qtbot, begin("no_final_event"))
     assert isinstance(ending, Failed) and "exit code 0" in ending.why
 
 
@@ -136,9 +136,9 @@ def test_broken_settings_are_reported(run, begin, qtbot):
 def test_unresponsive_child_is_killed_and_its_checkpoint_kept(begin, run, qtbot):
     (run.last).mkdir()
     (run.last / "state.json").write_text("{}")
-    thread = begin("deaf")
+    thread = begin("unresponsive")
     wait_for(qtbot, thread, Trouble)
-    pid = thread.told[0].process
+    pid = thread.events[0].process
     thread.stop()
     ending = wait_end(qtbot, thread)
     assert isinstance(ending, Finished) and ending.why == "stopped"
@@ -169,28 +169,28 @@ def test_forced_stop_does_not_wait(run, begin, trainer_command, qtbot):
 
 @posix
 def test_unresponsive_child_without_checkpoint_has_failed(begin, qtbot):
-    thread = begin("deaf")
+    thread = begin("unresponsive")
     wait_for(qtbot, thread, Trouble)
     thread.stop()
     assert wait_end(qtbot, thread).problem == "RunUnusable"
 
 
 def test_detached_child_saves_and_ends(begin, run, qtbot):
-    thread = begin("obey")
+    thread = begin("execute")
     wait_for(qtbot, thread, Started)
-    process = psutil.Process(thread.told[0].process)
+    process = psutil.Process(thread.events[0].process)
     thread.detach()
     thread.wait()
     process.wait(10)
-    assert (run.root / "saved.txt").read_text() == "window gone"
+    assert (run.root / "saved.txt").read_text() == "window closed"
     assert not thread.endings
 
 
 def test_child_has_its_own_process_group(begin, qtbot):
-    thread = begin("obey")
+    thread = begin("execute")
     wait_for(qtbot, thread, Started)
     if os.name == "posix":
-        assert os.getpgid(thread.told[0].process) != os.getpgid(0)
+        assert os.getpgid(thread.events[0].process) != os.getpgid(0)
     thread.stop()
     wait_end(qtbot, thread)
 
@@ -236,7 +236,7 @@ def test_live_run_is_followed_and_stopped_by_file(begin, run, orphan, qtbot):
     assert thread.live
     thread.watch("a.png")
     wait_for(qtbot, thread, Trouble)
-    with run.events_path.open("a") as file:  # a line in two pieces, as a reader may find it
+    with run.events_path.open("a") as file:  # a line written in two parts
         line = encode(Step(step=7, loss=0.5, rate=0.1))
         file.write(line[:20])
         file.flush()
@@ -246,7 +246,7 @@ def test_live_run_is_followed_and_stopped_by_file(begin, run, orphan, qtbot):
     thread.stop()
     ending = wait_end(qtbot, thread)
     assert isinstance(ending, Finished) and ending.why == "stopped"
-    assert heard(thread) == ["watch", "stop"] and thread.told == list(run.events())
+    assert received_commands(thread) == ["watch", "stop"] and thread.events == list(run.events())
 
 
 @posix
@@ -264,8 +264,8 @@ def test_past_run_is_replayed(begin, run, qtbot):
     torn = encode(Step(step=2, loss=0.5, rate=0.1))[:-9]
     run.events_path.write_text("\n".join([*map(encode, events), torn]))
     thread = begin.listen(TrainerThread(run, attach=True))
-    ending = wait_end(qtbot, thread)  # our own process id, but this is no trainer
-    assert thread.told[0] == events[0] and isinstance(ending, Failed)
+    ending = wait_end(qtbot, thread)  # the id of this process, which is no trainer
+    assert thread.events[0] == events[0] and isinstance(ending, Failed)
     past = thread.pasts[0]
     assert past.state.step == events[1] and list(past.track.steps["loss"]) == [1.0] and past.ending is None
     with run.events_path.open("a") as file:

@@ -26,27 +26,27 @@ from workbench.session.training.training_control import TrainingControl
 
 @pytest.fixture
 def training(opened, trainer_command):
-    """Return a controller with a stand-in for the trainer; `manner` is its behavior."""
+    """Return a controller with a stand-in for the trainer; `behavior` is passed to it."""
     training = TrainingControl(
-        opened, command=lambda run, resume: trainer_command(training.manner, run, *(["--resume"] if resume else []))
+        opened, command=lambda run, resume: trainer_command(training.behavior, run, *(["--resume"] if resume else []))
     )
-    training.manner = "obey"
-    training.told, training.endings = [], []
-    training.reported.connect(training.told.append)
+    training.behavior = "execute"
+    training.events, training.endings = [], []
+    training.reported.connect(training.events.append)
     training.ended.connect(training.endings.append)
     yield training
     training.close()
 
 
 def wait_for(qtbot, training, kind, count=1):
-    qtbot.waitUntil(lambda: sum(isinstance(e, kind) for e in training.told) >= count, timeout=10_000)
+    qtbot.waitUntil(lambda: sum(isinstance(e, kind) for e in training.events) >= count, timeout=10_000)
 
 
 def test_training_uses_the_present_labels(training, opened, qtbot):
     key = opened.keys[7]
     show(opened, qtbot, key)
     dot(opened, 30, 30)  # not saved yet
-    training.manner = "done"
+    training.behavior = "done"
     with qtbot.waitSignals([training.started, training.ended], timeout=10_000):
         training.start("unet", minutes=1.5, device="cpu", patch=64)
         assert training.preparing and training.busy and not training.running
@@ -69,7 +69,7 @@ def test_stop_ends_the_run_and_progress_is_reported(training, qtbot):
     assert len(list_runs(training.run.project_root)) == 1
     training.resume(training.run)
     wait_for(qtbot, training, Started, count=2)
-    assert [e.resumed for e in training.told if isinstance(e, Started)] == [False, True]
+    assert [e.resumed for e in training.events if isinstance(e, Started)] == [False, True]
     training.stop()
     qtbot.waitUntil(lambda: len(training.endings) == 2, timeout=10_000)
 
@@ -96,17 +96,17 @@ def test_open_image_is_watched_and_saved_labels_are_sent(training, opened, qtbot
     show(opened, qtbot, second)
     dot(opened, 20, 20, 2)
     wait_for(qtbot, training, Trouble, count=3)
-    orders = [(e.what, e.picture) for e in training.told if isinstance(e, Trouble)]
-    assert orders == [("heard watch", first), ("heard watch", second), ("heard labels_changed", second)]
+    commands = [(e.what, e.picture) for e in training.events if isinstance(e, Trouble)]
+    assert commands == [("received watch", first), ("received watch", second), ("received labels_changed", second)]
 
 
 def test_closing_the_project_lets_the_trainer_save_and_end(training, opened, qtbot):
     training.start("unet", epochs=1)
     wait_for(qtbot, training, Started)
-    run, process = training.run, psutil.Process(training.told[0].process)
+    run, process = training.run, psutil.Process(training.events[0].process)
     opened.close_project()
     process.wait(10)
-    assert (run.root / "saved.txt").read_text() == "window gone"
+    assert (run.root / "saved.txt").read_text() == "window closed"
     assert training.run is None and not training.busy and not training.endings
 
 
@@ -126,10 +126,10 @@ def test_newest_preview_is_available_after_a_replay(training, opened, qtbot):
     training.preview_arrived.connect(arrived.append)
     training.follow(run)
     qtbot.waitUntil(lambda: bool(training.endings))
-    training._previews._tasks.wait()
+    training.previews.tasks.wait()
     qtbot.waitUntil(lambda: training.previews.get("a.png").step == 8)
-    seen = training.previews.get("a.png")
-    assert (seen.mask == 2).all() and (seen.scores == 108).all() and not seen.adjustable
+    preview = training.previews.get("a.png")
+    assert (preview.mask == 2).all() and (preview.scores == 108).all() and not preview.adjustable
     assert set(arrived) == {"a.png"} and 1 <= len(arrived) < 9
     assert training.previews.get("b.png") is None and training.previews.get("c.png") is None
     assert training.previews.steps("a.png") == list(range(9)) and training.previews.steps("c.png") == []
@@ -155,7 +155,7 @@ def test_previews_are_released_after_the_run_and_reloaded(training, opened, qtbo
             previews.recall("a.png", step)
         assert (previews.get("a.png", step).mask == step).all() and previews.nbytes == one
     with qtbot.waitSignal(previews.arrived):
-        previews.add(write_preview(run, 3, 0))  # was on its way
+        previews.add(write_preview(run, 3, 0))  # was queued
     assert previews.nbytes == one
     previews.open(run)
     for step in range(2):
@@ -172,7 +172,7 @@ def test_events_of_a_previous_run_are_dropped(training, opened, qtbot):
     pasts = []
     training.recalled.connect(pasts.append)
     training.follow(runs[0])
-    training._thread.wait()  # all its events are on their way
+    training._thread.wait()  # its events are queued
     training.follow(runs[1])
     qtbot.waitUntil(lambda: bool(training.endings))
     assert len(pasts) == 1 and len(training.endings) == 1
@@ -210,26 +210,26 @@ from workbench.session.training.training_control import TrainingControl
 app = QCoreApplication([])
 session = Session(save_delay=600)
 trainer = sys.argv[2]
-training = TrainingControl(session, command=lambda run, resume: [sys.executable, trainer, "obey", str(run.root)])
+training = TrainingControl(session, command=lambda run, resume: [sys.executable, trainer, "execute", str(run.root)])
 telemetry = TelemetryThread(interval=0.01)
 telemetry.start()
 session.open_project(sys.argv[1])
 session.images_listed.connect(lambda keys: session.open_image(keys[0]))
 session.image_opened.connect(lambda key: training.run is None and training.start("unet", epochs=1))
 
-def heard(event):
+def stop_at_command(event):
     if event.kind == "trouble":
         session.editor.paint_polygon([(1, 1), (90, 1), (90, 70), (1, 70)], 2)
         print(training.run.root, event.kind, flush=True)
         app.quit()
 
-training.reported.connect(heard)
+training.reported.connect(stop_at_command)
 app.exec()
 """
 
 
 def test_quitting_ends_every_thread_and_saves(root, tmp_path, trainer_command):
-    trainer_command("obey", Run(tmp_path))  # writes the script
+    trainer_command("execute", Run(tmp_path))  # writes the script
     done = subprocess.run(
         [sys.executable, "-c", QUITTER, str(root), str(tmp_path / "trainer.py")],
         capture_output=True,
@@ -245,7 +245,7 @@ def test_quitting_ends_every_thread_and_saves(root, tmp_path, trainer_command):
     pid = next(event.process for event in run.events() if isinstance(event, Started))
     with contextlib.suppress(psutil.NoSuchProcess):
         psutil.Process(pid).wait(10)
-    assert (run.root / "saved.txt").read_text() == "window gone"
+    assert (run.root / "saved.txt").read_text() == "window closed"
 
 
 def test_project_closed_during_start_starts_no_trainer(training, opened, monkeypatch):
@@ -262,7 +262,7 @@ def test_project_closed_during_start_starts_no_trainer(training, opened, monkeyp
     assert not run.events_path.exists() and not run.log_path.exists()
     monkeypatch.undo()
     training.close()
-    training.resume(run)  # another one can begin after it
+    training.resume(run)  # another run can be started afterwards
     assert training.run is run
 
 
@@ -281,7 +281,7 @@ def test_training_is_running_while_its_process_is_being_started(training, monkey
     find_live_process(run).kill()
 
 
-def test_run_that_fails_to_begin_can_be_closed(training, opened, monkeypatch):
+def test_run_that_fails_to_start_can_be_closed(training, opened, monkeypatch):
     def fail(run: Run) -> None:
         raise ArithmeticError("not foreseen")
 

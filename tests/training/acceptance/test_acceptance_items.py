@@ -72,8 +72,8 @@ def test_wrong_layer_is_found(cpu, monkeypatch):
             result["gradients"] = result["gradients"] * 1.01
         return result
 
-    original = correctness._run_layer
-    monkeypatch.setattr(correctness, "_run_layer", disturbed)
+    original = correctness.run_layer
+    monkeypatch.setattr(correctness, "run_layer", disturbed)
     monkeypatch.setattr(correctness, "LAYERS", {"stem": correctness.LAYERS["stem"]})
     outcome = correctness.check_layers(cpu)
     assert outcome.status == FAIL and "stem differs by 0.01 from CPU" in outcome.detail
@@ -81,13 +81,13 @@ def test_wrong_layer_is_found(cpu, monkeypatch):
 
 def test_values_that_are_not_finite_are_found():
     nan, one = np.array([np.nan, 1.0]), np.ones(2)
-    outcome = correctness._outcome({"norm": [correctness._distance(nan, one)]}, (1e-4,), "CPU")
+    outcome = correctness.outcome({"norm": [correctness.distance(nan, one)]}, (1e-4,), "CPU")
     assert outcome.status == FAIL and json.loads(items.encode(outcome))["values"] == {"norm": [None]}
 
 
 @pytest.mark.parametrize("name", ["adamw", "muon"])
 def test_wrong_optimizer_is_found(cpu, monkeypatch, name):
-    original, places = correctness._train_steps, []
+    original, places = correctness.train_steps, []
 
     def disturbed(kind, place):
         before, after, average = original(kind, place)
@@ -96,7 +96,7 @@ def test_wrong_optimizer_is_found(cpu, monkeypatch, name):
             after = {n: before[n] + (a - before[n]) * 1.1 for n, a in after.items()}
         return before, after, average
 
-    monkeypatch.setattr(correctness, "_train_steps", disturbed)
+    monkeypatch.setattr(correctness, "train_steps", disturbed)
     outcome = correctness.check_optimizer(Conditions("cpu", cpu.folder, argument=name))
     assert outcome.status == FAIL and "weights differs by 0.1" in outcome.detail
 
@@ -133,7 +133,7 @@ def test_a_changed_bit_is_a_change():
 
 
 @pytest.fixture
-def half_precision(card, monkeypatch):
+def half_precision(simulated_gpu, monkeypatch):
     """Stand-in for a GPU whose logits, and therefore gradients, have 16 bits."""
 
     def loss(logits, truth, **weights):
@@ -167,7 +167,7 @@ def test_loss_scale_must_grow(half_precision, gpu, monkeypatch, interval, status
             super().__init__(**{**options, "incr_every_n_steps": interval})
 
     monkeypatch.setattr(precision, "LossScaler", Scaler)
-    monkeypatch.setattr(overflow, "_GROWTH_STEPS", 4)
+    monkeypatch.setattr(overflow, "GROWTH_STEPS", 4)
     outcome = overflow.check_growth(gpu)
     assert outcome.status == status, outcome.detail
 

@@ -1,4 +1,4 @@
-"""Distributed training as it really runs: Paddle's launcher, two ranks, messages over gloo."""
+"""Distributed training with Paddle's launcher, two ranks, and messages by gloo."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.training.conftest import arrays_of, make_run, state_of
 from workbench.core import problems
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import AddedImage
-from workbench.core.runs.events import Checkpoint, Failed, Finished, Preview, Started, Step, decode, encode_order
+from workbench.core.runs.events import Checkpoint, Failed, Finished, Preview, Started, Step, decode, encode_command
 from workbench.core.runs.launch import launcher_command, launcher_environment, processes, worker_command
 from workbench.core.runs.run import Run
 from workbench.training import control_channel, device, training_context, training_loop
@@ -44,8 +44,8 @@ def ranks_of(run: Run) -> dict[int, psutil.Process]:
             words, environment = process.cmdline(), process.environ()
         except psutil.Error:
             continue
-        learns = str(run.root) in words and "--apart" in words and "paddle.distributed.launch" not in words
-        if learns and "PADDLE_TRAINER_ID" in environment:
+        is_rank = str(run.root) in words and "--apart" in words and "paddle.distributed.launch" not in words
+        if is_rank and "PADDLE_TRAINER_ID" in environment:
             found[int(environment["PADDLE_TRAINER_ID"])] = process
     return found
 
@@ -62,7 +62,7 @@ def of_run(run: Run) -> list[psutil.Process]:
     return found
 
 
-def all_gone(run: Run, patience: float = 30.0) -> bool:
+def wait_until_ended(run: Run, patience: float = 30.0) -> bool:
     until = time.monotonic() + patience
     while of_run(run) and time.monotonic() < until:
         time.sleep(0.1)
@@ -72,18 +72,18 @@ def all_gone(run: Run, patience: float = 30.0) -> bool:
 # --- whole runs ---------------------------------------------------------------------------------------
 
 
-# The wider network has layers for each of the two optimizers; the narrow one has none that Muon updates.
+# The wider network has layers for both optimizers; the narrow one has none for Muon.
 @pytest.mark.parametrize("widths", [pytest.param([4, 8], marks=pytest.mark.slow), [16, 24]])
 def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child, widths):
     choices = {**TINY, "widths": widths, "workers": 2}
     several, alone = (make_run(labeled_project, device=name, **choices) for name in ("cpu:2", "cpu"))
-    one = child("train", several.root)
-    assert one.end() == 0, (several.ranks / "rank-0.log").read_text()
+    trainer = child("train", several.root)
+    assert trainer.end() == 0, (several.ranks / "rank-0.log").read_text()
     assert child("train", alone.root).end() == 0
-    begun, ended = one.events[0], one.last
-    assert isinstance(begun, Started) and begun.device == "cpu:2" and ended.why == "done"
-    assert [event.kind for event in one.events if event.kind in ("started", "finished")] == ["started", "finished"]
-    assert "".join(one.lines) == several.events_path.read_text("utf-8")  # one writer, and no word of the launcher's
+    started, ended = trainer.events[0], trainer.last
+    assert isinstance(started, Started) and started.device == "cpu:2" and ended.why == "done"
+    assert [event.kind for event in trainer.events if event.kind in ("started", "finished")] == ["started", "finished"]
+    assert "".join(trainer.lines) == several.events_path.read_text("utf-8")  # one writer, and no output of the launcher
     for name in ("weights", "average", "optimiser"):
         first, second = (arrays_of(run.last / state_of(run)["files"][name]) for run in (several, alone))
         assert first.keys() == second.keys()
@@ -94,55 +94,56 @@ def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child,
     for step in losses[0].keys() & losses[1].keys():
         assert losses[0][step] == pytest.approx(losses[1][step], rel=1e-4)
     printed = {path.name for path in several.ranks.iterdir()}
-    assert printed == {"launcher.log", "rank-0.log", "rank-1.log", "rank-1.jsonl"}  # and nobody's environment
+    # and no files with environment variables
+    assert printed == {"launcher.log", "rank-0.log", "rank-1.log", "rank-1.jsonl"}
 
 
 def test_killed_rank_is_reported_and_the_run_can_resume(labeled_project, child):
     run = make_run(labeled_project, device="cpu:2", **LONG)
     key = run.dataset().of("train")[0].key
-    one = child("train", run.root)
-    one.next(Step)
+    trainer = child("train", run.root)
+    trainer.next(Step)
     ranks_of(run)[1].kill()
-    assert one.end() == 1
-    assert isinstance(one.last, Failed) and one.last.problem == "WorkerFailed"
-    assert re.search("process 2 of 2 ended without a report", one.last.why) and one.last.fields["log"].endswith(
+    assert trainer.end() == 1
+    assert isinstance(trainer.last, Failed) and trainer.last.problem == "WorkerFailed"
+    assert re.search("process 2 of 2 ended without a report", trainer.last.why) and trainer.last.fields["log"].endswith(
         "rank-1.log"
     )
-    assert [event.kind for event in one.events].count("failed") == 1 and all_gone(run) and run.resumable
+    assert [event.kind for event in trainer.events].count("failed") == 1 and wait_until_ended(run) and run.resumable
     again = child("train", run.root, "--resume")
     again.next(Step)
-    ranks_of(run)[0].kill()  # the one that would have told
-    assert again.end() == 1 and again.last.problem == "WorkerFailed" and all_gone(run)
+    ranks_of(run)[0].kill()  # the rank that reports events
+    assert again.end() == 1 and again.last.problem == "WorkerFailed" and wait_until_ended(run)
     assert "process 1: the process was killed by signal 9" in again.last.why and again.last.fields["log"].endswith(
         "rank-0.log"
     )
-    more = child("train", run.root, "--resume")
-    assert more.next(Started).resumed
-    more.next(Step)
-    more.order(encode_order("watch", key))
-    more.order(encode_order("labels_changed", key))
-    preview = more.next(Preview)
+    resumed = child("train", run.root, "--resume")
+    assert resumed.next(Started).resumed
+    resumed.next(Step)
+    resumed.send(encode_command("watch", key))
+    resumed.send(encode_command("labels_changed", key))
+    preview = resumed.next(Preview)
     while preview.picture != key:
-        preview = more.next(Preview)
-    more.order(encode_order("pause"))
-    more.next(Checkpoint)
-    more.order(encode_order("resume"))
-    more.next(Step)
-    more.process.terminate()  # as a window does that has got no answer
-    assert more.end() == 0 and isinstance(more.last, Finished) and more.last.why == "stopped"
-    assert run.usable and all_gone(run)
+        preview = resumed.next(Preview)
+    resumed.send(encode_command("pause"))
+    resumed.next(Checkpoint)
+    resumed.send(encode_command("resume"))
+    resumed.next(Step)
+    resumed.process.terminate()  # as a window does without an answer
+    assert resumed.end() == 0 and isinstance(resumed.last, Finished) and resumed.last.why == "stopped"
+    assert run.usable and wait_until_ended(run)
 
 
 def test_all_ranks_end_if_the_launcher_is_killed(labeled_project, child, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     run = make_run(labeled_project, device="cpu:2", **LONG)
-    one = child("train", run.root)
-    one.next(Step)
-    one.process.kill()
-    one.process.wait()
-    assert all_gone(run)
+    trainer = child("train", run.root)
+    trainer.next(Step)
+    trainer.process.kill()
+    trainer.process.wait()
+    assert wait_until_ended(run)
     assert run.ending().why == "stopped" and run.usable and run.resumable
-    assert not list(tmp_path.glob("workbench-launcher-*"))  # it holds everything that the environment holds
+    assert not list(tmp_path.glob("workbench-launcher-*"))  # it contains all environment variables
 
 
 def test_run_on_two_hosts(labeled_project):
@@ -179,22 +180,22 @@ def test_run_on_two_hosts(labeled_project):
 
 def test_impossible_run_is_reported_once(labeled_project, child):
     run = make_run(labeled_project, **{**TINY, "device": "gpu:0,1"})
-    one = child("train", run.root)
-    assert one.end() == 1
-    assert [event.kind for event in one.events] == ["failed"]
-    assert one.last.problem == "DeviceMissing" and "0,1" in one.last.why and all_gone(run)
+    trainer = child("train", run.root)
+    assert trainer.end() == 1
+    assert [event.kind for event in trainer.events] == ["failed"]
+    assert trainer.last.problem == "DeviceMissing" and "0,1" in trainer.last.why and wait_until_ended(run)
 
 
 def test_diverged_training_is_rolled_back_in_all_ranks(labeled_project, child):
     run = make_run(labeled_project, device="cpu:2", std=[1e-38], local_contrast=False, **TINY)
-    one = child("train", run.root)
-    assert one.end() == 1 and "diverged 4 times" in one.last.why
-    assert [event.kind for event in one.events].count("trouble") == 3 and all_gone(run)
+    trainer = child("train", run.root)
+    assert trainer.end() == 1 and "diverged 4 times" in trainer.last.why
+    assert [event.kind for event in trainer.events].count("trouble") == 3 and wait_until_ended(run)
     others = [decode(line) for line in (run.ranks / "rank-1.jsonl").read_text("utf-8").splitlines()]
-    assert [event.kind for event in others] == ["finished"]  # dismissed, not cut off
+    assert [event.kind for event in others] == ["finished"]  # released, not killed
 
 
-# --- one process, and what the others would have sent -------------------------------------------------
+# --- one process with simulated others -------------------------------------------------
 
 
 @pytest.fixture
@@ -206,7 +207,7 @@ def peer(monkeypatch):
         with paddle.no_grad():
             paddle.assign(tensor + paddle.to_tensor(sent.pop(0)).astype(tensor.dtype), tensor)
 
-    monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: [])
+    monkeypatch.setattr(ProcessGroup, "exchange_ids", lambda self: [])
     monkeypatch.setattr(distributed, "all_reduce", all_reduce)
     return sent
 
@@ -222,7 +223,7 @@ def test_worker_rank_executes_commands(labeled_project, monkeypatch):
     record = run.dataset()
     record.joined.append(AddedImage(step=0, item=record.of("train")[0]))
     write_json(run.dataset_path, record.model_dump(mode="json"))
-    # The first and the third come to nothing for want of memory: going back puts the parts back to one.
+    # The first and the third command fail for lack of memory: a rollback sets the number of parts back to one.
     received = [
         CommandMessage(RankCommand.STEP, 0, 1e-3),
         CommandMessage(RankCommand.LOAD),
@@ -256,12 +257,12 @@ def test_worker_rank_executes_commands(labeled_project, monkeypatch):
 
 def test_worker_rank_without_leader_ends(monkeypatch):
     left = []
-    monkeypatch.setattr(control_channel, "_EXIT_SECONDS", 0.0)
+    monkeypatch.setattr(control_channel, "EXIT_SECONDS", 0.0)
     monkeypatch.setattr(control_channel.os, "read", lambda pipe, most: b"")
     monkeypatch.setattr(control_channel.os, "_exit", left.append)
-    ControlChannel(None)._read_pipe()
+    ControlChannel(None).read_pipe()
     assert left == []
-    ControlChannel(None, in_group=True)._read_pipe()
+    ControlChannel(None, in_group=True).read_pipe()
     assert left == [1]
 
 
@@ -269,11 +270,11 @@ def test_failure_is_read_from_the_launcher_log(tmp_path):
     run = Run(tmp_path)
     run.ranks.mkdir()
     (run.ranks / "launcher.log").write_text("no such module\n")
-    assert "exit code 1; last output: no such module" in str(rank_launcher._failure(run, 1))
+    assert "exit code 1; last output: no such module" in str(rank_launcher.failure_of(run, 1))
     words = "Container rank 3 status failed cmd ['python', '-m', 'x y'] code -11 log /tmp/workerlog.3"
     (run.ranks / "launcher.log").write_text(f"LAUNCH ERROR 2026-01-01 Container failed !!!\n{words}\n")
     (run.ranks / "rank-3.log").write_text("Segmentation fault\n")
-    received = rank_launcher._failure(run, 1)
+    received = rank_launcher.failure_of(run, 1)
     assert "process 4: the process crashed with signal 11" in str(received) and str(received.fields["log"]).endswith(
         "rank-3.log"
     )
@@ -294,12 +295,12 @@ def test_failure_in_one_process_fails_in_all(peer):
 
     with pytest.raises(RuntimeError, match="Out of memory"):
         group.together(full)
-    assert not group.broken  # all of them split their batches and go on
+    assert not group.broken  # all of them split their batches and continue
     peer.append(np.array([0.0, 0, 1]))
     with pytest.raises(problems.WorkerFailed, match="another"):
         group.together(lambda: 0.5)
     assert group.broken
-    group.dismiss()  # nobody is left to be told
+    group.dismiss()  # no other process is left
 
 
 def test_gradients_are_summed_and_statistics_averaged(peer):
@@ -308,7 +309,8 @@ def test_gradients_are_summed_and_statistics_averaged(peer):
     frozen.stop_gradient = True
     (weight * paddle.to_tensor([[1.0, 2], [3, 4]])).sum().backward()
     frozen.set_value(np.array([1.0, 2, 3], np.float32))
-    peer.append(np.array([10.0, 10, 10, 10, 0.5, 0.5, 0.5]))  # its share of the mean is halved there, too
+    # its share of the mean is halved in the other process, too
+    peer.append(np.array([10.0, 10, 10, 10, 0.5, 0.5, 0.5]))
     ProcessGroup(0, 2).combine([weight, frozen])
     assert weight.grad.tolist() == [[11, 12], [13, 14]] and frozen.tolist() == [1, 1.5, 2]
 
@@ -345,7 +347,7 @@ def test_launcher_gets_the_visible_gpu_numbers(monkeypatch):
 
 
 @pytest.fixture
-def cards(monkeypatch):
+def simulated_gpus(monkeypatch):
     """Simulate a machine with two GPUs for Paddle; calls of set_device are recorded."""
     chosen: list[str] = []
     cuda = paddle.device.cuda
@@ -358,41 +360,41 @@ def cards(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("asked", "name", "chosen"),
+    ("requested", "name", "chosen"),
     [("auto", "gpu:0", "gpu:0"), ("gpu", "gpu:0", "gpu:0"), ("GPU:1", "gpu:1", "gpu:1"), ("cpu", "cpu", "cpu")],
 )
-def test_one_gpu_is_selected(cards, asked, name, chosen):
-    found = device.choose(asked)
-    assert found.name == name and cards == [chosen]
+def test_one_gpu_is_selected(simulated_gpus, requested, name, chosen):
+    found = device.choose(requested)
+    assert found.name == name and simulated_gpus == [chosen]
     assert found.capability == ((9, 0) if name != "cpu" else (0, 0))
 
 
-def test_each_process_uses_its_assigned_gpu(cards, monkeypatch):
+def test_each_process_uses_its_assigned_gpu(simulated_gpus, monkeypatch):
     monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
     monkeypatch.setenv("PADDLE_TRAINER_ID", "1")
     monkeypatch.setenv("FLAGS_selected_gpus", "1")
     found = device.choose("gpu:0,1")
-    assert (found.name, found.title) == ("gpu:0,1", "2 × A card") and cards == ["gpu:1"]
+    assert (found.name, found.title) == ("gpu:0,1", "2 × A card") and simulated_gpus == ["gpu:1"]
     assert device.choose("auto").name == "gpu:1"
     monkeypatch.setenv("FLAGS_selected_gpus", "5")
     with pytest.raises(problems.DeviceMissing, match="no GPU 5"):
         device.choose("auto")
-    for asked, words in (("gpu:0,2", "no GPU 2"), ("gpu:1,1", "named twice")):
+    for requested, words in (("gpu:0,2", "no GPU 2"), ("gpu:1,1", "named twice")):
         with pytest.raises(problems.DeviceMissing, match=words):
-            device.check(asked)
+            device.check(requested)
 
 
 def test_broken_group_names_the_cause(tmp_path, monkeypatch):
-    processes = [(1, 0), (2**22 + 1, process_group._host()), (3, 0)]
-    monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: processes)
+    processes = [(1, 0), (2**22 + 1, process_group.host_number()), (3, 0)]
+    monkeypatch.setattr(ProcessGroup, "exchange_ids", lambda self: processes)
     group = ProcessGroup(0, 3, tmp_path)
-    assert "process 2 of 3 ended without a report" in str(group._lost("reset by peer"))
+    assert "process 2 of 3 ended without a report" in str(group.lost_error("reset by peer"))
     (tmp_path / "rank-2.jsonl").write_text('{"kind": "failed", "time": 1.0, "why": "The disk is full."}\n')
-    monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: [(1, 0), (2, 0), (3, 0)])
-    assert "process 3 of 3 failed: The disk is full" in str(ProcessGroup(0, 3, tmp_path)._lost("reset by peer"))
-    monkeypatch.setattr(process_group, "_LOSS_TIMEOUT", 0.0)
+    monkeypatch.setattr(ProcessGroup, "exchange_ids", lambda self: [(1, 0), (2, 0), (3, 0)])
+    assert "process 3 of 3 failed: The disk is full" in str(ProcessGroup(0, 3, tmp_path).lost_error("reset by peer"))
+    monkeypatch.setattr(process_group, "LOSS_TIMEOUT", 0.0)
     (tmp_path / "rank-2.jsonl").unlink()
-    assert "reset by peer" in str(ProcessGroup(0, 3, tmp_path)._lost("reset by peer"))
+    assert "reset by peer" in str(ProcessGroup(0, 3, tmp_path).lost_error("reset by peer"))
 
 
 # --- processes that fail in the middle of a step ------------------------------------------------------
@@ -405,7 +407,7 @@ from workbench.training.distributed import process_group
 
 number = int(os.environ["PADDLE_TRAINER_ID"])
 process_group._MESSAGE_SECONDS = 2.0
-process_group._LOSS_TIMEOUT = 0.1
+process_group.LOSS_TIMEOUT = 0.1
 group = process_group.join(Path(sys.argv[1]), 4)
 group.limit_messages(lambda problem: (print("timeout:", problem, flush=True), os._exit(3)))
 
@@ -463,7 +465,7 @@ def test_failures_of_nccl_are_reported(monkeypatch):
     def broken(tensor: paddle.Tensor, *arguments: object) -> None:
         raise OSError("(External) NCCL error(3), internal error.")
 
-    monkeypatch.setattr(ProcessGroup, "_exchange_ids", lambda self: [])
+    monkeypatch.setattr(ProcessGroup, "exchange_ids", lambda self: [])
     monkeypatch.setattr(distributed, "all_reduce", broken)
     monkeypatch.setattr(distributed, "broadcast", broken)
     group = ProcessGroup(0, 2)
@@ -502,7 +504,7 @@ def test_failure_of_the_process_that_ended_first_is_reported(tmp_path):
     words = "Container rank 1 status failed cmd ['python', '-m', 'x y'] code 1 log /tmp/workerlog.1"
     (run.ranks / "launcher.log").write_text(f"LAUNCH ERROR 2026-01-01 Container failed !!!\n{words}\n")
     (run.ranks / "rank-1.jsonl").write_text('{"kind": "failed", "time": 1.0, "why": "the memory is too small"}\n')
-    assert "the memory is too small" in str(rank_launcher._failure(run, 1))
+    assert "the memory is too small" in str(rank_launcher.failure_of(run, 1))
 
 
 def test_forward_pass_of_several_gpus_contains_no_message(monkeypatch, labeled_project):

@@ -38,12 +38,12 @@ def adopted(root, **network):
 def test_export_gives_the_results_of_the_run(root, child, tmp_path):
     """The folder works without the application; its card states the origin of the network."""
     run, out = adopted(root, layout="nhwc"), tmp_path / "out"
-    one = child(
+    exporter = child(
         *("export", run.root, "--out", out, "--formats", "onnx,openvino,int8,onnx-line", "--seconds", 0),
         *("--shape", "80x100"),
     )
-    assert one.end() == 0, one.stderr[-3000:]
-    result = one.last.result
+    assert exporter.end() == 0, exporter.stderr[-3000:]
+    result = exporter.last.result
     assert set(result["formats"]) == {"onnx", "openvino", "int8", "onnx-line"}
     assert result["parity"]["onnx"]["max_abs"] == 0 and result["line"]["shape"] == [80, 100]
     done = subprocess.run(
@@ -62,9 +62,9 @@ def test_export_gives_the_results_of_the_run(root, child, tmp_path):
 
 def test_formats_of_paddle_are_refused(root, child, tmp_path):
     run = adopted(root)
-    one = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx,legacy")
-    assert one.end() == 1 and one.last.problem == "RunAdopted"
-    assert one.last.why.endswith("so it cannot be exported in the format legacy, which needs a network of Paddle.")
+    exporter = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx,legacy")
+    assert exporter.end() == 1 and exporter.last.problem == "RunAdopted"
+    assert exporter.last.why.endswith("so it cannot be exported in the format legacy, which needs a network of Paddle.")
     assert not (tmp_path / "out").exists()
 
 
@@ -73,10 +73,12 @@ def test_line_model_needs_a_network_of_several_tiles(root, child, tmp_path):
     with Project.open(root) as project:
         path = toy_network(tmp_path / "net.onnx", size=(48, 48), batch=1, baked=48)
         run = adopt(project, path, dataclasses.replace(OPTIONS, threshold=0.6))
-    one = child(
+    exporter = child(
         "export", run.root, "--out", tmp_path / "out", "--formats", "onnx,onnx-line", "--seconds", 0, "--shape", "80x96"
     )
-    assert one.end() == 0, one.stderr[-3000:]
-    assert one.last.result["formats"] == ["onnx"] and one.last.result["point"]["thresholds"] == {"scratch": 0.6}
-    troubles = [event.what for event in one.events if isinstance(event, Trouble)]
+    assert exporter.end() == 0, exporter.stderr[-3000:]
+    assert exporter.last.result["formats"] == ["onnx"] and exporter.last.result["point"]["thresholds"] == {
+        "scratch": 0.6
+    }
+    troubles = [event.what for event in exporter.events if isinstance(event, Trouble)]
     assert any("self-contained model cannot be created" in what for what in troubles)

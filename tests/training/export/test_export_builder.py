@@ -17,7 +17,7 @@ from tests.training.conftest import make_run
 from tests.training.export.export_settings import SETTINGS, bright, spots
 from workbench.core.project.project import Project
 from workbench.core.project.storage import remove_leftovers
-from workbench.core.runs.events import Failed, Finished, Progress, encode_order
+from workbench.core.runs.events import Failed, Finished, Progress, encode_command
 from workbench.core.runs.run import Run
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.image_io import write_png
@@ -55,7 +55,7 @@ def test_parity_is_measured_on_every_kind_of_image(exported):
             assert parity["max_abs"] <= 1e-4 and parity["mask_agreement"] >= 0.9999 and parity["same_regions"]
         rows = {row["picture"] for row in report["formats"][name]["rows"]}
         assert {"large.png", "deep.png", "turned.jpg"} <= rows and "broken.png" not in rows
-        assert parity["passed"] and parity["pictures"] == len(rows) >= 19  # all that the project has
+        assert parity["passed"] and parity["pictures"] == len(rows) >= 19  # all images of the project
 
 
 def test_readme_describes_the_export(exported, trained):
@@ -73,9 +73,11 @@ def test_export_opens_like_a_run(exported, trained):
 
 
 def test_export_of_a_verdict_model(trained_resnet, child, tmp_path):
-    one = child("export", trained_resnet.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0.3)
-    assert one.end() == 0, one.stderr[-3000:]
-    assert one.last.result["formats"] == ["onnx"] and one.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
+    exporter = child("export", trained_resnet.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0.3)
+    assert exporter.end() == 0, exporter.stderr[-3000:]
+    assert (
+        exporter.last.result["formats"] == ["onnx"] and exporter.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
+    )
     assert not (tmp_path / "out" / "paddle").exists() and not list(tmp_path.glob(".*"))
     golden = json.loads((tmp_path / "out" / "golden" / "golden.json").read_text("utf-8"))
     assert len(golden["pictures"]) >= 3
@@ -84,24 +86,24 @@ def test_export_of_a_verdict_model(trained_resnet, child, tmp_path):
 def test_existing_folder_is_not_overwritten(trained, child, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file.txt").write_text("mine")
-    one = child("export", trained.root, "--out", tmp_path / "mine")
-    assert one.end() == 1 and one.last.problem == "ExportExists"
+    exporter = child("export", trained.root, "--out", tmp_path / "mine")
+    assert exporter.end() == 1 and exporter.last.problem == "ExportExists"
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "file.txt"]
 
 
 def test_run_without_weights_and_unknown_format_are_reported(labeled_project, child, tmp_path):
     run = make_run(labeled_project, widths=[4, 8])
     for choices, problem in (((), "RunUnusable"), (("--formats", "tflite"), "BadSettings")):
-        one = child("export", run.root, "--out", tmp_path / "out", *choices)
-        assert one.end() == 1 and one.last.problem == problem
-    assert "tflite" in one.last.why and not list(tmp_path.glob("*out*"))
+        exporter = child("export", run.root, "--out", tmp_path / "out", *choices)
+        assert exporter.end() == 1 and exporter.last.problem == problem
+    assert "tflite" in exporter.last.why and not list(tmp_path.glob("*out*"))
 
 
 def test_cancelled_export_leaves_no_files(trained, child, tmp_path):
-    one = child("export", trained.root, "--out", tmp_path / "out")
-    one.next(Progress)
-    one.order(encode_order("stop"))
-    assert one.end() == 0 and one.last.why == "stopped" and not one.last.result
+    exporter = child("export", trained.root, "--out", tmp_path / "out")
+    exporter.next(Progress)
+    exporter.send(encode_command("stop"))
+    assert exporter.end() == 0 and exporter.last.why == "stopped" and not exporter.last.result
     assert list(tmp_path.iterdir()) == []
 
 
@@ -113,12 +115,12 @@ def test_export_that_differs_is_refused(trained, child, tmp_path):
     arrays = load((copy.best / "weights.safetensors").read_bytes())
     arrays["head.bias"] = np.full_like(arrays["head.bias"], np.nan)
     (copy.best / "weights.safetensors").write_bytes(save(arrays))
-    one = child("export", copy.root, "--out", tmp_path / "out")
-    assert one.end() == 1 and isinstance(one.last, Failed)
+    exporter = child("export", copy.root, "--out", tmp_path / "out")
+    assert exporter.end() == 1 and isinstance(exporter.last, Failed)
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".*"))
 
 
-# --- the gate itself ----------------------------------------------------------------------------------
+# --- parity check ----------------------------------------------------------------------------------
 
 
 def test_parity_accepts_rounding_differences():
@@ -146,12 +148,12 @@ def test_parity_detects_a_lost_region_below_the_pixel_limit():
     big = np.zeros((600, 600), np.uint8)
     big[5:200, 5:200], big[500:503, 500:503] = 220, 129
 
-    def forgets(batch):
+    def lose_region(batch):
         answer = bright(batch)
         answer[:, 1][(answer[:, 1] > 0.5) & (answer[:, 1] < 0.507)] = 0.49
         return answer
 
-    found = compare(SETTINGS, bright, {"x": forgets}, [("a", lambda: big)])["x"]
+    found = compare(SETTINGS, bright, {"x": lose_region}, [("a", lambda: big)])["x"]
     assert found.mask_agreement > 0.9999 and not found.same_regions and not found.passed
 
 
@@ -179,19 +181,19 @@ def test_damaged_settings_are_reported(trained, child, tmp_path):
     settings = load_settings(copy.best / "model.json")
     save_settings(settings, copy.best / "model.json")
     (copy.best / "model.json").write_text("{}")
-    one = child("export", copy.root, "--out", tmp_path / "out")
-    assert one.end() == 1 and one.last.problem == "RunBroken" and "model.json" in one.last.why
+    exporter = child("export", copy.root, "--out", tmp_path / "out")
+    assert exporter.end() == 1 and exporter.last.problem == "RunBroken" and "model.json" in exporter.last.why
 
 
 def test_files_of_a_killed_export_are_removed(trained, child, tmp_path):
     root = shutil.copytree(trained.project_root, tmp_path / "p")
-    one = child("export", root / "runs" / trained.name, "--out", root / "exports" / "one")
-    one.next(Progress)
+    exporter = child("export", root / "runs" / trained.name, "--out", root / "exports" / "one")
+    exporter.next(Progress)
     with Project.open(root) as project:
         remove_leftovers(project.root)
-    assert len(list((root / "exports").glob(".one.*.part"))) == 1  # the export is still under way
-    one.process.kill()
-    one.process.wait()
+    assert len(list((root / "exports").glob(".one.*.part"))) == 1  # the export is still running
+    exporter.process.kill()
+    exporter.process.wait()
     with Project.open(root) as project:
         remove_leftovers(project.root)
     assert list((root / "exports").iterdir()) == []

@@ -29,8 +29,8 @@ from workbench.inference.verdict_rule import VerdictRule
 from workbench.training.export import holdout_effects, latency
 from workbench.training.export.parity import Parity, check_cost, compare
 
-# Nothing of ours: what somebody else would write who has read model.json.
-_SOMEBODY_ELSE = """
+# An independent program, written after the description of model.json.
+_INDEPENDENT_PROGRAM = """
 import sys, json, cv2, numpy as np, onnx, onnxruntime
 folder, picture, out = sys.argv[1:]
 onnx.checker.check_model(folder + "/network.onnx", full_check=True)
@@ -56,9 +56,17 @@ def readme(folder):
 
 def test_mask_equals_that_of_an_independent_program(exported, tmp_path):
     out, _ = exported
-    assert len(_SOMEBODY_ELSE.strip().splitlines()) <= 16 and "workbench" not in _SOMEBODY_ELSE
+    assert len(_INDEPENDENT_PROGRAM.strip().splitlines()) <= 16 and "workbench" not in _INDEPENDENT_PROGRAM
     write_png(tmp_path / "p.png", scratched(np.random.default_rng(11), 150, 101, defects=4)[0])
-    command = [sys.executable, "-I", "-c", _SOMEBODY_ELSE, str(out), str(tmp_path / "p.png"), str(tmp_path / "m.png")]
+    command = [
+        sys.executable,
+        "-I",
+        "-c",
+        _INDEPENDENT_PROGRAM,
+        str(out),
+        str(tmp_path / "p.png"),
+        str(tmp_path / "m.png"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     model = Predictor.open(out, engine="onnx")
@@ -86,12 +94,12 @@ def test_reduced_precision_is_reported_with_its_cost(exported):
     held = report["formats"]["int8"]["held_out"]
     assert held["before"]["pictures"] == held["after"]["pictures"] > 0 and held["before"]["dice"] > 0.5
     assert abs(held["before"]["dice"] - held["after"]["dice"]) <= report["limits_reduced"]["dice_loss"]
-    assert report["formats"]["int8"]["max_abs"] > 1e-4  # it is another network, and not the same under another name
+    assert report["formats"]["int8"]["max_abs"] > 1e-4  # a different network, not a copy
     types = {
         init.data_type for init in onnx.load(str(out / "network.int8.onnx")).graph.initializer if len(init.dims) == 4
     }
     assert onnx.TensorProto.INT8 in types
-    assert load_settings(out / "model.json").order[-1] in ("int8", "bf16")  # never chosen silently
+    assert load_settings(out / "model.json").order[-1] in ("int8", "bf16")  # never chosen by default
 
 
 def test_speed_is_measured_and_engine_options_are_stored(exported):
@@ -156,7 +164,7 @@ def test_usual_size_is_the_median():
     assert latency.sizes_for((99, 88), "classification") == [(99, 88)]
 
 
-# --- the gate for fewer bits ----------------------------------------------------------------------
+# --- parity check of reduced precision ----------------------------------------------------------------------
 
 
 def rough(batch: np.ndarray) -> np.ndarray:
@@ -204,7 +212,7 @@ def test_operating_points_lie_around_the_validated_one(labeled_project):
     items, note = holdout_effects.measure_effects(run.dataset())
     assert items and not note
 
-    def dark(batch):  # finds what is darker, with a broad border of half-sure pixels around
+    def dark(batch):  # detects dark pixels, with a wide border of uncertain ones
         chance = 1 / (1 + np.exp(12 * batch[:, 0] - 4))
         return np.stack([1 - chance, chance], axis=1).astype(np.float32)
 
@@ -251,7 +259,7 @@ def test_point_rule_and_target_reach_the_export(trained, child, tmp_path, reques
     point = operating_point.OperatingPoint.of(operating_point.settings_of(trained))
     operating_point.store(trained, point, chosen_on=(), rule=ChosenRule(rule, RuleChoice("mass", 7.5, bad="")))
     request.addfinalizer(lambda: operating_point.restore(trained))
-    one = child(
+    exporter = child(
         "export",
         trained.root,
         "--out",
@@ -267,15 +275,15 @@ def test_point_rule_and_target_reach_the_export(trained, child, tmp_path, reques
         "--language",
         "zh_CN",
     )
-    assert one.end() == 0, one.stderr[-3000:]
+    assert exporter.end() == 0, exporter.stderr[-3000:]
     assert load_settings(tmp_path / "out" / "model.json").thresholds == (0.97,) * len(before)
     assert load_settings(tmp_path / "out" / "model.json").verdict_rule == rule
-    assert one.last.result["point"]["verdict_rule"]["mass"] == 7.5 and " 7.5 " in readme(tmp_path / "out")
+    assert exporter.last.result["point"]["verdict_rule"]["mass"] == 7.5 and " 7.5 " in readme(tmp_path / "out")
     golden = json.loads((tmp_path / "out" / "golden" / "1.json").read_text("utf-8"))
     assert isinstance(golden["verdict"], str) and golden["verdict_reason"]["threshold"] == 7.5
     content = json.loads((tmp_path / "out" / latency.LATENCY_FILE).read_text("utf-8"))
     assert content["target_met"] is False and "No format reaches" in content["note"]
     assert "没有格式达到要求的 0.0001 ms" in readme(tmp_path / "out")
     if find_spec("paddlelite") is None:
-        assert any("lite cannot be created" in getattr(event, "what", "") for event in one.events)
-        assert one.last.result["formats"] == ["onnx"]
+        assert any("lite cannot be created" in getattr(event, "what", "") for event in exporter.events)
+        assert exporter.last.result["formats"] == ["onnx"]

@@ -220,7 +220,7 @@ def test_paddle_program_has_all_steps(tmp_path):
     images = [rng.integers(0, 65536, shape, np.uint16) for shape in ((64, 64, 3), (21, 50), (3, 40, 3), (90, 70, 3))]
     result = paddle_deployment.write_deployment(tmp_path, SETTINGS, layout_source(net, *images))
     assert result.passed and result.images == 4, result.why
-    classes = [np.unique(paddle_deployment._outputs(
+    classes = [np.unique(paddle_deployment.outputs_of(
         paddle.jit.load(str(tmp_path / "paddlex" / "inference")), SETTINGS, (images[0] >> 8).astype(np.uint8)
     )["class_map"])]  # fmt: skip
     assert set(classes[0]) <= {0, 3, 7} and len(classes[0]) > 1

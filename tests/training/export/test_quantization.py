@@ -29,9 +29,9 @@ def quantised(net: paddle.nn.Layer, side: int | None, folder: Path) -> tuple[onn
     net.eval()
     onnx.save(to_onnx(net, 1, side), str(folder / "network.onnx"))
     quantize(folder / "network.onnx", folder / "int8.onnx", batches(side or 64))
-    seen = next(batches(side or 64))
+    batch = next(batches(side or 64))
     answers = [
-        InferenceSession(str(folder / f"{name}.onnx")).run(["probabilities"], {"picture": seen})[0]
+        InferenceSession(str(folder / f"{name}.onnx")).run(["probabilities"], {"picture": batch})[0]
         for name in ("network", "int8")
     ]
     return onnx.load(str(folder / "int8.onnx")).graph, float(np.abs(answers[0] - answers[1]).max())
@@ -54,7 +54,7 @@ def test_last_convolution_and_local_contrast_keep_32_bits(contrast, tmp_path):
     net = UNet(1, 3, [8, 16], stem=2, contrast=contrast)
     graph, off = quantised(net, None, tmp_path)
     found = with_eight_bits(graph)
-    whole = 2 if contrast else 0  # what grows the cells of the contrast, and the first that reads it
+    whole = 2 if contrast else 0  # the enlargement of the local contrast, and the first layer after it
     assert found == [False] * whole + [True] * (len(found) - whole - 1) + [False] and found.count(True) >= 6
     assert 0 < off < 0.15
 

@@ -41,7 +41,7 @@ def network(recipe: TrainingSettings) -> paddle.nn.Layer:
 def test_overlap_equals_the_receptive_field(choices):
     recipe = TrainingSettings(model="unet", **choices)
     net = network(recipe)
-    width = 128 * (2 * receptive_field(recipe) // 128 + 2)  # of a strip: the field is measured along its length
+    width = 128 * (2 * receptive_field(recipe) // 128 + 2)  # a strip: the receptive field is measured along its length
     image = np.random.default_rng(0).random((1, 1, 128, width), np.float32)
     far = 0
     for x in (width // 2, width // 2 + 7, width // 2 + 15, width // 2 + 31):
@@ -53,7 +53,7 @@ def test_overlap_equals_the_receptive_field(choices):
     assert 0.8 * receptive_field(recipe) <= far <= receptive_field(recipe)
 
 
-# 3,584: three tiles lie over one another there, and the middle one's rim over the last one's end.
+# 3,584: three tiles overlap there, the border of the middle one at the end of the last one.
 @pytest.mark.parametrize("size", [(2200, 2200), (200, 3584), (3584, 200)])
 def test_tiled_prediction_equals_that_of_the_whole_image(size):
     recipe = TrainingSettings(model="unet", stem=4, widths=[4, 8, 8, 8])
@@ -63,13 +63,13 @@ def test_tiled_prediction_equals_that_of_the_whole_image(size):
     requests: list[tuple[int, ...]] = []
     engine = DygraphEngine(network(recipe))
 
-    def noting(batch: np.ndarray) -> np.ndarray:
+    def recording(batch: np.ndarray) -> np.ndarray:
         requests.append(batch.shape[2:])
         return engine(batch)
 
     photo = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
-    tiled = Predictor(settings, noting).probabilities(photo)
+    tiled = Predictor(settings, recording).probabilities(photo)
     assert len(requests) > 1 and set(requests) == {tuple(min(settings.tile, -(-side // 32) * 32) for side in size)}
     whole = Predictor(replace(settings, tile=3584, overlap=0), engine).probabilities(photo)
-    assert np.ptp(whole[1]) > 0.05  # it says something
+    assert np.ptp(whole[1]) > 0.05  # the result is not constant
     assert np.abs(tiled - whole).max() < 1e-4

@@ -103,7 +103,7 @@ def test_card_of_verdicts(trained_resnet, tmp_path):
 def test_card_explains_unsure_verdicts(trained_resnet, tmp_path):
     folder = Path(shutil.copytree(trained_resnet.best, tmp_path / "export"))
     most_certain = sorted(each.confidence for each in evaluated(trained_resnet, folder).verdicts)
-    least = (most_certain[0] + most_certain[1]) / 2  # one picture lies below
+    least = (most_certain[0] + most_certain[1]) / 2  # one image is below
     save_settings(replace(load_settings(folder / MODEL_FILE), unsure=least), folder / MODEL_FILE)
     found = evaluated(trained_resnet, folder)
     wrong = sum(each.truth != each.predicted for each in found.verdicts if each.confidence >= least)

@@ -1,4 +1,4 @@
-"""Fewer channels for a trained UNet: exact where nothing is lost, an ordinary run afterwards, and honestly compared."""
+"""Pruning of a trained UNet: exact for unused channels, trained as an ordinary run, compared with the original."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from workbench.training.weights.warm_start import prune
 BEFORE, AFTER = [12, 16, 24], [7, 12, 18]
 
 
-def lively(stem: int = 1, widths=BEFORE) -> UNet:
-    """A UNet whose norms have statistics, scales and shifts as after a training."""
+def trained_like(stem: int = 1, widths=BEFORE) -> UNet:
+    """Return a UNet whose norms have statistics, scales and biases as after a training."""
     paddle.seed(3)
     net = UNet(1, 3, widths, stem=stem)
     for name, tensor in net.state_dict().items():
@@ -40,21 +40,21 @@ def lively(stem: int = 1, widths=BEFORE) -> UNet:
     return net
 
 
-def slim(arrays, stem: int = 1) -> UNet:
+def pruned(arrays, stem: int = 1) -> UNet:
     net = UNet(1, 3, AFTER, stem=stem)
     load_weights(net, prune(arrays, BEFORE, AFTER), "x")
     net.eval()
     return net
 
 
-def answers(net: UNet) -> np.ndarray:
+def predictions(net: UNet) -> np.ndarray:
     paddle.seed(8)
     with paddle.no_grad():
         return net(paddle.randn([2, 1, 32, 48])).numpy()
 
 
 def groups(stem: int) -> list[tuple[str, str, int, int]]:
-    """By hand, not by the code under test: writer, norm, axis, level of all channels that come and go together."""
+    """Return writer, norm, axis and level of all channels that are removed together, independent of the tested code."""
     found = [("stem.convolve.weight", "stem.norm", 0, 0)] if stem > 1 else []
     for place, level in [(f"down.{n}", n) for n in range(3)] + [("up.0.convolve", 1), ("up.1.convolve", 0)]:
         found += [(f"{place}.{step}.weight", f"{place}.{step}_norm", 0, level) for step in ("first", "second")]
@@ -62,59 +62,59 @@ def groups(stem: int) -> list[tuple[str, str, int, int]]:
 
 
 @pytest.mark.parametrize("stem", [1, 2])
-def test_channels_that_send_nothing_are_taken_out_without_a_trace(stem):
-    net = lively(stem)
+def test_channels_without_output_are_removed_exactly(stem):
+    net = trained_like(stem)
     arrays = weights(net)
     rng = np.random.default_rng(0)
     for writer, norm, axis, level in groups(stem):
-        dead = rng.choice(BEFORE[level], BEFORE[level] - AFTER[level], replace=False)
+        unused = rng.choice(BEFORE[level], BEFORE[level] - AFTER[level], replace=False)
         if norm:
-            arrays[f"{norm}.weight"][dead] = 0
-            arrays[f"{norm}.bias"][dead] = 0
+            arrays[f"{norm}.weight"][unused] = 0
+            arrays[f"{norm}.bias"][unused] = 0
         else:
-            np.moveaxis(arrays[writer], axis, 0)[dead] = 0
+            np.moveaxis(arrays[writer], axis, 0)[unused] = 0
     load_weights(net, arrays, "x")
-    before, after = answers(net), answers(slim(arrays, stem))
+    before, after = predictions(net), predictions(pruned(arrays, stem))
     assert np.ptp(before) > 0.1
     np.testing.assert_allclose(after, before, atol=1e-6 * max(1.0, float(np.abs(before).max())))
 
 
-def test_channels_that_nobody_hears_or_that_are_always_below_zero_go_first_too():
-    net = lively()
+def test_channels_without_reader_or_below_zero_are_removed_first():
+    net = trained_like()
     arrays = weights(net)
-    arrays["down.0.first_norm.bias"][:3] = -40  # ReLU lets nothing of them through
-    arrays["down.0.second.weight"][:, 3:5] = 0  # nobody reads them
+    arrays["down.0.first_norm.bias"][:3] = -40  # ReLU makes them zero
+    arrays["down.0.second.weight"][:, 3:5] = 0  # no layer reads them
     for writer, norm, axis, level in groups(1):
         if writer != "down.0.first.weight":
-            dead = np.arange(BEFORE[level] - AFTER[level])
-            np.moveaxis(arrays[writer], axis, 0)[dead] = 0  # and of these the filters are zero
+            unused = np.arange(BEFORE[level] - AFTER[level])
+            np.moveaxis(arrays[writer], axis, 0)[unused] = 0  # their filters are zero
             if norm:
-                arrays[f"{norm}.bias"][dead] = -1
-                arrays[f"{norm}._mean"][dead] = 0
+                arrays[f"{norm}.bias"][unused] = -1
+                arrays[f"{norm}._mean"][unused] = 0
     load_weights(net, arrays, "x")
-    before = answers(net)
-    np.testing.assert_allclose(answers(slim(arrays)), before, atol=1e-6 * max(1.0, float(np.abs(before).max())))
+    before = predictions(net)
+    np.testing.assert_allclose(predictions(pruned(arrays)), before, atol=1e-6 * max(1.0, float(np.abs(before).max())))
 
 
-def test_the_weakest_go_whatever_their_order_and_less_is_lost_than_with_the_strongest(monkeypatch):
-    net = lively()
+def test_the_weakest_channels_are_removed_in_any_order(monkeypatch):
+    net = trained_like()
     arrays = weights(net)
-    before = answers(net)
-    loss = np.abs(answers(slim(arrays)) - before).mean()
+    before = predictions(net)
+    loss = np.abs(predictions(pruned(arrays)) - before).mean()
     order = np.random.default_rng(1).permutation(BEFORE[2])
     shuffled = dict(arrays)  # the same network, its channels in another order
     for name in [n for n in arrays if n.startswith(("down.2.second.", "down.2.second_norm."))]:
         shuffled[name] = arrays[name][order]
     shuffled["up.0.grow.weight"] = arrays["up.0.grow.weight"][order]
-    np.testing.assert_allclose(np.abs(answers(slim(shuffled)) - before).mean(), loss, rtol=1e-4)
+    np.testing.assert_allclose(np.abs(predictions(pruned(shuffled)) - before).mean(), loss, rtol=1e-4)
     strength = warm_start.strength
     monkeypatch.setattr(warm_start, "strength", lambda *arguments: -strength(*arguments))
-    assert np.abs(answers(slim(arrays)) - before).mean() > 1.2 * loss
+    assert np.abs(predictions(pruned(arrays)) - before).mean() > 1.2 * loss
 
 
-def test_weights_of_other_widths_are_a_sentence():
+def test_weights_of_other_widths_are_refused():
     with pytest.raises(problems.RunBroken, match="channels"):
-        prune(weights(lively()), [16, 16, 24], AFTER, "x")
+        prune(weights(trained_like()), [16, 16, 24], AFTER, "x")
     with pytest.raises(problems.RunBroken, match="do not match the widths"):
         prune({"head.bias": np.zeros(3)}, BEFORE, AFTER, "x")
 
@@ -133,7 +133,7 @@ def test_widths_shrink_to_round_numbers(widths, share, expected):
     assert shrink(widths, share) == expected
 
 
-def test_a_smaller_network_is_reported_from_another_one():
+def test_pruning_is_recognized_by_smaller_widths():
     one = request("unet", widths=[8, 16])
     assert is_smaller(request("unet", widths=[6, 16]), one)
     for other in ({"widths": [8, 16]}, {"widths": [8, 17]}, {"widths": [6]}, {"widths": [6, 16], "stem": 2}):
@@ -144,7 +144,7 @@ def test_a_smaller_network_is_reported_from_another_one():
 # --- as a run -----------------------------------------------------------------------------------------
 
 
-def test_a_pruned_run_is_an_ordinary_one_and_reports_what_it_has_cost(trained, tmp_path):
+def test_a_pruned_run_is_trained_and_reports_the_cost(trained, tmp_path):
     root = tmp_path / "Projekt"
     with Project.create(root, classes=["scratch"]) as project:
         fill_project(project, 12, good=4)
@@ -186,25 +186,25 @@ def test_a_pruned_run_is_an_ordinary_one_and_reports_what_it_has_cost(trained, t
     assert Predictor.open(run.best).predict(np.zeros((40, 50), np.uint8)).mask.shape == (40, 50)
 
 
-def test_what_cannot_be_pruned_reports_why_before_a_run_is_made(labeled_project):
+def test_unsuitable_runs_are_refused_before_a_run_is_created(labeled_project):
     plain = make_run(labeled_project)
     rest = make_run(labeled_project, "resnet")
     encoder = request("unet", encoder="resnet18")
 
-    def asked(**choices):
+    def settings_with(**choices):
         return request("unet", prune=0.25, **choices)
 
     for training_settings, words in [
-        (asked(), "--from RUN"),
-        (asked(start_from=rest.name), "only a UNet can be pruned"),
-        (asked(start_from=plain.name, widths=[4, 8, 16]), "changed manually"),
-        (asked(start_from=plain.name, stem=4), "stem must be 2"),
-        (asked(start_from=plain.name, encoder="resnet18"), "plain encoder"),
+        (settings_with(), "--from RUN"),
+        (settings_with(start_from=rest.name), "only a UNet can be pruned"),
+        (settings_with(start_from=plain.name, widths=[4, 8, 16]), "changed manually"),
+        (settings_with(start_from=plain.name, stem=4), "stem must be 2"),
+        (settings_with(start_from=plain.name, encoder="resnet18"), "plain encoder"),
     ]:
         with pytest.raises(problems.BadSettings, match=words):
             create_run(labeled_project, training_settings)
     with pytest.raises(problems.BadSettings, match="plain encoder"):
-        prune_settings(asked(start_from="x"), encoder)
+        prune_settings(settings_with(start_from="x"), encoder)
     with pytest.raises(problems.BadSettings, match="smaller than one block"):
         create_run(labeled_project, request("unet", prune=0.01, start_from=plain.name))
     assert len(list((labeled_project.root / "runs").iterdir())) == 2

@@ -1,4 +1,4 @@
-"""Weights that others have trained: read without executing anything, put where they belong, fetched only when whole."""
+"""Weight files of other programs: read without executing code, assigned to layers, and downloaded."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _TORCH = {"_mean": "running_mean", "_variance": "running_var"}
 
 
 @pytest.fixture(scope="module")
-def paddles():
-    """Paddle's own ResNet-18, with statistics of the norms that are not those of an untrained network."""
+def paddle_resnet():
+    """ResNet-18 of Paddle, with random statistics of the norms."""
     paddle.seed(5)
     net = paddle.vision.models.resnet18()
     for name, tensor in net.state_dict().items():
@@ -46,22 +46,22 @@ def paddles():
 
 
 @pytest.fixture(scope="module")
-def published(paddles, tmp_path_factory) -> Path:
-    """Its file, as torchvision names things."""
+def published(paddle_resnet, tmp_path_factory) -> Path:
+    """File of its weights with the names of torchvision."""
     path = tmp_path_factory.mktemp("weights") / "ResNet [18] 重み.safetensors"
-    path.write_bytes(save(as_torchvision(paddles)))
+    path.write_bytes(save(as_torchvision(paddle_resnet)))
     return path
 
 
 def features(net, x: paddle.Tensor) -> np.ndarray:
-    """Of Paddle's network: what comes out of its last stage."""
+    """Return the output of the last stage of Paddle's network."""
     with paddle.no_grad():
         x = net.maxpool(net.relu(net.bn1(net.conv1(x))))
         return net.layer4(net.layer3(net.layer2(net.layer1(x)))).numpy()
 
 
 def as_torchvision(net, prefix: str = "") -> dict[str, np.ndarray]:
-    """The weights as torchvision names them, and lays them."""
+    """Return the weights with the names and layouts of torchvision."""
     arrays = {}
     for name, tensor in net.state_dict().items():
         stem, _, last = name.rpartition(".")
@@ -72,8 +72,8 @@ def as_torchvision(net, prefix: str = "") -> dict[str, np.ndarray]:
     return arrays
 
 
-def begin(path: Path, *, channels: int = 3, model: str = "resnet", **choices):
-    """A network that has begun with a file: the body of the ResNet that it is, or has."""
+def initialized(path: Path, *, channels: int = 3, model: str = "resnet", **choices):
+    """Return the ResNet body of a network that was initialized from a file."""
     training_settings = request(model, channels=channels, weights=str(path), **choices)
     if model == "resnet":
         net = ResNet(
@@ -91,7 +91,7 @@ def begin(path: Path, *, channels: int = 3, model: str = "resnet", **choices):
     return net
 
 
-# --- what a file holds --------------------------------------------------------------------------------
+# --- content of files --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("protocol", [2, 4])
@@ -105,7 +105,7 @@ def test_files_of_paddle_are_read_as_paddle_reads_them(tmp_path, protocol):
 
 
 @pytest.mark.parametrize("protocol", [0, 2, 3, 4, 5])
-def test_every_protocol_and_every_lay_of_the_numbers(tmp_path, protocol):
+def test_every_protocol_and_memory_layout(tmp_path, protocol):
     arrays = {
         "columns": np.asfortranarray(np.arange(12, dtype=np.float64).reshape(3, 4)),
         "other order": np.arange(5, dtype=">i4"),
@@ -116,7 +116,7 @@ def test_every_protocol_and_every_lay_of_the_numbers(tmp_path, protocol):
     }
     path = tmp_path / "x.pdparams"
     path.write_bytes(pickle.dumps(OrderedDict(arrays), protocol=protocol))
-    if protocol == 0:  # text, which nobody writes weights in
+    if protocol == 0:  # a text format, which is not used for weights
         with pytest.raises(WeightsUnusable):
             read_weights(path)
         return
@@ -127,7 +127,7 @@ def test_every_protocol_and_every_lay_of_the_numbers(tmp_path, protocol):
 
 
 class Calls:
-    """Pickles as a call of a function."""
+    """Object whose pickle calls a function."""
 
     def __init__(self, function, *arguments) -> None:
         self.call = function, arguments
@@ -151,7 +151,7 @@ def crafted(kind: str, mark: Path) -> object:
 
 @pytest.mark.parametrize("protocol", [2, 4])
 @pytest.mark.parametrize("kind", ["system", "inside", "eval", "copy", "numpy", "zeros"])
-def test_a_file_that_wants_to_run_something_is_refused_and_runs_nothing(tmp_path, kind, protocol):
+def test_a_file_that_calls_a_function_is_refused_without_the_call(tmp_path, kind, protocol):
     mark = tmp_path / "mark.npy"
     path = tmp_path / "evil.pdparams"
     path.write_bytes(pickle.dumps(crafted(kind, mark), protocol=protocol))
@@ -160,8 +160,8 @@ def test_a_file_that_wants_to_run_something_is_refused_and_runs_nothing(tmp_path
     assert not mark.exists()
 
 
-def test_a_file_cannot_change_what_reads_it(tmp_path):
-    """BUILD on something found sets its attributes, in an ordinary unpickler."""
+def test_a_file_cannot_change_the_reader(tmp_path):
+    """In an ordinary unpickler, the opcode BUILD sets attributes of any object."""
     path = tmp_path / "evil.pdparams"
     path.write_bytes(b"\x80\x02c_codecs\nencode\nN}X\x05\x00\x00\x00extraK\x01s\x86b.")
     assert pickle.loads(b"\x80\x02c_codecs\nencode\n.") is not None
@@ -169,7 +169,7 @@ def test_a_file_cannot_change_what_reads_it(tmp_path):
         read_weights(path)
 
 
-def test_the_crafted_file_would_run_if_it_were_unpickled(tmp_path):
+def test_the_crafted_file_calls_the_function_when_unpickled(tmp_path):
     mark = tmp_path / "mark"
     pickle.loads(pickle.dumps(crafted("system", mark)))
     assert mark.exists()
@@ -187,7 +187,7 @@ def test_the_crafted_file_would_run_if_it_were_unpickled(tmp_path):
         (pickle.dumps({"a": np.zeros(50)})[:-60], "damaged"),
         (pickle.dumps({}), "no weights"),
         (save({}), "no weights"),
-        (b"\x80\x04\x8c\x01ar\xff\xff\xff\x7f.", "table"),  # "remember this as number 2147483647"
+        (b"\x80\x04\x8c\x01ar\xff\xff\xff\x7f.", "table"),  # "store this as number 2147483647"
         (b"\x80\x02}K\x05K\x06s.", "other than arrays"),
         (b"\x80\x02K\x05K\x06K\x07s.", "other than arrays"),
         (b"\x80\x020.", "other than arrays"),
@@ -195,14 +195,14 @@ def test_the_crafted_file_would_run_if_it_were_unpickled(tmp_path):
         (b"\x80\x02}", "damaged"),
     ],
 )
-def test_what_holds_no_weights_is_a_sentence(tmp_path, content, words):
+def test_files_without_weights_are_refused(tmp_path, content, words):
     path = tmp_path / "x.pdparams"
     path.write_bytes(content)
     with pytest.raises(WeightsUnusable, match=words):
         read_weights(path)
 
 
-def test_a_size_that_the_numbers_do_not_have_is_refused(tmp_path):
+def test_a_shape_that_does_not_fit_the_data_is_refused(tmp_path):
     data = pickle.dumps({"a": np.zeros((3, 5), np.float32)}, protocol=2)
     assert data.count(b"K\x03K\x05") == 1
     path = tmp_path / "x.pdparams"
@@ -211,32 +211,32 @@ def test_a_size_that_the_numbers_do_not_have_is_refused(tmp_path):
         read_weights(path)
 
 
-def test_a_file_that_is_none_is_a_sentence(tmp_path):
+def test_a_path_that_is_no_file_is_refused(tmp_path):
     for path in (tmp_path / "gone.safetensors", tmp_path):
         with pytest.raises(WeightsUnusable):
             read_weights(path)
 
 
-# --- where the weights belong -------------------------------------------------------------------------
+# --- assignment to layers -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["paddle", "torchvision", "wrapped"])
-def test_a_resnet_sees_with_them_what_its_maker_made_it_see(tmp_path, paddles, kind):
+def test_a_resnet_has_the_features_of_the_published_one(tmp_path, paddle_resnet, kind):
     path = tmp_path / "resnet18"
     if kind == "paddle":
-        paddle.save(paddles.state_dict(), str(path))
+        paddle.save(paddle_resnet.state_dict(), str(path))
     else:
-        path.write_bytes(save(as_torchvision(paddles, "module.backbone." if kind == "wrapped" else "")))
+        path.write_bytes(save(as_torchvision(paddle_resnet, "module.backbone." if kind == "wrapped" else "")))
     x = paddle.randn([2, 3, 128, 96])
-    net = begin(path)
+    net = initialized(path)
     with paddle.no_grad():
-        np.testing.assert_allclose(net.stages(x)[-1].numpy(), features(paddles, x), rtol=1e-4, atol=1e-4)
-        gray = begin(path, channels=1).stages(x[:, :1])[-1].numpy()
-    np.testing.assert_allclose(gray, features(paddles, x[:, :1].tile([1, 3, 1, 1])), rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(net.stages(x)[-1].numpy(), features(paddle_resnet, x), rtol=1e-4, atol=1e-4)
+        gray = initialized(path, channels=1).stages(x[:, :1])[-1].numpy()
+    np.testing.assert_allclose(gray, features(paddle_resnet, x[:, :1].tile([1, 3, 1, 1])), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("depth", [34, 50])
-def test_deeper_ones_fit_whole(depth):
+def test_weights_of_deeper_networks_fit_completely(depth):
     theirs = getattr(paddle.vision.models, f"resnet{depth}")()
     theirs.eval()
     found = encoder_weights.translate(as_torchvision(theirs), "x")
@@ -251,20 +251,20 @@ def test_deeper_ones_fit_whole(depth):
         np.testing.assert_allclose(ours.stages(x)[-1].numpy(), features(theirs, x), rtol=1e-3, atol=1e-3)
 
 
-def test_the_way_down_of_a_unet_begins_with_them_and_does_not_receive_the_contrast(published, paddles):
-    net = begin(published, channels=1, model="unet", encoder="resnet18")
+def test_the_encoder_of_a_unet_starts_with_them_without_the_local_contrast(published, paddle_resnet):
+    net = initialized(published, channels=1, model="unet", encoder="resnet18")
     x = paddle.randn([1, 1, 64, 96])
     with paddle.no_grad():
-        seen = net.down.stages(net.contrast(x))
-    assert [tuple(stage.shape[2:]) for stage in seen] == [(32, 48), (16, 24), (8, 12), (4, 6), (2, 3)]
-    np.testing.assert_allclose(seen[-1].numpy(), features(paddles, x.tile([1, 3, 1, 1])), rtol=1e-3, atol=1e-3)
+        levels = net.down.stages(net.contrast(x))
+    assert [tuple(stage.shape[2:]) for stage in levels] == [(32, 48), (16, 24), (8, 12), (4, 6), (2, 3)]
+    np.testing.assert_allclose(levels[-1].numpy(), features(paddle_resnet, x.tile([1, 3, 1, 1])), rtol=1e-3, atol=1e-3)
 
 
-def test_a_run_of_ours_serves_as_an_encoder(tmp_path):
+def test_an_own_run_provides_encoder_weights(tmp_path):
     ours = ResNet(1, 5, depth=18, width=1.0, input_size=224)
     path = tmp_path / "weights.safetensors"
     path.write_bytes(save(weights(ours)))
-    net = begin(path, channels=1, model="unet", encoder="resnet18")
+    net = initialized(path, channels=1, model="unet", encoder="resnet18")
     assert (net.down.blocks[3].body[0].convolve.weight == ours.blocks[3].body[0].convolve.weight).all()
 
 
@@ -278,9 +278,9 @@ def test_a_run_of_ours_serves_as_an_encoder(tmp_path):
         ({"input_size": 64}, BadSettings, "input_size=128"),
     ],
 )
-def test_what_does_not_fit_reports_what_it_is_and_what_to_set(published, choices, problem, words):
+def test_unsuitable_weights_name_their_network_and_the_setting(published, choices, problem, words):
     with pytest.raises(problem, match=words):
-        begin(published, **choices)
+        initialized(published, **choices)
 
 
 @pytest.mark.parametrize(
@@ -297,36 +297,36 @@ def test_what_does_not_fit_reports_what_it_is_and_what_to_set(published, choices
         (lambda a: [a.pop(name) for name in list(a) if name.startswith("conv1")], "no ResNet"),
     ],
 )
-def test_a_file_of_another_network_is_refused(tmp_path, paddles, change, words):
-    arrays = as_torchvision(paddles)
+def test_a_file_of_another_network_is_refused(tmp_path, paddle_resnet, change, words):
+    arrays = as_torchvision(paddle_resnet)
     change(arrays)
     path = tmp_path / "other.safetensors"
     path.write_bytes(save(arrays))
     with pytest.raises(WeightsUnusable, match=words):
-        begin(path)
+        initialized(path)
 
 
-# --- from the net -------------------------------------------------------------------------------------
+# --- download -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def server(monkeypatch):
-    """Serves `server.content` at the address from which weights of a ResNet-18 are fetched."""
+    """Server of `server.content` at the address of the weights of a ResNet-18."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            one.asked.append(self.path)
+            one.requests.append(self.path)
             self.send_response(200 if one.content else 404)
             self.send_header("Content-Length", str(len(one.content) + one.missing))
             self.end_headers()
-            with contextlib.suppress(OSError):  # the other side has hung up
+            with contextlib.suppress(OSError):  # the client has closed the connection
                 self.wfile.write(one.content)
 
         def log_message(self, *arguments: object) -> None:
             pass
 
     one = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    one.content, one.missing, one.asked = b"\x00weights\x00" * 300_000, 0, []
+    one.content, one.missing, one.requests = b"\x00weights\x00" * 300_000, 0, []
     thread = threading.Thread(target=one.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     monkeypatch.setattr(encoder_weights, "URL", f"http://127.0.0.1:{one.server_port}/models/resnet{{depth}}.pdparams")
@@ -337,19 +337,19 @@ def server(monkeypatch):
     thread.join()
 
 
-def test_what_was_fetched_is_kept_and_not_fetched_again(server):
+def test_downloaded_weights_are_cached(server):
     received = []
     assert encoder_weights.download_weights(18, received.append) == server.content
-    assert server.asked == ["/models/resnet18.pdparams"] and received[-1].done == received[-1].total == 2
+    assert server.requests == ["/models/resnet18.pdparams"] and received[-1].done == received[-1].total == 2
     kept = encoder_weights.cache_path(18)
     assert kept.read_bytes() == server.content and list(kept.parent.iterdir()) == [kept]
-    assert encoder_weights.download_weights(18, received.append) == server.content and len(server.asked) == 1
+    assert encoder_weights.download_weights(18, received.append) == server.content and len(server.requests) == 1
     kept.write_bytes(b"torn")
-    assert encoder_weights.download_weights(18, received.append) == server.content and len(server.asked) == 2
+    assert encoder_weights.download_weights(18, received.append) == server.content and len(server.requests) == 2
 
 
 @pytest.mark.parametrize("way", ["changed", "cut", "404", "offline", "stopped", "large"])
-def test_a_fetch_that_fails_reports_why_and_where_to_put_the_file(server, way, monkeypatch):
+def test_a_failed_download_names_the_reason_and_the_folder(server, way, monkeypatch):
     if way == "changed":
         server.content = server.content[:-1] + b"?"
     elif way == "cut":
@@ -367,29 +367,27 @@ def test_a_fetch_that_fails_reports_why_and_where_to_put_the_file(server, way, m
     assert not kept.parent.exists() or not list(kept.parent.iterdir())
 
 
-def test_a_cache_that_cannot_be_written_costs_no_run(server, tmp_path, monkeypatch):
+def test_a_cache_that_cannot_be_written_is_not_needed(server, tmp_path, monkeypatch):
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert encoder_weights.download_weights(18, lambda event: None) == server.content
 
 
-def test_imagenet_means_the_file_for_the_depth_of_the_run(server, tmp_path, paddles, monkeypatch):
+def test_imagenet_selects_the_file_for_the_depth_of_the_run(server, tmp_path, paddle_resnet, monkeypatch):
     path = tmp_path / "x"
-    paddle.save(paddles.state_dict(), str(path))
+    paddle.save(paddle_resnet.state_dict(), str(path))
     server.content = path.read_bytes()
     monkeypatch.setitem(encoder_weights.MD5, 18, hashlib.md5(server.content).hexdigest())
     training_settings = request("resnet", weights="imagenet", channels=3)
     net = ResNet(3, 2, depth=18, width=1.0, input_size=224)
     encoder_weights.load_initial_weights(training_settings, net, lambda event: None, cancelled=lambda: False)
-    assert (net.stem.convolve.weight == paddles.conv1.weight).all()
+    assert (net.stem.convolve.weight == paddle_resnet.conv1.weight).all()
 
 
 # --- in a run -----------------------------------------------------------------------------------------
 
 
-def test_a_run_begins_with_a_file_goes_on_without_it_and_reports_of_a_wrong_one(
-    labeled_project, child, tmp_path, paddles, published
-):
+def test_a_run_starts_from_a_file_and_resumes_without_it(labeled_project, child, tmp_path, paddle_resnet, published):
     path = Path(shutil.copy(published, tmp_path))
     few = {"epochs": 50, "patch": 32, "batch": 4, "workers": 1}
     run = create_run(labeled_project, request("unet", encoder="resnet18", weights=str(path), **few))
@@ -399,23 +397,25 @@ def test_a_run_begins_with_a_file_goes_on_without_it_and_reports_of_a_wrong_one(
     first.process.kill()
     first.process.wait()
     tensors, state = checkpoint.load_last(run)
-    assert state["step"] == 0  # what it began with
+    assert state["step"] == 0  # its initial weights
     for kind in ("weights", "average"):
         found = tensors[kind]["down.blocks.7.body.1.convolve.weight"]
-        assert (found == paddles.layer4[1].conv2.weight.numpy()).all()
+        assert (found == paddle_resnet.layer4[1].conv2.weight.numpy()).all()
     origin = json.loads((run.root / "weights.json").read_text("utf-8"))
     assert origin == {"weights": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "depth": 18}
     path.write_bytes(b"gone, and something else is here")
     assert child("train", run.root, "--resume").next(Started).resumed
     wrong = create_run(labeled_project, request("unet", encoder="resnet18", weights=str(path), **few))
-    one = child("train", wrong.root)
-    assert one.end() == 1 and one.last.problem == "WeightsUnusable" and str(path) in one.last.why
+    trainer = child("train", wrong.root)
+    assert trainer.end() == 1 and trainer.last.problem == "WeightsUnusable" and str(path) in trainer.last.why
 
 
-@pytest.mark.parametrize(("said", "meant"), [("权重.safetensors", "{here}/权重.safetensors"), ("imagenet", "imagenet")])
-def test_a_file_is_named_from_where_one_stands(tmp_path, monkeypatch, said, meant):
+@pytest.mark.parametrize(
+    ("given", "expected"), [("权重.safetensors", "{here}/权重.safetensors"), ("imagenet", "imagenet")]
+)
+def test_paths_are_relative_to_the_current_folder(tmp_path, monkeypatch, given, expected):
     parser = argparse.ArgumentParser()
     cli.add_arguments(parser)
     monkeypatch.chdir(tmp_path)
-    training_settings = cli._settings(parser.parse_args(["P", "--model", "resnet", "--set", f"weights={said}"]))
-    assert training_settings.weights == meant.format(here=Path.cwd())
+    training_settings = cli._settings(parser.parse_args(["P", "--model", "resnet", "--set", f"weights={given}"]))
+    assert training_settings.weights == expected.format(here=Path.cwd())

@@ -20,7 +20,7 @@ class Mouse:
         self.driver, self.down, self.keys = driver, B.NoButton, M.NoModifier
         self.at = QPoint()
 
-    def _send(self, kind: QEvent.Type, button: Qt.MouseButton) -> None:
+    def send(self, kind: QEvent.Type, button: Qt.MouseButton) -> None:
         canvas = self.driver.canvas
         place = QPointF(self.at)
         event = QMouseEvent(kind, place, QPointF(canvas.mapToGlobal(self.at)), button, self.down, self.keys)
@@ -28,15 +28,15 @@ class Mouse:
 
     def move(self, x: float, y: float) -> None:
         self.at = self.driver.pixel(x, y)
-        self._send(QEvent.Type.MouseMove, B.NoButton)
+        self.send(QEvent.Type.MouseMove, B.NoButton)
 
     def press(self, button: Qt.MouseButton) -> None:
         self.down |= button
-        self._send(QEvent.Type.MouseButtonPress, button)
+        self.send(QEvent.Type.MouseButtonPress, button)
 
     def release(self, button: Qt.MouseButton) -> None:
         self.down &= ~button
-        self._send(QEvent.Type.MouseButtonRelease, button)
+        self.send(QEvent.Type.MouseButtonRelease, button)
 
 
 @pytest.fixture

@@ -255,7 +255,7 @@ def test_large_prediction_replaces_the_previous_one_when_ready(view, qtbot):
     view.scene.show_predictions(small, maps)
     view.scene.show_predictions(None)
     qtbot.wait(100)
-    assert view.scene.predictions is None and not view.scene.reading  # what was on its way has come for nothing
+    assert view.scene.predictions is None and not view.scene.reading  # the superseded result was dropped
 
 
 def test_large_image_is_shown_before_its_halvings_are_computed(view, qtbot):
@@ -274,7 +274,7 @@ def test_stroke_during_level_construction_is_shown(view, qtbot, monkeypatch):
 
     def slow(self) -> None:
         build(self)
-        painted.append(draw_segment(mask, (1500.5, 1200.5), (1500.5, 1200.5), 0.5, Paint(1)))  # a driver, meanwhile
+        painted.append(draw_segment(mask, (1500.5, 1200.5), (1500.5, 1200.5), 0.5, Paint(1)))  # a stroke, meanwhile
 
     monkeypatch.setattr(MaskPyramid, "build", slow)
     view.scene.show_image(np.full(mask.shape, 128, np.uint8))

@@ -37,10 +37,10 @@ DISPLAYS = [
 ]
 
 
-@pytest.mark.parametrize("look", DISPLAYS, ids=["contrast", "flat", "all"])
+@pytest.mark.parametrize("display", DISPLAYS, ids=["contrast", "flat", "all"])
 @pytest.mark.parametrize("color", [False, True])
 @pytest.mark.parametrize("zoom", [0.41, 1.0, 2.3])
-def test_partial_repaints_of_local_displays_equal_a_full_one(view, qtbot, look, color, zoom):
+def test_partial_repaints_of_local_displays_equal_a_full_one(view, qtbot, display, color, zoom):
     """After partial repaints by pans and strokes, no pixel differs from a full repaint."""
     image = textured(701, 903)
     image = np.stack((image, image[::-1], image[:, ::-1]), axis=2) if color else image
@@ -49,7 +49,7 @@ def test_partial_repaints_of_local_displays_equal_a_full_one(view, qtbot, look, 
     view.scene.show_image(image)
     view.scene.show_labels(mask)
     view.scene.set_colors(RED)
-    view.scene.set_display(look)
+    view.scene.set_display(display)
     view.set_view(view.view.at_scale(zoom).centered(450, 350))
     assert view.minimap.area is None or view.minimap.area.isValid()
     qtbot.wait(10)
@@ -76,8 +76,8 @@ def test_flat_field_and_local_contrast(view, qtbot):
     view.set_view(view.view.at_scale(1.0))
     x, y = view.view.x, view.view.y
 
-    def shown(look: Display) -> np.ndarray:
-        view.scene.set_display(look)
+    def shown(display: Display) -> np.ndarray:
+        view.scene.set_display(display)
         qtbot.wait(10)
         return on_screen(view)[y : y + 300, x : x + 400].astype(int)
 
@@ -136,8 +136,8 @@ def test_histogram_drag_sets_the_window(driver):
 def test_presets_are_stored_in_the_project(driver, monkeypatch):
     driver.open("lot1/new.png")
     panel, canvas, project = driver.window.display, driver.canvas, driver.session.project
-    look = Display(20, 180, 1.5, local_contrast=2.0, palette="magma")
-    canvas.scene.set_display(look)
+    display = Display(20, 180, 1.5, local_contrast=2.0, palette="magma")
+    canvas.scene.set_display(display)
     monkeypatch.setattr(QInputDialog, "getText", lambda *_, **__: ("camera 1 灯", True))
     panel.save_button.click()
     kept = json.loads((project.root / "display.json").read_text("utf-8"))
@@ -149,9 +149,9 @@ def test_presets_are_stored_in_the_project(driver, monkeypatch):
     driver.qtbot.waitUntil(lambda: driver.session.image is not None, timeout=10_000)
     panel.presets.setCurrentIndex(0)
     panel.presets.activated.emit(0)
-    assert canvas.scene.display == look and panel.presets.currentText() == "camera 1 灯"
+    assert canvas.scene.display == display and panel.presets.currentText() == "camera 1 灯"
     panel.delete_button.click()
-    assert panel.presets.count() == 0 and canvas.scene.display == look
+    assert panel.presets.count() == 0 and canvas.scene.display == display
 
 
 def test_broken_display_file_is_reported_and_not_overwritten(driver):
@@ -273,7 +273,7 @@ def test_smallest_detectable_area():
     assert smallest_detectable_area(settings.model_copy(update={"min_area": 40})) == 40
 
 
-# --- good sample ----------------------------------------------------------------------------------
+# --- reference image ----------------------------------------------------------------------------------
 
 
 def test_difference_from_the_reference_image(driver):
@@ -296,7 +296,7 @@ def test_difference_from_the_reference_image(driver):
     shown = canvas.grab().toImage()
     hot, cold = shown.pixelColor(x + 100, y + 85), shown.pixelColor(x + 100, y + 40)
     assert hot.red() - hot.green() > 60 and cold.red() == cold.green() == cold.blue()
-    driver.open("lot1/new.png")  # of another size: said once, and nothing is shown
+    driver.open("lot1/new.png")  # of another size: reported once, and no difference is shown
     driver.qtbot.waitUntil(
         lambda: any("reference image" in text for text in driver.window.messages.texts), timeout=10_000
     )
@@ -307,7 +307,7 @@ def test_difference_from_the_reference_image(driver):
     assert replace(canvas.scene.display) == Display()
 
 
-# --- how a image comes --------------------------------------------------------------------------
+# --- loading of an image --------------------------------------------------------------------------
 
 
 def test_preview_is_shown_and_cannot_be_painted_on(driver, monkeypatch):
@@ -320,18 +320,18 @@ def test_preview_is_shown_and_cannot_be_painted_on(driver, monkeypatch):
     Image.fromarray(values).save(session.project.image_path("big.jpg"), quality=95)
     shown = []
 
-    def look() -> None:
+    def read_pixels() -> None:
         shown.append((canvas.scene.previewing, canvas.view, canvas.grab().toImage()))
         for kind, x in (
             ("Press", 300),
             ("Move", 500),
             ("Release", 500),
-        ):  # sent, as a driver's loop would let it arrive
+        ):  # queued, like a mouse event of the system
             at = QPointF(driver.pixel(x, 300))
             kind = getattr(QEvent.Type, {"Move": "MouseMove"}.get(kind, f"MouseButton{kind}"))
             QApplication.sendEvent(canvas, QMouseEvent(kind, at, canvas.mapToGlobal(at), LEFT, LEFT, NONE))
 
-    session.image_previewed.connect(look)
+    session.image_previewed.connect(read_pixels)
     driver.open("big.jpg")
     ((previewing, where, early),) = shown
     late = canvas.grab().toImage()

@@ -35,10 +35,10 @@ def turn(driver, id: str, number: int) -> None:
 
 
 def page_indicator(driver):
-    return next(guest_tool for guest_tool in driver.canvas._items if type(guest_tool).__name__ == "PageIndicator")
+    return next(guest_tool for guest_tool in driver.canvas.items if type(guest_tool).__name__ == "PageIndicator")
 
 
-def test_labels_stay_while_pages_are_turned(stack):
+def test_labels_are_unchanged_while_pages_are_shown(stack):
     canvas, session = stack.canvas, stack.session
     assert page_indicator(stack).text() == "Page 1 of 4" and page_indicator(stack).area is not None
     stack.drag((20, 20), (30, 20))
@@ -49,7 +49,7 @@ def test_labels_stay_while_pages_are_turned(stack):
     canvas.choose_tool("wand")
     stack.click(55, 35)
     stack.qtbot.waitUntil(lambda: (session.mask[30:40, 50:60] == 1).all(), timeout=10_000)
-    assert (session.mask > 0).sum() == (painted > 0).sum() + 100, "the wand takes what is seen"
+    assert (session.mask > 0).sum() == (painted > 0).sum() + 100, "the wand uses the shown page"
     turn(stack, "next_page", 2)
     assert canvas.content.pixels.dtype == np.uint16
     turn(stack, "next_page", 3)
@@ -73,7 +73,7 @@ def test_labels_stay_while_pages_are_turned(stack):
     stack.qtbot.waitUntil(lambda: not stack.window.table["next_page"].isEnabled(), timeout=5000)
 
 
-def test_page_indicator_turns_pages(stack):
+def test_page_indicator_changes_the_page(stack):
     canvas = stack.canvas
     area = page_indicator(stack).area
     QTest.mouseClick(canvas, LEFT, pos=QPoint(area.right() - 8, area.center().y()))

@@ -99,7 +99,7 @@ def test_polygon_with_a_moved_and_a_removed_corner(blank):
     assert not blank.session.mask.any()
     blank.key(Qt.Key.Key_Return)
     assert np.array_equal(blank.saved() > 0, enclosed([corners[0], moved, corners[2]]))
-    assert blank.session.note.status == "started"  # Enter closed the polygon and did not call the image done
+    assert blank.session.note.status == "started"  # Enter closed the polygon and did not mark the image as done
 
 
 @pytest.mark.parametrize("ending", ["double click", "first corner"])
@@ -129,7 +129,7 @@ def test_rectangle_includes_both_corner_pixels(blank):
     expected[int(by) : int(ay) + 1, int(bx) : int(ax) + 1] = True
     assert np.array_equal(blank.saved() > 0, expected)
     single = blank.drag((5.5, 5.5), (5.6, 5.6), keys=CTRL)
-    assert np.array_equal(blank.saved() > 0, expected)  # nothing was there to erase
+    assert np.array_equal(blank.saved() > 0, expected)  # there was nothing to erase
     assert len(single) == 2
 
 
@@ -268,7 +268,7 @@ def test_stroke_and_hover_repaint_changed_parts_only(blank, diameter):
         QTest.mouseMove(canvas, blank.pixel(x, 20))
         blank.qtbot.wait(1)
     repainted = canvas.renderer.backing.repainted - before
-    assert 0 < repainted < 3 * view / 8 if diameter == 5 else repainted == 0  # the press has covered everything
+    assert 0 < repainted < 3 * view / 8 if diameter == 5 else repainted == 0  # the press has painted everything
     QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=blank.pixel(26, 20))
     assert blank.session.mask[20, 24] == 1
 

@@ -84,7 +84,7 @@ def test_eraser_end_of_the_pen_erases(blank):
 
 
 def test_pressure_option_appears_after_a_pen_is_used(blank):
-    check = blank.window.options._checks["pressure"]
+    check = blank.window.options.checks["pressure"]
     assert not check.isVisibleTo(blank.window.options) or blank.canvas.options.pen
     stroke(blank, 40, 0.5)
     assert check.isVisibleTo(blank.window.options)

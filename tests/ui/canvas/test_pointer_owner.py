@@ -19,7 +19,7 @@ def test_left_press_during_a_pan_starts_no_stroke(mouse):
     mouse.release(B.LeftButton)
     view = mouse.driver.canvas.view
     mouse.at += QPoint(9, 5)
-    mouse._send(QEvent.Type.MouseMove, B.NoButton)
+    mouse.send(QEvent.Type.MouseMove, B.NoButton)
     assert mouse.driver.canvas.view != view, "it still pans"
     mouse.release(B.MiddleButton)
     assert not mouse.driver.session.mask.any() and not paints_without_a_button(mouse)

@@ -36,7 +36,7 @@ def test_appearance_is_applied_and_stored_at_once(dialog, driver):
     theme = editor(dialog, "appearance", "Theme")
     theme.setFocus()
     QTest.keyClick(theme, Qt.Key.Key_End)
-    assert driver.window._style.theme.name == "light" and Preferences.load().theme == "light"
+    assert driver.window.theme_manager.theme.name == "light" and Preferences.load().theme == "light"
     text_size = editor(dialog, "appearance", "Text size")
     text_size.stepBy(3)
     assert QApplication.font().pointSizeF() == pytest.approx(1.3 * size) and Preferences.load().text_size == 130

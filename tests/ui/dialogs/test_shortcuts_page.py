@@ -103,7 +103,7 @@ def test_second_key_removal_and_reset(page, driver):
 def test_search_finds_commands_and_keys(page):
     for text in ("ctrl+shift+l", "label errors"):
         page.search.setText(text)
-        shown = [id for id, item in page._items.items() if not item.isHidden()]
+        shown = [id for id, item in page.items.items() if not item.isHidden()]
         assert shown == ["label_errors"], text
     groups = [page.tree.topLevelItem(i) for i in range(page.tree.topLevelItemCount())]
     assert [group.text(0) for group in groups if not group.isHidden()] == ["Image"]

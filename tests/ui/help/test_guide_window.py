@@ -86,7 +86,7 @@ def test_no_page_with_all_words(guide):
 
 
 def test_page_follows_the_theme(guide, application):
-    style = application.window._style
+    style = application.window.theme_manager
     colors = []
     for theme in ("dark", "light"):
         style.apply(theme)

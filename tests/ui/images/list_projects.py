@@ -11,10 +11,10 @@ from workbench.ui.images.image_model import ImageListModel
 class CountedList(ImageListModel):
     """List that counts the calls of `data`."""
 
-    asked = 0
+    requested = 0
 
     def data(self, index, role=Qt.ItemDataRole.DisplayRole):
-        self.asked += 1
+        self.requested += 1
         return super().data(index, role)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tests.core.images.jpeg_files import lying_jpeg
+from tests.core.images.jpeg_files import jpeg_with_wrong_size
 
 
 def test_image_that_failed_to_open_is_marked_as_unreadable(opened, root, qtbot):
     session, images = opened.services.session, opened.window.images
     lying = root / "pictures" / "lot1" / "lying.jpg"
-    lying.write_bytes(lying_jpeg(96, 80))  # its header is in order, only decoding shows that it is incomplete
+    lying.write_bytes(jpeg_with_wrong_size(96, 80))  # its header is in order, only decoding shows that it is incomplete
     gone = session.project.image_path("lot1/new.png")
     session.refresh_images()
     qtbot.waitUntil(lambda: "lot1/lying.jpg" in session.rows, timeout=20_000)

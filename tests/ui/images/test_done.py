@@ -14,7 +14,7 @@ RETURN, CTRL = Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier
 
 
 class Clock:
-    """Seconds that pass only when the test says so."""
+    """Clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -31,7 +31,7 @@ def clock(driver) -> Clock:
 
 @pytest.fixture
 def listed(driver):
-    """The list goes from one labelled image to the next."""
+    """Window whose list holds labeled images only."""
     keys = driver.window.images.model.order
     assert len(driver.session.keys) == 5 and keys is not None
     return driver

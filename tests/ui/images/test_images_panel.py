@@ -68,7 +68,7 @@ def test_rows_are_updated_after_a_stroke(driver):
 
 def test_thumbnails_are_loaded_for_visible_rows(opened, panel, qtbot):
     good = set(opened.services.session.keys) - {"lot1/bad.png"}
-    qtbot.waitUntil(lambda: good <= set(panel.thumbnails._pixmaps), timeout=10_000)
+    qtbot.waitUntil(lambda: good <= set(panel.thumbnails.pixmaps), timeout=10_000)
     assert panel.thumbnails.get("lot1/bad.png") is None
     pixmap = panel.thumbnails.get("lot1/new.png")
     assert (pixmap.width(), pixmap.height()) == (96, 80)
@@ -99,7 +99,7 @@ def test_list_of_100000_images_requests_visible_rows_only(qtbot, opened):
     view.show()
     model.relist()
     qtbot.wait(30)
-    assert model.rowCount() == 100_000 and model.asked < 20_000
+    assert model.rowCount() == 100_000 and model.requested < 20_000
     model.text = "lot42/"
     model.refilter()
     assert model.rowCount() == 1000
@@ -116,10 +116,10 @@ def test_classes_can_be_added_renamed_recolored_and_hidden(driver):
     panel.recolor(3, "#123456")
     assert session.project.classes[2].color == "#123456"
     assert driver.canvas.scene.colors[3] == "#123456"
-    rect = panel.view.visualRect(panel._item(1).index())
+    rect = panel.view.visualRect(panel.item(1).index())
     QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=eye_rect(rect).center())
     assert session.classes.hidden == {1} and driver.canvas.scene.hidden_ids == {1}
-    panel._item(2).setText("scratch")  # taken already: refused, and the old name comes back
+    panel.item(2).setText("scratch")  # taken already: refused, and the old name comes back
     assert [panel.model.item(i).text() for i in range(3)] == ["scratch", "pit", "Öl, Fleck 油"]
     assert any("scratch" in text for text in driver.window.messages.texts)
 
@@ -128,7 +128,7 @@ def test_class_list_and_current_class_are_synchronized(driver):
     session, panel = driver.session, driver.window.classes
     driver.key(Qt.Key.Key_2)
     assert panel.view.currentIndex().data() == "pit"
-    panel.view.setCurrentIndex(panel._item(DONT_CARE).index())
+    panel.view.setCurrentIndex(panel.item(DONT_CARE).index())
     assert session.class_id == DONT_CARE
     driver.open("lot1/new.png")
     driver.drag((20, 20), (40, 20))
@@ -143,8 +143,8 @@ def test_verdict_buttons_set_and_remove_the_verdict(driver):
     panel.buttons["NG"].click()
     assert session.note.verdict is None and not panel.buttons["NG"].isChecked()
     panel.add_button.click()
-    panel._name.setText("Rework")
-    QTest.keyClick(panel._name, Qt.Key.Key_Return)
+    panel.name_field.setText("Rework")
+    QTest.keyClick(panel.name_field, Qt.Key.Key_Return)
     assert list(panel.buttons) == ["OK", "NG", "Rework"]
     driver.open("lot1/bad.png")
     assert not panel.buttons["OK"].isEnabled()

@@ -45,10 +45,10 @@ def test_search_terms_are_completed(pictures):
     field = pictures.search
     field.setFocus()
     QTest.keyClicks(field, "lot0 cl")
-    assert field._completions.stringList() == ["class:"]
+    assert field.completions.stringList() == ["class:"]
     field.clear()
     QTest.keyClicks(field, "lot0 status:do")
-    assert field.completer().pathFromIndex(field._completions.index(0)) == "lot0 status:done"
+    assert field.completer().pathFromIndex(field.completions.index(0)) == "lot0 status:done"
 
 
 def test_list_is_sorted_by_area_probability_and_name(opened, pictures, qtbot):
@@ -188,16 +188,16 @@ def test_thumbnails_show_current_labels(driver):
 @pytest.mark.parametrize("as_table", [False, True])
 def test_thumbnail_view_of_100000_images_requests_visible_rows_only(opened, qtbot, as_table):
     model, thumbnails = CountedList(HundredThousand()), ThumbnailProvider()
-    view = ThumbnailView(opened.services.session, model, thumbnails, opened.window._style)
+    view = ThumbnailView(opened.services.session, model, thumbnails, opened.window.theme_manager)
     qtbot.addWidget(view)
     view.show_table(as_table)
     view.resize(900, 600)
     view.show()
     model.relist()
     qtbot.wait(50)
-    assert model.rowCount() == 100_000 and 0 < model.asked < 20_000
+    assert model.rowCount() == 100_000 and 0 < model.requested < 20_000
     model.text = "lot42/"
     model.refilter()
     qtbot.wait(20)
-    assert model.rowCount() == 1000 and model.asked < 20_000
+    assert model.rowCount() == 1000 and model.requested < 20_000
     thumbnails.end()

@@ -80,14 +80,14 @@ def test_stopped_prediction_continues(dialog, gray_export, images, tmp_path, qtb
     rng = np.random.default_rng(8)
     for number in range(10, 30):
         write_png(images / f"{number}.png", spotted(rng, 90, 90))
-    pressed, original = threading.Event(), folder_prediction._image_predicted
+    pressed, original = threading.Event(), folder_prediction.predicted_event
 
     def wait_for_click(number: int, *rest: object) -> folder_prediction.ImagePredicted:
         if number > 5:  # the button is clicked before the end
             pressed.wait(LONG / 1000)
         return original(number, *rest)
 
-    monkeypatch.setattr(folder_prediction, "_image_predicted", wait_for_click)
+    monkeypatch.setattr(folder_prediction, "predicted_event", wait_for_click)
     fill_form(dialog, gray_export, images, tmp_path / "out")
     assert not dialog.skip_existing.isEnabled()
     with qtbot.waitSignal(dialog.job.ended, timeout=LONG) as first:

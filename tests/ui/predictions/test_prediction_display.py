@@ -37,7 +37,7 @@ def run(driver) -> Run:
         planes = np.concatenate([np.full((80, 96), level, np.uint8) for level in (step, 2 * step)])
         write_png(run.root / names["scores"], planes)
         events.append(Preview(step=step, picture=driver.session.key, **names, thresholds=[0.5, 0.6], min_area=[0, 0]))
-    (run.previews / "p.20.mask.png").unlink()  # as if removed for later previews
+    (run.previews / "p.20.mask.png").unlink()  # as if later previews had replaced it
     run.events_path.write_text("\n".join(map(encode, [*events, Finished()])) + "\n")
     return run
 
@@ -120,31 +120,31 @@ def test_display_modes_differ_and_have_own_opacity(shown, qtbot):
 
 def test_continuous_training_shows_added_labels(driver, qtbot):
     training, kept, window = driver.services.training, driver.services.continuous_training, driver.window
-    ordered = []
+    sent = []
 
     class Thread:
         live = True
 
-        def order(self, order: str, picture: str | None = None) -> None:
-            ordered.append(order)
+        def send_command(self, command: str, picture: str | None = None) -> None:
+            sent.append(command)
 
-        watch = labels_changed = stop = lambda self, *_: None
+        watch = report_labels = stop = lambda self, *_: None
 
     driver.key(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier | SHIFT)
     line = window.training.controls.findChild(ContinuousSwitch)
     assert kept.on and line.check.isChecked()
     training._thread = Thread()
     for event in (Started(model="unet", device="cpu"), Step(step=1, loss=1.0, rate=0.1, progress=1.0)):
-        training._on_event(event)
-    assert ordered == ["keep_open"]
-    training._on_event(BestKept(step=1, round=0, waiting=True))
+        training.receive(event)
+    assert sent == ["keep_open"]
+    training.receive(BestKept(step=1, round=0, waiting=True))
     qtbot.waitUntil(lambda: "Waiting for new labels" in window.training.controls.left.text(), timeout=2000)
-    training._on_event(LabelsAdded(step=1, picture="a.png", how="new"))
+    training.receive(LabelsAdded(step=1, picture="a.png", how="new"))
     assert line.status.text() == "1 label added"
-    training._on_event(BestKept(step=1, round=1))
-    training._on_event(Step(step=2, loss=1.0, rate=0.1, progress=1.0, round=1))
+    training.receive(BestKept(step=1, round=1))
+    training.receive(Step(step=2, loss=1.0, rate=0.1, progress=1.0, round=1))
     window.training.refresh()
     assert "Training continues" in window.training.controls.left.text()
     driver.key(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier | SHIFT)
-    assert ordered[-1] == "let_end" and not kept.on and not line.check.isChecked()
+    assert sent[-1] == "let_end" and not kept.on and not line.check.isChecked()
     training._thread = None

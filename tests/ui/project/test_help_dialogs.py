@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPushButton
 
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts
 from workbench.core.runs.pip_commands import InstalledBuild, choose_for_machine
-from workbench.ui.project.help_dialogs import GpuCheckDialog, _Findings
+from workbench.ui.project.help_dialogs import GpuCheckDialog, GpuFindings
 
 RTX = Gpu(0, "NVIDIA GeForce RTX 3060", 12 << 30, (8, 6))
 GPU_BUILD = InstalledBuild("3.3.1", (12, 6), "9.9.0", ((7, 5), (8, 0), (8, 6)))
@@ -22,7 +22,7 @@ def machine(*gpus: Gpu, driver: str = "560.94", visible: str | None = None) -> G
 @pytest.fixture
 def shown(qtbot):
     def show(facts: GpuFacts, installed: InstalledBuild | None) -> GpuCheckDialog:
-        dialog = GpuCheckDialog(read=lambda: _Findings(facts, installed, choose_for_machine(facts)))
+        dialog = GpuCheckDialog(read=lambda: GpuFindings(facts, installed, choose_for_machine(facts)))
         qtbot.addWidget(dialog)
         qtbot.waitUntil(lambda: bool(dialog.commands), timeout=5000)
         return dialog

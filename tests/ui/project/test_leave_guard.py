@@ -146,7 +146,7 @@ def full(early_retries, application, qtbot, tmp_path, root, monkeypatch):
     other = tmp_path / "other" / "second"
     with Project.create(other, classes=["scratch"]) as project:
         fill_project(project, 1)
-    monkeypatch.setattr(type(application.window.project_commands), "_projects_folder", lambda self: other.parent)
+    monkeypatch.setattr(type(application.window.project_commands), "projects_folder", lambda self: other.parent)
     application.services.preferences.recent_projects[:] = [str(other)]
     with disk.small_disk(tmp_path / "disk", kilobytes=2500) as folder:
         yield Full(application, qtbot, folder, root, other)
@@ -232,12 +232,12 @@ def test_failed_copy_is_shown_and_requested_again(full, tmp_path):
 
 
 def test_session_keeps_unsaved_labels_by_default(full):
-    session, met = full.session, []
-    session.problem_met.connect(met.append)
+    session, problems_met = full.session, []
+    session.problem_met.connect(problems_met.append)
     assert not session.close_project() and not session.open_project(full.other)
     assert not session.open_project(full.root) and not session.create_project(full.other.parent / "third")
     assert session.project.root == full.root and not (full.other.parent / "third").exists()
-    assert [type(problem).__name__ for problem in met] == ["UnsavedLabels"] * 4
+    assert [type(problem).__name__ for problem in problems_met] == ["UnsavedLabels"] * 4
     full.ballast.unlink()
     assert session.close_project() and same(full.masks(full.root), full.painted)
 
@@ -265,7 +265,7 @@ class Working:
         self.session, self.training = application.services.session, application.services.training
         script = tmp_path / "trainer.py"
         script.write_text(TRAINER, encoding="utf-8")
-        self.training._command = lambda run, resume: [sys.executable, str(script), "obey", str(run.root)]
+        self.training._command = lambda run, resume: [sys.executable, str(script), "execute", str(run.root)]
 
     question, answer = Full.question, Full.answer
 
@@ -315,7 +315,7 @@ def preparation(monkeypatch):
 
 @pytest.mark.parametrize("way", ["window", "close"])
 @pytest.mark.parametrize("name", ["leave", "stop", "cancel"])
-def test_a_training_that_is_only_prepared_needs_a_confirmation(working, preparation, qtbot, way, name):
+def test_leaving_during_the_preparation_of_a_training_needs_a_confirmation(working, preparation, qtbot, way, name):
     training, session, root = working.training, working.session, working.session.project.root
     training.start("unet", minutes=1)
     assert training.preparing and not training.running
@@ -352,7 +352,7 @@ def start_prediction(working, tmp_path, monkeypatch, *, watch: bool = False):
             pass
         return FolderSummary(request.out, 0, 0, whole=finished.is_set())
 
-    monkeypatch.setattr(folder_prediction, "_predict", predict)
+    monkeypatch.setattr(folder_prediction, "predict_folder", predict)
     working.window.table["predict_folder"].trigger()
     dialog = working.window.findChild(PredictFolderDialog)
     dialog.model.line.setText(str(tmp_path))
@@ -365,7 +365,7 @@ def start_prediction(working, tmp_path, monkeypatch, *, watch: bool = False):
 
 
 @pytest.mark.parametrize("name", ["stop", "wait", "cancel"])
-def test_the_prediction_of_a_folder_needs_a_confirmation(working, qtbot, tmp_path, monkeypatch, name):
+def test_leaving_during_a_folder_prediction_needs_a_confirmation(working, qtbot, tmp_path, monkeypatch, name):
     dialog, finished = start_prediction(working, tmp_path, monkeypatch)
     working.window.close()
     assert "folder of images is being predicted" in working.answer(name).text()
@@ -381,7 +381,7 @@ def test_the_prediction_of_a_folder_needs_a_confirmation(working, qtbot, tmp_pat
     assert finished.is_set() == (name == "wait")
 
 
-def test_nobody_can_wait_for_a_folder_that_is_watched(working, qtbot, tmp_path, monkeypatch):
+def test_waiting_is_not_offered_for_a_watched_folder(working, qtbot, tmp_path, monkeypatch):
     start_prediction(working, tmp_path, monkeypatch, watch=True)
     working.window.close()
     assert list(working.question().buttons) == ["cancel", "stop"]
@@ -411,7 +411,7 @@ def start_export(working, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("name", ["stop", "wait", "cancel"])
-def test_an_export_needs_a_confirmation(working, qtbot, tmp_path, monkeypatch, name):
+def test_leaving_during_an_export_needs_a_confirmation(working, qtbot, tmp_path, monkeypatch, name):
     children = []
 
     class RecordedChild(ChildProcess):
@@ -482,7 +482,7 @@ real = application.Application.show
 def show(self):
     real(self)
     session = self.services.session
-    session.autosave._delay_ms = 600_000
+    session.autosave.delay_ms = 600_000
     def painted(key):
         session.editor.paint_polygon([(1, 1), (90, 1), (90, 70), (1, 70)], 2)
         print("painted", key, flush=True)

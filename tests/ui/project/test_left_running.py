@@ -1,4 +1,4 @@
-"""A real training goes on after its window is gone, and the next window follows and stops it."""
+"""A training continues after its window is closed; the next window follows and stops it."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Sender(QObject):
 
 
 def message(application):
-    return next((one for one in application.window.messages._shown if one.topic == "unexpected"), None)
+    return next((one for one in application.window.messages.shown if one.topic == "unexpected"), None)
 
 
 def buttons(application) -> dict[str, QPushButton]:
@@ -142,11 +142,11 @@ def test_unwritable_log_folder_is_ignored(qapp, tmp_path):
 
 
 def test_class_change_ends_after_an_unexpected_error(opened, qtbot, monkeypatch):
-    def carry_out(*_):
+    def fail_merge(*_):
         raise ArithmeticError("not foreseen")
 
     session = opened.services.session
-    monkeypatch.setattr(class_merge, "apply_plan", carry_out)
+    monkeypatch.setattr(class_merge, "apply_plan", fail_merge)
     work, states = session.class_merge, []
     work.changed.connect(lambda: states.append(work.running))
     assert work.start([2], 1)
@@ -160,10 +160,10 @@ def test_class_change_ends_after_an_unexpected_error(opened, qtbot, monkeypatch)
 
 
 def test_settings_dialog_reports_an_unexpected_error(opened, qtbot, monkeypatch):
-    def draw_up(*_):
+    def fail_planning(*_):
         raise ArithmeticError("not foreseen")
 
-    monkeypatch.setattr(saved_overrides, "plan_run", draw_up)
+    monkeypatch.setattr(saved_overrides, "plan_run", fail_planning)
     options = opened.services.saved_overrides
     with qtbot.waitSignal(options.unplanned, timeout=10_000) as unplanned:
         options.plan("unet", {}, replanned=True)

@@ -1,4 +1,4 @@
-"""Widgets in reference cycles end in the GUI thread, whoever allocates."""
+"""Widgets in reference cycles are destroyed in the GUI thread, whichever thread allocates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.ui.shell.application import GarbageControl
 
 
 class Knot:
-    """Refers to itself, so that only the collector can end it."""
+    """Object in a reference cycle."""
 
     def __init__(self) -> None:
         self.me = self
@@ -45,7 +45,7 @@ def test_permanent_objects_are_excluded_until_the_window_is_rebuilt(qapp):
     watched = [weakref.ref(stays), weakref.ref(passing)]
     del passing
     garbage.collect_when_idle()
-    assert watched[1]() is None  # it was no more needed when the rest settled
+    assert watched[1]() is None  # unreachable before the rest was excluded
     assert all(thing is not stays for thing in gc.get_objects())
     del stays
     gc.collect()

@@ -59,13 +59,13 @@ def test_every_tool_button_is_visible(opened):
     window.training.heading.setChecked(True)
     window.resize(1280, 720)
     QCoreApplication.processEvents()
-    rows = {button.y() for group in window.tools._groups for button in group}
-    count = sum(map(len, window.tools._groups))
+    rows = {button.y() for group in window.tools.groups for button in group}
+    count = sum(map(len, window.tools.groups))
     assert len(rows) < count and window.tools.height() < window.tools.sizeHint().height()  # two columns
     window.training.heading.setChecked(False)
     window.resize(1280, 1024)
     QCoreApplication.processEvents()
-    assert len({button.y() for group in window.tools._groups for button in group}) == count
+    assert len({button.y() for group in window.tools.groups for button in group}) == count
 
 
 @pytest.mark.parametrize("tool", ["brush", "wand", "threshold", "crack", "polygon", "region"])
@@ -127,7 +127,7 @@ def test_large_text_in_the_import_dialog(large_text, opened, qtbot, tmp_path):
     write_png(tmp_path / "in" / "masks" / "n0.png", np.eye(40, 60, dtype=np.uint8))
     dialog = ImportDialog(opened.services.session, opened.style, [tmp_path / "in"], parent=opened.window)
     dialog.show()
-    qtbot.waitUntil(lambda: dialog._plan is not None)
+    qtbot.waitUntil(lambda: dialog.plan is not None)
     assert (
         cut_after_layout(dialog) == []
         and dialog.preview.options.class_name.isVisible()

@@ -13,14 +13,14 @@ from workbench.core.project.project import Project
 
 @pytest.fixture
 def banner(opened):
-    """A function: the texts of the messages shown, and the buttons on them by text."""
+    """Return a function that returns the texts of the shown messages and their buttons by text."""
     messages = opened.window.messages
 
-    def look() -> tuple[str, dict[str, QPushButton]]:
-        buttons = {b.text(): b for m in messages._shown for b in m.findChildren(QPushButton)}
+    def read() -> tuple[str, dict[str, QPushButton]]:
+        buttons = {b.text(): b for m in messages.shown for b in m.findChildren(QPushButton)}
         return " ".join(messages.texts), buttons
 
-    return look
+    return read
 
 
 def paint(driver) -> np.ndarray:
@@ -40,8 +40,8 @@ def test_banner_finds_a_project_moved_while_painting(driver, root, tmp_path, ban
     assert "Unsaved changes: 1. Changes are kept in memory and in a recovery journal." in text
     driver.drag((50, 50), (60, 60))
     mask = driver.session.mask.copy()
-    assert "Unsaved changes: 2." in banner()[0] and banner()[1] == buttons  # they keep the focus
-    for number in range(5):  # other messages do not push it away
+    assert "Unsaved changes: 2." in banner()[0] and banner()[1] == buttons  # the canvas keeps the focus
+    for number in range(5):  # other messages do not replace it
         driver.window.messages.show_message("problem", f"message {number}")
     assert "is not available" in banner()[0]
     buttons["Try again"].click()

@@ -196,7 +196,7 @@ def folder(tmp_path):
 
 def test_folder_becomes_a_project_with_one_question(application, qtbot, folder, tmp_path, monkeypatch):
     window, session = application.window, application.services.session
-    monkeypatch.setattr(type(window.project_commands), "_projects_folder", lambda self: tmp_path)
+    monkeypatch.setattr(type(window.project_commands), "projects_folder", lambda self: tmp_path)
     assert window.project_commands.drop([folder], [])
     qtbot.waitUntil(lambda: window.findChild(QuickProjectDialog) is not None)
     dialog = window.findChild(QuickProjectDialog)

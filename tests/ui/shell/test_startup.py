@@ -31,14 +31,14 @@ from workbench.__main__ import main
 
 class Report(QObject):
     def eventFilter(self, watched, event):
-        if event.type() == QEvent.Type.Paint and not seen:
-            seen.append(True)
+        if event.type() == QEvent.Type.Paint and not painted:
+            painted.append(True)
             print(*sys.modules)
             print(gc.isenabled(), builtins.__import__ is plain_import)
             QApplication.instance().quit()
         return False
 
-plain_import, seen = builtins.__orig_import__, []
+plain_import, painted = builtins.__orig_import__, []
 app = QApplication([])
 report = Report()
 app.installEventFilter(report)

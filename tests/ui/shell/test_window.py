@@ -212,7 +212,7 @@ def test_sample_project_is_created_and_opened(application, qtbot, tmp_path, monk
     make = sample.make_sample
     monkeypatch.setattr(sample, "make_sample", lambda root: make(root, small=True))
     window.project_commands._settings.recent_projects[:] = []
-    monkeypatch.setattr(type(window.project_commands), "_projects_folder", lambda self: tmp_path)
+    monkeypatch.setattr(type(window.project_commands), "projects_folder", lambda self: tmp_path)
     with qtbot.waitSignal(session.image_opened, timeout=30_000):
         window.welcome.buttons["make_sample"].click()
         window.welcome.buttons["make_sample"].click()  # has no effect until the sample is written

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 
 from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, write_onnx
 from tests.ui.conftest import LEFT, CanvasDriver
-from tests.ui.training.run_events import at_rest, live
+from tests.ui.training.run_events import live, without_trainer
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
@@ -217,7 +217,7 @@ def test_class_and_shape_are_edited_before_acceptance(user):
     assert user.canvas.suggestions.current.class_id == 2 and user.session.class_id == 1
     user.over(40, 40)
     user.key(Qt.Key.Key_2)
-    assert user.session.class_id == 2  # elsewhere the digit selects the class
+    assert user.session.class_id == 2  # beside a suggestion the digit selects the class
 
 
 def test_alt_and_arrows_step_from_labels_to_suggestions(user):
@@ -424,7 +424,7 @@ def running(user, root):
     training.run = run
     training.previews.open(run)
     yield run
-    at_rest(user)
+    without_trainer(user)
 
 
 def test_immature_model_shows_probabilities_and_suggests_nothing(user, running):

@@ -14,7 +14,7 @@ from PySide6.QtGui import QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from tests.ui.training.run_events import METRICS, STARTED, at_rest, live, steps
+from tests.ui.training.run_events import METRICS, STARTED, live, steps, without_trainer
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Finished, Progress, Started, Step, encode
 from workbench.core.runs.run import Run, create_run
@@ -40,7 +40,7 @@ def shown(opened, old_run, qtbot):
     """The panel with an earlier run that used two GPUs."""
     lines = [encode_sample(t / 2, SystemSample(0, 50.0, 4 << 30, 8 << 30, gpus=GPUS)) for t in range(10)]
     machine_path(old_run).write_text("\n".join(lines))
-    opened.window.training._project_changed()
+    opened.window.training.reset()
     with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
         pass
     panel = opened.window.training
@@ -79,17 +79,17 @@ def test_legend_chooses_plots_and_choice_is_stored(shown, opened, qtbot):
     legend, curves = shown.view.legend, shown.curves
     first = {"loss", "score", "gpu_load", "gpu_memory", "cpu", "ram"}
     qtbot.waitUntil(lambda: set(curves.plots) == first, timeout=3000)
-    item = legend._items["rate"]
+    item = legend.items["rate"]
     position = legend.view.visualItemRect(item).center()
     QTest.mouseClick(legend.view.viewport(), Qt.MouseButton.LeftButton, pos=position)
     assert "rate" in curves.plots and list(curves.plots)[:3] == ["loss", "score", "rate"]
-    legend.view.setCurrentItem(legend._items["gpu_load"])
+    legend.view.setCurrentItem(legend.items["gpu_load"])
     QTest.keyClick(legend.view, Qt.Key.Key_Space)
     assert "gpu_load" not in curves.plots
     again = type(legend)(opened.style)
     assert "rate" in again.shown and "gpu_load" not in again.shown
     for name in list(curves.plots):
-        legend._items[name].setCheckState(0, Qt.CheckState.Unchecked)
+        legend.items[name].setCheckState(0, Qt.CheckState.Unchecked)
     assert not curves.plots
 
 
@@ -127,8 +127,8 @@ def test_pointer_shows_values_of_all_curves_at_one_time(shown, opened):
     newest = min(40, math.floor(at * 10) + 1)
     smoothed = loss[max(0, newest - 5) : newest].mean()
     assert legend.moment.text() == f"At 0:{int(at):02d}"
-    assert float(legend._items["loss"].text(1)) == pytest.approx(smoothed, abs=0.006)
-    assert legend._items["gpu_load"].text(1) == "40 · 41 %" and legend._items["gpu_memory"].text(1) == "6.0 · 6.0 GB"
+    assert float(legend.items["loss"].text(1)) == pytest.approx(smoothed, abs=0.006)
+    assert legend.items["gpu_load"].text(1) == "40 · 41 %" and legend.items["gpu_memory"].text(1) == "6.0 · 6.0 GB"
     plot.hovered.emit(None)
     assert not any(line.isVisible() for line in lines.values()) and legend.moment.text() == "Final values"
 
@@ -211,13 +211,13 @@ def test_long_run_is_drawn_with_few_points(opened, qtbot):
         loss = 5.0 if number == 50_001 else 1.0
         story.track.add_event(Step(step=number, time=number / 5, loss=loss, rate=0.1))
     opened.services.training.reported.emit(Step(step=100_000, time=20_000.0, loss=1.0, rate=0.1))
-    panel.view._refresh()
+    panel.view.refresh()
     panel.curves.refresh()
     panel.curves.redraw()
     plot = panel.curves.plots["loss"]
-    values = plot._lines["loss"].getData()[1]
+    values = plot.lines["loss"].getData()[1]
     assert len(values) <= MOST * 1.5 and np.nanmax(values) == 5.0
-    at_rest(opened)
+    without_trainer(opened)
 
 
 def test_plots_are_redrawn_in_turn_and_only_for_new_data(opened, qtbot):
@@ -227,35 +227,35 @@ def test_plots_are_redrawn_in_turn_and_only_for_new_data(opened, qtbot):
     training.reported.emit(STARTED)
     for event in steps(3):
         training.reported.emit(event)
-    panel.view._refresh()
+    panel.view.refresh()
     curves, drawn = panel.curves, []
     opened.services.telemetry.stop()
-    qtbot.waitUntil(lambda: not curves._draw_timer.isActive(), timeout=5000)
+    qtbot.waitUntil(lambda: not curves.draw_timer.isActive(), timeout=5000)
     for id, plot in curves.plots.items():
         plot.draw = lambda *_, id=id: drawn.append((id, time.monotonic()))
     for event in steps(60):
         training.reported.emit(event)  # far more often than plots are redrawn
     qtbot.waitUntil(lambda: {id for id, _ in drawn} == set(curves.plots), timeout=5000)
-    qtbot.waitUntil(lambda: not curves._draw_timer.isActive(), timeout=5000)
+    qtbot.waitUntil(lambda: not curves.draw_timer.isActive(), timeout=5000)
     times = [moment for _, moment in drawn]
     assert len(drawn) <= 2 * len(curves.plots) and len(set(times)) == len(times)
-    at_rest(opened)
+    without_trainer(opened)
 
 
 def test_time_left_is_that_of_the_whole_run(opened, qtbot):
     panel, training = opened.window.training, opened.services.training
     panel.heading.setChecked(True)
     live(opened)
-    training._on_event(Started(model="unet", device="cpu", seconds_planned=300.0, pictures={"val": 1}))
-    training._on_event(Step(step=1, time=100.0, loss=1.0, rate=0.1, progress=0.4))
+    training.receive(Started(model="unet", device="cpu", seconds_planned=300.0, pictures={"val": 1}))
+    training.receive(Step(step=1, time=100.0, loss=1.0, rate=0.1, progress=0.4))
     panel.refresh()
     assert panel.controls.left.text() == "3 min 20 s left of 5 min" and panel.controls.bar.value() == 333
-    training._on_event(Step(step=2, time=290.0, loss=1.0, rate=0.1, progress=1.0))
-    training._on_event(Progress(what=Message("progress.evaluating"), done=3, total=40, time=305.0))
+    training.receive(Step(step=2, time=290.0, loss=1.0, rate=0.1, progress=1.0))
+    training.receive(Progress(what=Message("progress.evaluating"), done=3, total=40, time=305.0))
     panel.refresh()
     assert panel.controls.left.text() == "Evaluating validation/test images: 3 of 40"
     assert panel.controls.bar.value() == 1000
-    at_rest(opened)
+    without_trainer(opened)
 
 
 def test_pause_and_resume(driver, qtbot):
@@ -275,7 +275,7 @@ def test_pause_and_resume(driver, qtbot):
     qtbot.waitUntil(driver.window.table["pause"].isEnabled, timeout=2000)
     driver.key(Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     assert orders == ["pause", "resume"] and not training.paused
-    at_rest(driver)
+    without_trainer(driver)
     training.state_changed.emit()
     assert panel.controls.pause.isHidden()
     qtbot.waitUntil(lambda: not driver.window.table["pause"].isEnabled(), timeout=2000)

@@ -25,7 +25,7 @@ def dialog(opened, qtbot):
     panel = opened.window.training
     QTest.mouseClick(panel.controls.settings, Qt.MouseButton.LeftButton)
     dialog = opened.window.findChild(TrainingSettingsDialog)
-    qtbot.waitUntil(lambda: dialog._settings is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: dialog.settings is not None, timeout=10_000)
     return dialog
 
 
@@ -52,7 +52,7 @@ def test_every_setting_has_name_purpose_and_field(qtbot, model):
 
 
 def test_planned_values_are_shown_with_reasons(dialog, opened):
-    settings = dialog._settings
+    settings = dialog.settings
     assert dialog.fields["patch"].value() == settings.patch and "pixels" in dialog.page.reasons["patch"].text()
     assert dialog.page.reasons["grad_clip"].text()  # a default shows its purpose
     assert not dialog.page.resets["patch"].isVisible() and dialog.count.text() == "All automatic"
@@ -66,7 +66,7 @@ def test_changed_value_is_stored_until_reset(dialog, opened, qtbot):
     QTest.mouseClick(dialog.fields["augment"].boxes["noise"], Qt.MouseButton.LeftButton)
     assert dialog.choices["batch"] == 7 and dialog.choices["widths"] == [8, 16, 32]
     assert "noise" in dialog.choices["augment"] and dialog.page.resets["batch"].isVisible()
-    qtbot.waitUntil(lambda: dialog._settings.batch == 7, timeout=10_000)
+    qtbot.waitUntil(lambda: dialog.settings.batch == 7, timeout=10_000)
     dialog.save.click()
     root = opened.services.session.project.root
     assert json.loads((root / "training.json").read_text("utf-8"))["unet"] == dialog.choices

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.session.stored_result import store_result, stored_result
-from tests.ui.training.run_events import METRICS, STARTED, at_rest, live, steps
+from tests.ui.training.run_events import METRICS, STARTED, live, steps, without_trainer
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Trouble, encode
 from workbench.core.runs.run import create_run
@@ -25,7 +25,7 @@ from workbench.ui.text import formatting
 
 def test_earlier_run_is_shown_with_curves_and_result(opened, old_run, qtbot):
     panel = opened.window.training
-    panel._project_changed()
+    panel.reset()
     with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
         pass
     assert panel.run.name == old_run.name and panel.runs.currentData() == old_run.name
@@ -50,13 +50,13 @@ def test_running_training_shows_status_text(opened, qtbot):
         training.reported.emit(event)
     qtbot.waitUntil(lambda: "62%" in panel.view.status.full_text, timeout=2000)
     assert "GPU:0 (Card), fp16" in panel.view.status.full_text
-    legend = panel.view.legend._items
+    legend = panel.view.legend.items
     assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62 %"
     training.reported.emit(Evaluated(step=30, time=3, metrics=METRICS, score=0.81, best=True))
     assert "11 of 12" in panel.view.result.full_text
     training.reported.emit(Trouble(what=Message("training.diverged", n=7), done=Message("training.rolled_back", n=3)))
     assert any("diverged" in text for text in opened.window.messages.texts)
-    at_rest(opened)
+    without_trainer(opened)
     training.ended.emit(Finished(why="stopped", time=3))
     assert "Stopped. The best" in panel.view.status.full_text and not opened.window.messages.texts
     training.state_changed.emit()
@@ -73,13 +73,13 @@ def test_system_stats_use_time_axis_of_run(opened, qtbot):
     training.reported.emit(steps(30)[29])
     for _ in range(3):
         opened.services.telemetry.sampled.emit(sample)
-    machine, legend = opened.services.run_monitor.track.machine, panel.view.legend._items
+    machine, legend = opened.services.run_monitor.track.machine, panel.view.legend.items
     mine = machine["load 0"] == 88.0  # besides samples of this computer
     assert mine.sum() == 3 and set(machine["used 0"][mine]) == {6.0} and set(machine["cpu"][mine]) == {33.0}
     assert all(2.8 <= t <= 4 for t in machine.times)
     assert not legend["gpu_load"].isDisabled()
     qtbot.waitUntil(lambda: {"gpu_load", "gpu_memory", "cpu"} <= set(panel.curves.plots), timeout=3000)
-    at_rest(opened)
+    without_trainer(opened)
 
 
 def test_missing_data_is_disabled_with_reason(opened, qtbot):
@@ -94,14 +94,14 @@ def test_missing_data_is_disabled_with_reason(opened, qtbot):
     training.reported.emit(steps(3)[2])
     for _ in range(2):
         opened.services.telemetry.sampled.emit(without)
-    panel.view._refresh()
-    legend = panel.view.legend._items
+    panel.view.refresh()
+    legend = panel.view.legend.items
     assert legend["loss_scale"].isDisabled() and reason in legend["loss_scale"].toolTip(0)
     assert legend["gpu_load"].isDisabled() and legend["gpu_load"].toolTip(0) == "No NVIDIA driver is installed"
     qtbot.waitUntil(lambda: {"cpu", "ram"} <= set(panel.curves.plots), timeout=3000)
     assert "gpu_load" not in panel.curves.plots
     assert legend["score"].text(0) == "Macro F1" and legend["cpu"].text(1) == "33 %"
-    at_rest(opened)
+    without_trainer(opened)
 
 
 def test_failed_run_shows_advice(opened, qtbot):
@@ -129,25 +129,25 @@ def test_ctrl_t_starts_and_stops(driver, monkeypatch):
     training.state_changed.emit()
     QTest.mouseClick(driver.window.training.controls.button, Qt.MouseButton.LeftButton)
     assert calls[-1] == "stop"
-    at_rest(driver)
+    without_trainer(driver)
 
 
 def test_preview_of_current_image_is_shown(driver, old_run, qtbot):
     training, canvas = driver.services.training, driver.canvas
     live(driver)
     key = driver.session.key
-    training._previews.open(old_run)
+    training.previews.open(old_run)
     mask = np.zeros((80, 96), np.uint8)
     mask[10:30, 20:50] = 1
     write_png(old_run.previews / "p.png", mask)
     event = Preview(step=12, picture=key, mask="previews/p.png")
-    training._previews.add(event)
+    training.previews.add(event)
     qtbot.waitUntil(lambda: canvas.scene.predictions is not None, timeout=5000)
     assert np.array_equal(canvas.scene.predictions.pyramid.mask, mask)
     assert driver.window.header.prediction.text() == "After step 12: the model still marks far too much"
     driver.open("lot1/new.png")
     assert canvas.scene.predictions is None and driver.window.header.prediction.text() == ""
-    at_rest(driver)
+    without_trainer(driver)
 
 
 def test_predictions_are_shown_for_current_image_only(driver):
@@ -189,7 +189,7 @@ def test_export_shows_progress_and_result(driver, tmp_path):
 def test_run_with_incomplete_line_of_events_is_shown(opened, old_run, qtbot):
     with old_run.events_path.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"kind": "step", "step": 41})[:20])
-    opened.window.training._project_changed()
+    opened.window.training.reset()
     with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
         pass
     assert opened.services.run_monitor.track.steps.count == 40
@@ -222,7 +222,7 @@ def test_run_that_was_stopped_early_does_not_replace_the_best_one(opened, old_ru
 def test_finished_run_states_the_range_on_other_parts(opened, old_run, qtbot):
     panel, shown = opened.window.training, {**METRICS, "dice": 0.94, "pictures": 120}
     store_result(old_run, metrics=shown, **stored_result())
-    panel._project_changed()
+    panel.reset()
     with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
         pass
     result = panel.view.result

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from workbench.core import resources
 from workbench.ui.widgets.theme import NAMES, Theme, ThemeManager
 
-SURFACES = ("window", "panel", "base", "raised")  # on which text may stand
+SURFACES = ("window", "panel", "base", "raised")  # backgrounds of texts
 TEXT, LARGE, CONTROL = 4.5, 3.0, 3.0
 DISABLED = 3.0  # WCAG exempts inactive controls; they remain readable here
 LARGE_SELECTORS = {"QLabel#title", "QLabel#figure"}  # at least 18 pt, or 14 pt in bold

@@ -133,7 +133,7 @@ def type_into(driver, widget, keys) -> list[str]:
     before, wrong = state(driver), []
     for key, modifiers in keys:
         if not widget.isVisible():
-            driver.window.verdict.add_button.click()  # the field for a new verdict goes with Return
+            driver.window.verdict.add_button.click()  # Return hides the field for a new verdict
         widget.setFocus()
         if QApplication.focusWidget() is not widget:
             return [*wrong, "no focus"]
@@ -177,7 +177,7 @@ def test_no_key_in_a_class_name_changes_the_label(labeled_project, qtbot):
     before = state(driver)
     for key, modifiers in pressed_keys(driver.window):
         if key == K.Key_Tab:
-            continue  # it goes on to the next name
+            continue  # the editor opens on the next name
         view.edit(view.model().index(0, 0))
         field = view.findChild(QLineEdit)
         field.setFocus()
@@ -190,7 +190,7 @@ def test_no_key_in_a_class_name_changes_the_label(labeled_project, qtbot):
 
 
 def test_no_key_in_a_dialog_changes_the_label(labeled_project, qtbot):
-    driver, keys, seen = labeled_project, pressed_keys(labeled_project.window), 0
+    driver, keys, editors_tested = labeled_project, pressed_keys(labeled_project.window), 0
     ending = {K.Key_Escape, K.Key_Return, K.Key_Enter}
     driver.window.table["keys"].trigger()
     driver.window.project_commands.new_project()
@@ -208,9 +208,9 @@ def test_no_key_in_a_dialog_changes_the_label(labeled_project, qtbot):
                     QTest.keyClick(widget, key, modifiers)
                     if (popup := QApplication.activePopupWidget()) is not None:
                         popup.close()
-            seen += 1
+            editors_tested += 1
             assert state(driver) == before, (dialog, widget)
-    assert seen >= 12
+    assert editors_tested >= 12
     for dialog in dialogs:
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.close()
@@ -227,7 +227,7 @@ def test_no_key_in_a_dialog_changes_the_label(labeled_project, qtbot):
 def test_return_in_a_number_field_of_a_tool_commits(driver, tool, name, text, value):
     driver.open(NEW)
     driver.canvas.choose_tool(tool)
-    spin = driver.window.options._spins[name]
+    spin = driver.window.options.spins[name]
     QTest.mouseClick(spin.lineEdit(), Qt.MouseButton.LeftButton)
     assert spin.hasFocus()
     spin.selectAll()
@@ -245,7 +245,7 @@ def test_escape_in_a_field_restores_the_old_value(driver):
     window, canvas = driver.window, driver.canvas
     driver.open(NEW)
     window.training.heading.setChecked(True)
-    spin, minutes, search = window.options._spins["size"], window.training.controls.minutes, window.images.search
+    spin, minutes, search = window.options.spins["size"], window.training.controls.minutes, window.images.search
     device, opacity = window.training.controls.device, window.layers.findChild(QAbstractSlider)
     canvas.set_diameter(26)
     for field, text in ((spin, "30"), (minutes, "9"), (search, "zzz")):
@@ -270,7 +270,7 @@ def test_field_used_with_the_pointer_returns_the_focus(driver, qtbot):
     window, canvas = driver.window, driver.canvas
     driver.open(NEW)
     window.training.heading.setChecked(True)
-    slider = window.options._sliders["size"]
+    slider = window.options.sliders["size"]
     QTest.mouseClick(slider, Qt.MouseButton.LeftButton, pos=QPoint(60, slider.height() // 2))
     assert canvas.hasFocus()
     box = window.training.controls.device
@@ -301,7 +301,7 @@ def test_auto_repeated_return_marks_nothing_as_done(driver):
 def test_a_new_verdict_and_a_class_name_are_committed_with_return(driver):
     window = driver.window
     window.verdict.add_button.click()
-    name = window.verdict._name
+    name = window.verdict.name_field
     QTest.keyClicks(name, "rework")
     QTest.keyClick(name, K.Key_Return)
     assert "rework" in driver.session.project.file.verdicts and driver.canvas.hasFocus()

@@ -1,4 +1,4 @@
-"""Drops on the window: what is accepted, as which action, and what is said of the rest."""
+"""Drops on the window: accepted files and actions, and messages about rejected files."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def configure(options: argparse.Namespace) -> Webhook | None:
         raise WrongUse("--webhook needs a URL that begins with http:// or https://")
     if "@" in parts.netloc:
         raise WrongUse("the URL of --webhook must not contain a user name or password")
-    return Webhook(options.webhook, _secret(options.webhook_secret_file))
+    return Webhook(options.webhook, secret(options.webhook_secret_file))
 
 
 class Webhook(Sink):
@@ -61,7 +61,7 @@ class Webhook(Sink):
 
     def __init__(self, url: str, secret: bytes = b"") -> None:
         self._url = url
-        self._secret = secret
+        self.secret = secret
         self._opener: urllib.request.OpenerDirector | None = None
 
     def deliver(self, record: Record) -> None:
@@ -71,7 +71,7 @@ class Webhook(Sink):
         headers = {
             "Content-Type": "application/json",
             "User-Agent": f"Defect-Workbench/{__version__}",
-            **signed_headers(self._secret, record["id"], int(time.time()), body),
+            **signed_headers(self.secret, record["id"], int(time.time()), body),
         }
         request = urllib.request.Request(self._url, data=body, headers=headers, method="POST")
         try:
@@ -115,7 +115,7 @@ def _seconds(headers: Any) -> float:
     return float(value) if value.isdecimal() and len(value) < 6 else 0.0
 
 
-def _secret(file: Path | None) -> bytes:
+def secret(file: Path | None) -> bytes:
     """Return the key of the signature, b"" if there is no secret. Raises WrongUse."""
     if file is None:
         text = os.environ.get(SECRET_VARIABLE)

@@ -69,7 +69,7 @@ class ClickModel:
     def __init__(self, encoder: Path, decoder: Path, values: str = "auto") -> None:
         self._encoder, self._decoder = OnnxNetwork(encoder), OnnxNetwork(decoder)
         self.interface: ModelInterface = recognize(self._encoder, self._decoder, values)
-        self._embeddings: OrderedDict[bytes, _Embedding] = OrderedDict()  # by the input of the encoder; newest last
+        self.embeddings: OrderedDict[bytes, _Embedding] = OrderedDict()  # by the input of the encoder; newest last
         self._latest: tuple[weakref.ref, Rect, _Embedding] | None = None
 
     def check_files(self) -> None:
@@ -125,14 +125,14 @@ class ClickModel:
             raise ClickCancelled
         # An image that was read again, or whose file has changed, is recognized by its pixels.
         key = hashlib.blake2b(pixels.tobytes() + repr(frame).encode(), digest_size=16).digest()
-        embedding = self._embeddings.pop(key, None)
+        embedding = self.embeddings.pop(key, None)
         if embedding is None:
             embedding = _Embedding(frame, self._encoded(pixels, cancelled))
-        self._embeddings[key] = embedding
-        while len(self._embeddings) > 1 and (
-            len(self._embeddings) > MAX_IMAGES or sum(each.size for each in self._embeddings.values()) > MAX_FEATURES
+        self.embeddings[key] = embedding
+        while len(self.embeddings) > 1 and (
+            len(self.embeddings) > MAX_IMAGES or sum(each.size for each in self.embeddings.values()) > MAX_FEATURES
         ):
-            self._embeddings.popitem(last=False)
+            self.embeddings.popitem(last=False)
         self._latest = weakref.ref(image), window, embedding
         return embedding
 

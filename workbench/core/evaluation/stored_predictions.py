@@ -23,7 +23,7 @@ from workbench.inference.verdict_rule import RegionTable
 
 MIN_PROBABILITY = 0.05  # lowest threshold that can be evaluated
 _CELL = 32  # pixels: side of the square cells along which patches are cut
-_MAX_UNCUT_PIXELS = 512 * 512  # pixels: a smaller image is one patch, which is faster than several
+MAX_UNCUT_PIXELS = 512 * 512  # pixels: a smaller image is one patch, which is faster than several
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def cut_patches(class_scores: np.ndarray, min_probability: float = MIN_PROBABILI
     """Cut network output into patches. class_scores: uint8 (classes, H, W). min_probability: lowest threshold."""
     visible = class_scores.max(axis=0) >= np.uint8(np.ceil(255 * min_probability - 1e-9))
     height, width = visible.shape
-    if height * width <= _MAX_UNCUT_PIXELS:
+    if height * width <= MAX_UNCUT_PIXELS:
         return [_patch(class_scores, visible, np.ones_like(visible), 0, 0)] if visible.any() else []
     rows, columns = -(-height // _CELL), -(-width // _CELL)
     padded = np.zeros((rows * _CELL, columns * _CELL), np.uint8)

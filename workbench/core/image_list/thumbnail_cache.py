@@ -25,7 +25,7 @@ from workbench.inference.io.opencv import cv2
 
 MIN_FILE_SIZE = 400_000  # bytes: a smaller image file is decoded as fast as a cache entry is read
 LIMIT = 256 << 20  # bytes in the folder
-_CHECK_INTERVAL = 100  # files written between two checks of the folder size
+CHECK_INTERVAL = 100  # files written between two checks of the folder size
 
 
 class ThumbnailCache:
@@ -71,7 +71,7 @@ class ThumbnailCache:
             temporary.unlink(missing_ok=True)
             raise
         self._written += 1
-        if self._written % _CHECK_INTERVAL == 0:
+        if self._written % CHECK_INTERVAL == 0:
             self._remove_oldest()
 
     def _remove_oldest(self) -> None:

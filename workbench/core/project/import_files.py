@@ -84,7 +84,7 @@ def write_files(project: Project, progress: Progress = lambda done, total: None)
 
     An image whose place another program has taken meanwhile is left out with its label.
     """
-    return _for_each(project, _place, progress)
+    return _for_each(project, place_image, progress)
 
 
 def restore_files(project: Project, progress: Progress = lambda done, total: None) -> ImportPass:
@@ -109,7 +109,7 @@ def _for_each(project: Project, move: Callable[[Project, ImportedImage], bool], 
     return ImportPass(len(images) - len(kept), tuple(kept))
 
 
-def _place(project: Project, image: ImportedImage) -> bool:
+def place_image(project: Project, image: ImportedImage) -> bool:
     """Put the files of one image in their places. Return False if another program has put an image there."""
     from workbench.core.project.import_images import same_content
 

@@ -70,7 +70,7 @@ class IncrementalPng:
             if not rect.empty:
                 self._stale.update(range(rect.y // self._rows, (rect.y + rect.height - 1) // self._rows + 1))
         for number in sorted(self._stale):
-            self._bands[number] = _encode_band(mask[number * self._rows : (number + 1) * self._rows])
+            self._bands[number] = encode_band(mask[number * self._rows : (number + 1) * self._rows])
             self._stale.discard(number)
 
     def file(self) -> bytes:
@@ -80,7 +80,7 @@ class IncrementalPng:
         height, width = self._shape
         check = 1
         for band in self._bands:
-            check = _combine_adler32(check, band.adler, band.length)
+            check = combine_adler32(check, band.adler, band.length)
         header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
         return b"".join(
             [
@@ -115,7 +115,8 @@ class _PngBand(NamedTuple):
 _EMPTY_BAND = _PngBand(b"", 1, 0, ())
 
 
-def _encode_band(rows: np.ndarray) -> _PngBand:
+def encode_band(rows: np.ndarray) -> _PngBand:
+    """Return some rows of a mask as a part of a PNG file. rows: uint8 (h, W)."""
     plain = np.zeros((rows.shape[0], rows.shape[1] + 1), np.uint8)  # first byte of a row: filter type none
     plain[:, 1:] = rows
     pixels = np.bincount(plain[(plain > 0) & (plain <= MAX_CLASS_ID)])  # of the copy, as `rows` may change
@@ -129,7 +130,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
 
 
-def _combine_adler32(first: int, second: int, length: int) -> int:
+def combine_adler32(first: int, second: int, length: int) -> int:
     """Return the Adler-32 of two concatenated byte strings, from both checksums and the second length (RFC 1950)."""
     a1, b1, a2, b2 = first & 0xFFFF, first >> 16, second & 0xFFFF, second >> 16
     a = (a1 + a2 - 1) % _ADLER

@@ -129,7 +129,7 @@ def restore(project: Project, name: str, progress: Progress = lambda done, total
                 if os.path.lexists(target):
                     target = unused_backup_path(project.root, Path(file).stem, target.suffix)
                     kept.append(target)
-                _move(copy, target)
+                move_file(copy, target)
             progress(number, len(plan.files))
     except OSError as error:
         raise CannotWrite.of(folder, error) from error
@@ -186,7 +186,7 @@ def _moves(project: Project, folder: Path, files: Iterable[str], progress: Progr
     for number, file in enumerate(files, 1):
         copy, path = _paths(project, folder, file)
         if os.path.lexists(path):
-            _move(path, copy)
+            move_file(path, copy)
             yield file
         progress(number, len(files))
 
@@ -220,7 +220,8 @@ def _paths(project: Project, folder: Path, file: str) -> tuple[Path, Path]:
     return copy, path
 
 
-def _move(path: Path, target: Path) -> None:
+def move_file(path: Path, target: Path) -> None:
+    """Move a file into a folder that is created if needed. Raises OSError."""
     make_folder(target.parent)
     try:
         path.rename(target)

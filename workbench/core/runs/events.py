@@ -331,26 +331,26 @@ def _finite(value: Any) -> Any:
     return value
 
 
-# --- orders: sent by the main process through the pipe, one JSON line each ------------------------
+# --- commands of the main process to a training, one JSON line each -------------------------------
 
 # watch: preview this image. expect: this image will be opened next; all expected ones follow a `watch`, which clears
 # the earlier ones. keep_open: continue after the planned time. let_end: do not. keep_running: continue when the pipe is
 # closed.
-ORDERS = ("stop", "pause", "resume", "watch", "expect", "labels_changed", "keep_open", "let_end", "keep_running")
+COMMANDS = ("stop", "pause", "resume", "watch", "expect", "labels_changed", "keep_open", "let_end", "keep_running")
 
 
-def encode_order(order: str, image: str | None = None) -> str:
-    assert order in ORDERS, order
-    return json.dumps({"order": order} if image is None else {"order": order, "picture": image}, ensure_ascii=False)
+def encode_command(command: str, image: str | None = None) -> str:
+    assert command in COMMANDS, command
+    return json.dumps({"order": command} if image is None else {"order": command, "picture": image}, ensure_ascii=False)
 
 
-def decode_order(line: str) -> tuple[str, str | None] | None:
-    """Return (order, key of the image or None); None for anything else."""
+def decode_command(line: str) -> tuple[str, str | None] | None:
+    """Return (command, key of the image or None); None for anything else."""
     try:
         raw = parse_json(line)
     except JsonError:
         return None
-    if not isinstance(raw, dict) or raw.get("order") not in ORDERS:
+    if not isinstance(raw, dict) or raw.get("order") not in COMMANDS:
         return None
     image = raw.get("picture")
     return raw["order"], image if isinstance(image, str) else None

@@ -38,7 +38,7 @@ STEPPING = 0.85  # share of the remaining time spent on steps; evaluation and co
 
 _PIXELS = {"unet": 16 * 256**2, "resnet": 32 * 224**2}  # of a batch, before it is measured
 _BATCHES = {"unet": (16, 128), "resnet": (32, 256)}  # smallest and largest planned batch
-_MAX_BATCH = 512
+MAX_BATCH = 512
 _BUSY_SECONDS, _MAX_SECONDS = 0.030, 0.060  # of a step
 _MEMORY = 0.7  # share of the GPU's memory
 _GAIN = 1.1  # factor of images per second that a doubled batch must bring
@@ -52,11 +52,11 @@ def uses_gpu(device: str) -> bool:
     all; once per process.
     """
     device = device.strip().lower() or "auto"
-    return device.startswith("gpu") if device != "auto" else _selects_gpu(os.environ.get("CUDA_VISIBLE_DEVICES"))
+    return device.startswith("gpu") if device != "auto" else selects_gpu(os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
 @cache
-def _selects_gpu(visible: str | None) -> bool:
+def selects_gpu(visible: str | None) -> bool:
     """Return True if the training program selects a GPU. visible: CUDA_VISIBLE_DEVICES of this process."""
     try:
         importlib.metadata.version("paddlepaddle-gpu")
@@ -119,7 +119,7 @@ def _adapt_batch(settings: TrainingSettings, measure: Measure) -> tuple[Training
             if settings.batch == 1:
                 return settings, None
             settings = settings.model_copy(update={"batch": settings.batch // 2})
-    while cost.seconds < _BUSY_SECONDS and 2 * cost.memory <= _MEMORY and 2 * settings.batch <= _MAX_BATCH:
+    while cost.seconds < _BUSY_SECONDS and 2 * cost.memory <= _MEMORY and 2 * settings.batch <= MAX_BATCH:
         larger = settings.model_copy(update={"batch": 2 * settings.batch})
         try:
             next_cost = measure(larger)

@@ -15,7 +15,7 @@ from workbench.core import problems
 from workbench.core.project.project import Project
 from workbench.core.runs import process_exit
 from workbench.core.runs.child_process import ChildProcess, StopTimeouts
-from workbench.core.runs.events import Event, Failed, Finished, encode_order
+from workbench.core.runs.events import Event, Failed, Finished, encode_command
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
 from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.core.runs.run import Run, create_run, find_run
@@ -68,9 +68,9 @@ def run_child(
     on_event: OnEvent,
     on_stop: Callable[[], None],
 ) -> Finished:
-    """Run a verb of the training program to its end. on_stop: called after the first Ctrl+C, which orders a stop.
+    """Run a verb of the training program to its end. on_stop: called after the first Ctrl+C, which requests a stop.
 
-    on_event: may return False, which orders a stop too. A second Ctrl+C kills the child. Raises the problem that the
+    on_event: may return False, which requests a stop too. A second Ctrl+C kills the child. Raises the problem that the
     child reports, PaddleMissing, or WorkerFailed.
     """
     if not paddle_installed():
@@ -85,7 +85,7 @@ def run_child(
     with _interrupts(child, on_stop):
         for event in child.events():
             if on_event(event) is False:
-                child.stop(encode_order("stop"))
+                child.stop(encode_command("stop"))
             if isinstance(event, (Finished, Failed)):
                 ending = event
     if isinstance(ending, Finished):
@@ -100,14 +100,14 @@ def run_child(
 
 @contextmanager
 def _interrupts(child: ChildProcess, on_stop: Callable[[], None]) -> Iterator[None]:
-    """Context in which the first SIGINT or SIGTERM orders the child to stop and the second one kills it."""
+    """Context in which the first SIGINT or SIGTERM requests the child to stop and the second one kills it."""
     count = 0
 
     def handle(number: int, frame: FrameType | None) -> None:
         nonlocal count
         count += 1
         if count == 1:
-            child.stop(encode_order("stop"))
+            child.stop(encode_command("stop"))
             on_stop()
         else:
             child.kill()

@@ -30,23 +30,23 @@ class OnnxEngine:
             options = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
             providers.insert(0, ("CUDAExecutionProvider", options))
         # Loaded from bytes, because the library cannot open all paths on Windows.
-        self._session = onnxruntime.InferenceSession(path.read_bytes(), session_options(tuning), providers=providers)
-        self._input = self._session.get_inputs()[0].name
-        self._output, *others = [output.name for output in self._session.get_outputs()]
+        self.session = onnxruntime.InferenceSession(path.read_bytes(), session_options(tuning), providers=providers)
+        self._input = self.session.get_inputs()[0].name
+        self._output, *others = [output.name for output in self.session.get_outputs()]
         self._maps = others[0] if others else None
-        self.device = "cuda" if "CUDAExecutionProvider" in self._session.get_providers() else "cpu"
+        self.device = "cuda" if "CUDAExecutionProvider" in self.session.get_providers() else "cpu"
 
     @property
     def metadata(self) -> dict[str, str]:
         """Metadata of the model (`metadata_props`)."""
-        return dict(self._session.get_modelmeta().custom_metadata_map)
+        return dict(self.session.get_modelmeta().custom_metadata_map)
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
-        return np.asarray(self._session.run([self._output], {self._input: batch})[0])
+        return np.asarray(self.session.run([self._output], {self._input: batch})[0])
 
     def maps(self, batch: np.ndarray) -> np.ndarray | None:
         """Return float32 (N,V,h,w), each location's contribution to each verdict; None without such an output."""
-        return None if self._maps is None else np.asarray(self._session.run([self._maps], {self._input: batch})[0])
+        return None if self._maps is None else np.asarray(self.session.run([self._maps], {self._input: batch})[0])
 
 
 def session_options(tuning: EngineOptions) -> onnxruntime.SessionOptions:

@@ -31,14 +31,14 @@ class PaddleEngine:
 
     def __init__(self, path: Path, tuning: EngineOptions, *, name: str = "paddle") -> None:
         self.name = name
-        inference = _import_paddle_inference()
+        inference = import_paddle_inference()
         weights = path.with_suffix(".pdiparams")
         if not weights.is_file():
             raise FileNotFoundError(f"{weights} is missing")
         config = inference.Config(str(path), str(weights))
         config.disable_glog_info()
         self.device = "cpu"
-        if name != "bf16" and _has_gpu():
+        if name != "bf16" and has_gpu():
             config.enable_use_gpu(256, 0)
             self.device = "cuda"
         else:
@@ -61,7 +61,8 @@ class PaddleEngine:
             return self._output.copy_to_cpu()
 
 
-def _import_paddle_inference() -> ModuleType:
+def import_paddle_inference() -> ModuleType:
+    """Import Paddle Inference with the environment variables that it reads at loading."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)  # read by Paddle and MKL at loading
     with warnings.catch_warnings():
@@ -70,7 +71,8 @@ def _import_paddle_inference() -> ModuleType:
     return inference
 
 
-def _has_gpu() -> bool:
+def has_gpu() -> bool:
+    """Return True if Paddle can use a GPU."""
     import paddle
 
     try:

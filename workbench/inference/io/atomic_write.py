@@ -16,7 +16,7 @@ _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _in_progress: set[str] = set()  # temporary files that this process is writing
 
 # Seconds. On Windows a file cannot be replaced while it is open for reading; readers finish soon.
-_PAUSES = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
+PAUSES = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
 _ROOTS: set[Path] = set()
 
 
@@ -61,7 +61,7 @@ def sweep(folder: Path, *, below: bool = False, stopped: Callable[[], bool] = la
 
 def replace_path(temporary: Path, path: Path) -> None:
     """Move a file or folder to `path`, and repeat on Windows while another program holds it open. Raises OSError."""
-    for pause in _PAUSES:
+    for pause in PAUSES:
         try:
             temporary.replace(path)
             return

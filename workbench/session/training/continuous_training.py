@@ -33,7 +33,7 @@ class ContinuousTraining(QObject):
     def switch(self, on: bool) -> None:
         """Switch continuous training; when off, the run ends after its time or its current round."""
         self.on = on
-        self._training.order("keep_open" if on else "let_end")
+        self._training.send_command("keep_open" if on else "let_end")
         self.changed.emit()
 
     def can_resume(self) -> bool:
@@ -56,7 +56,7 @@ class ContinuousTraining(QObject):
 
     def _reported(self, event: Event) -> None:
         if isinstance(event, Started) and self._training.running and self.on:
-            self._training.order("keep_open")
+            self._training.send_command("keep_open")
         elif isinstance(event, BestKept):
             self.state = event
         elif isinstance(event, LabelsAdded):

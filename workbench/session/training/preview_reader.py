@@ -58,7 +58,7 @@ class PreviewReader(QObject):
         self._validations: dict[int, float] = {}  # Dice of each validated step
         self._reading: set[str] = set()
         self._limit = LIMIT
-        self._tasks = TaskRunner(parent=self)
+        self.tasks = TaskRunner(parent=self)
 
     def open(self, run: Run) -> None:
         self.close()
@@ -71,7 +71,7 @@ class PreviewReader(QObject):
         self._shown.clear()
 
     def close(self) -> None:
-        self._tasks.stop()
+        self.tasks.stop()
         self._run = None
         for content in (self._events, self._shown, self._reading, self._maturities, self._validations):
             content.clear()
@@ -125,7 +125,7 @@ class PreviewReader(QObject):
     def recall(self, key: str, step: int) -> None:
         """Read the preview of an earlier step; `recalled` follows, for the last request only."""
         event, run = self._event(key, step), self._run
-        self._tasks.cancel("recall")
+        self.tasks.cancel("recall")
         if event is None or run is None:
             return
         if (key, step) in self._shown:
@@ -138,7 +138,7 @@ class PreviewReader(QObject):
                 self.recalled.emit(key, step)
 
         read = self._reader(run, event)
-        self._tasks.submit(lambda _: read(), on_done, key="recall", urgent=True)
+        self.tasks.submit(lambda _: read(), on_done, key="recall", urgent=True)
 
     def _event(self, key: str, step: int | None) -> Preview | None:
         events = self._events.get(key)
@@ -162,7 +162,7 @@ class PreviewReader(QObject):
                 self._read(key)
 
         read = self._reader(run, event)
-        self._tasks.submit(lambda _: read(), on_done, lambda _: on_done(None))
+        self.tasks.submit(lambda _: read(), on_done, lambda _: on_done(None))
 
     def _reader(self, run: Run, event: Preview) -> Callable[[], _ReadPreview | None]:
         """Return a function that reads a preview and its facts in any thread; it returns None for broken files."""

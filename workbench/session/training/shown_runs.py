@@ -59,7 +59,7 @@ class RunList(QObject):
         self.selected: Run | None = None  # run that the user selected to be used, until another one is shown
         self._session, self._training = session, training
         self._known: dict[str, tuple[int, RunLine]] = {}  # name -> size of its events, line
-        self._tasks = TaskRunner(2, self)  # the list does not wait for a comparison
+        self.tasks = TaskRunner(2, self)  # the list does not wait for a comparison
         self._refresh: Task | None = None
         session.project_opened.connect(self.refresh)
         session.images_listed.connect(self.refresh)
@@ -123,7 +123,7 @@ class RunList(QObject):
                     lines[run.name] = size, run_line(run)
             return lines, list_exports(root)
 
-        self._refresh = self._tasks.submit(work, self._show, lambda _: self.listed.emit(), key="list")
+        self._refresh = self.tasks.submit(work, self._show, lambda _: self.listed.emit(), key="list")
 
     def _show(self, result: tuple[dict[str, tuple[int, RunLine]], list[Path]]) -> None:
         self._known, self.exports = result
@@ -135,7 +135,7 @@ class RunList(QObject):
     def compare(self, runs: list[Run]) -> None:
         """Compare these runs with the shown one."""
         shown = self._training.run
-        self._tasks.cancel("compare")
+        self.tasks.cancel("compare")
         if shown is None or not runs:
             self._set_compared([])
             return
@@ -157,7 +157,7 @@ class RunList(QObject):
             self.failed.emit(problem)
             self._set_compared([])
 
-        self._tasks.submit(work, self._set_compared, on_failed, key="compare")
+        self.tasks.submit(work, self._set_compared, on_failed, key="compare")
 
     def _set_compared(self, compared: list[ComparedRun]) -> None:
         self.compared = compared
@@ -173,13 +173,13 @@ class RunList(QObject):
             self.refresh()
 
     def _forget(self) -> None:
-        self._tasks.cancel()
+        self.tasks.cancel()
         self.lines, self.exports, self.compared, self._known, self.selected = [], [], [], {}, None
         self.listed.emit()
         self.compared_changed.emit()
 
     def close(self) -> None:
-        self._tasks.stop()
+        self.tasks.stop()
 
 
 class RunMonitor(QObject):
@@ -193,7 +193,7 @@ class RunMonitor(QObject):
         self.result: Evaluated | None = None  # the evaluation of the best model so far
         self.machine: SystemSample | None = None  # the newest sample, also without a run
         self._session, self._training = session, training
-        self._tasks = TaskRunner(parent=self)
+        self.tasks = TaskRunner(parent=self)
         self._clock: float | None = None  # time.monotonic() at second 0 of the run, while it is live
         self._newest_event = 0.0  # time.monotonic() of the newest event
         self._stored = 0.0  # time of the newest stored sample, in seconds of the run
@@ -245,7 +245,7 @@ class RunMonitor(QObject):
         self._clock = None
         self.state.add_event(ending)
         self.changed.emit()
-        QTimer.singleShot(RELEASE, self, lambda: self._tasks.submit(lambda _: release_free_memory()))
+        QTimer.singleShot(RELEASE, self, lambda: self.tasks.submit(lambda _: release_free_memory()))
 
     def _sampled(self, sample: SystemSample) -> None:
         """Add a machine sample on the time axis of the active run; none is added while the run is paused."""
@@ -262,11 +262,11 @@ class RunMonitor(QObject):
         run = self._training.run
         if run is not None and self._session.writable and now - self._stored >= now / THINNING:
             self._stored = now
-            self._tasks.submit(lambda _: _store(run, encode_sample(now, sample)))
+            self.tasks.submit(lambda _: _store(run, encode_sample(now, sample)))
         self.changed.emit()
 
     def close(self) -> None:
-        self._tasks.wait()
+        self.tasks.wait()
 
 
 def _store(run: Run, line: str) -> None:

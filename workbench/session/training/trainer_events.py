@@ -23,29 +23,33 @@ class EventReceiver(QObject):
         parent: QObject,
     ) -> None:
         super().__init__(parent)
-        self._callbacks: tuple[Callable, Callable, Callable] | None = on_event, on_recalled, on_ended
+        self._on_event: Callable[[Event], object] = on_event
+        self._on_recalled: Callable[[PastRun], object] = on_recalled
+        self._on_ended: Callable[[Finished | Failed], object] = on_ended
         thread.reported.connect(self._reported)
         thread.recalled.connect(self._recalled)
         thread.ended.connect(self._ended)
 
     def close(self) -> None:
-        self._callbacks = None  # the owner must not be kept by an object that waits for its deletion
+        # The owner must not be kept by an object that waits for its deletion.
+        self._on_event = self._on_recalled = self._on_ended = _ignore
         self.deleteLater()
 
     @Slot(object)
     def _reported(self, event: Event) -> None:
-        if self._callbacks is not None:
-            self._callbacks[0](event)
+        self._on_event(event)
 
     @Slot(object)
     def _recalled(self, past: PastRun) -> None:
-        if self._callbacks is not None:
-            self._callbacks[1](past)
+        self._on_recalled(past)
 
     @Slot(object)
     def _ended(self, ending: Finished | Failed) -> None:
-        if self._callbacks is not None:
-            self._callbacks[2](ending)
+        self._on_ended(ending)
+
+
+def _ignore(_: object) -> None:
+    """Do nothing."""
 
 
 class RunProgress:

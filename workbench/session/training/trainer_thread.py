@@ -1,6 +1,6 @@
 """Training of one run: a QThread that drives the training process, or follows one that was started elsewhere.
 
-All state is on the disk, so that a run can be followed again later. Orders to a process that another program has
+All state is on the disk, so that a run can be followed again later. Commands for a process that another program has
 started are written to a file.
 """
 
@@ -17,7 +17,7 @@ from PySide6.QtCore import QObject, QThread, Signal
 from workbench.core.problems import Problem
 from workbench.core.runs import process_exit
 from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts, end_process
-from workbench.core.runs.events import Event, Failed, Finished, Started, encode, encode_order
+from workbench.core.runs.events import Event, Failed, Finished, Started, encode, encode_command
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import EventTail, read_past
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 POLL = 0.2  # seconds
 
 
-def orders_path(run: Run) -> Path:
+def commands_path(run: Run) -> Path:
     """Return the file from which the trainer reads commands besides its pipe; one JSON line each."""
     return run.root / "orders.jsonl"
 
 
-def send_order(run: Run, line: str) -> None:
+def send_command(run: Run, line: str) -> None:
     """Append a command for a trainer that was not started by this process. Raises OSError."""
-    with orders_path(run).open("a", encoding="utf-8") as file:
+    with commands_path(run).open("a", encoding="utf-8") as file:
         file.write(line + "\n")
 
 
@@ -133,34 +133,34 @@ class TrainerThread(QThread):
                 command or worker_command("train", *arguments), log=run.log_path, timeouts=timeouts, low_priority=True
             )
 
-    # --- orders, from any thread ------------------------------------------------------------------
+    # --- commands, from any thread ----------------------------------------------------------------
 
     def stop(self, *, force: bool = False) -> None:
-        """Save and end: by order, after 10 s (60 s if it is saving) by signal, after 3 s more by force.
+        """Save and end: by command, after 10 s (60 s if it is saving) by signal, after 3 s more by force.
 
         force: by signal at once.
         """
         self._stopping = True
         self._graceful = not force
         if self._child is not None:
-            self._child.stop(None if force else encode_order("stop"))
+            self._child.stop(None if force else encode_command("stop"))
         self._wake_up.set()
 
     def pause(self) -> None:
-        self._order(encode_order("pause"))
+        self._send(encode_command("pause"))
 
     def resume(self) -> None:
-        self._order(encode_order("resume"))
+        self._send(encode_command("resume"))
 
     def watch(self, key: str) -> None:
         """Request previews of this image."""
-        self._order(encode_order("watch", key))
+        self._send(encode_command("watch", key))
 
-    def labels_changed(self, key: str) -> None:
-        self._order(encode_order("labels_changed", key))
+    def report_labels(self, key: str) -> None:
+        self._send(encode_command("labels_changed", key))
 
-    def order(self, order: str, image: str | None = None) -> None:
-        self._order(encode_order(order, image))
+    def send_command(self, command: str, image: str | None = None) -> None:
+        self._send(encode_command(command, image))
 
     def detach(self) -> None:
         """Stop following without an ending: an own child saves and ends, another process continues."""
@@ -170,13 +170,13 @@ class TrainerThread(QThread):
         self._wake_up.set()
 
     def release(self, seconds: float = 10.0) -> bool:
-        """Stop following while the process continues. Return False if the order could not be delivered."""
-        released = self._child is None or self._child.release(encode_order("keep_running"), seconds)
+        """Stop following while the process continues. Return False if the command could not be delivered."""
+        released = self._child is None or self._child.release(encode_command("keep_running"), seconds)
         self._detached = self._detached or released
         self._wake_up.set()
         return released
 
-    def _order(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         if self._child is not None:
             self._child.send(line)
         elif self.live:
@@ -184,7 +184,7 @@ class TrainerThread(QThread):
 
     def _send_by_file(self, line: str) -> None:
         try:
-            send_order(self.training_run, line)
+            send_command(self.training_run, line)
         except OSError:
             return  # the next step of the escalation follows
 
@@ -223,7 +223,7 @@ class TrainerThread(QThread):
     def _run_child(self, child: ChildProcess) -> Finished | Failed | None:
         run = self.training_run
         child.environment = worker_environment(run.settings().device)
-        orders_path(run).unlink(missing_ok=True)  # of an earlier process
+        commands_path(run).unlink(missing_ok=True)  # of an earlier process
         ending = self._emit_event(child.events())
         if ending is None and not self._detached:
             if child.forced and self._stopping:
@@ -257,7 +257,7 @@ class TrainerThread(QThread):
             self._wake_up.clear()
             if self._stopping and not stop_sent:
                 stop_sent = True
-                self._send_by_file(encode_order("stop"))
+                self._send_by_file(encode_command("stop"))
             if self._stopping:
                 escalation.begin(graceful=self._graceful)
             if (step := escalation.due()) is not None and process_of(run, process.pid) is not None:

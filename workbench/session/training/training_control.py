@@ -39,7 +39,7 @@ class TrainingControl(QObject):
         self.run: Run | None = None
         self.preparing = False
         self.stopping = False
-        self.paused = False  # a pause was ordered
+        self.paused = False  # a pause was requested
         self.progress = RunProgress()
         self._session = session
         self._command = command
@@ -110,7 +110,7 @@ class TrainingControl(QObject):
         self._tasks.submit(
             work,
             self._prepared,
-            self._not_prepared,
+            self._preparation_failed,
             as_problem=lambda error: WorkerFailed(what="training", why=repr(error), log=log),
         )
 
@@ -153,10 +153,10 @@ class TrainingControl(QObject):
         if self._thread is not None:
             self._thread.watch(key)
 
-    def order(self, order: str, image: str | None = None) -> None:
-        """Send the trainer one of `core.runs.events.ORDERS`; ignored without a trainer."""
+    def send_command(self, command: str, image: str | None = None) -> None:
+        """Send the trainer one of `core.runs.events.COMMANDS`; ignored without a trainer."""
         if self._thread is not None:
-            self._thread.order(order, image)
+            self._thread.send_command(command, image)
 
     def follow(self, run: Run) -> None:
         """Replay the events of a run, and follow it if it is still running. Ignored while a run is active."""
@@ -187,7 +187,7 @@ class TrainingControl(QObject):
 
     # --- trainer ----------------------------------------------------------------------------------
 
-    def _not_prepared(self, problem: Problem) -> None:
+    def _preparation_failed(self, problem: Problem) -> None:
         self.preparing = False
         self._end(process_exit.from_problem(problem))
 
@@ -205,7 +205,7 @@ class TrainingControl(QObject):
 
     def _begin(self, run: Run, thread: TrainerThread) -> None:
         self._release_thread()
-        receiver = EventReceiver(thread, self._on_event, self._remember, self._finished, self)
+        receiver = EventReceiver(thread, self.receive, self._recalled, self._finished, self)
         self.run, self._thread, self._receiver = run, thread, receiver
         self.stopping, self.paused, self.progress = False, False, RunProgress()
         self._previews.open(run)
@@ -227,7 +227,8 @@ class TrainingControl(QObject):
             thread.wait()
             thread.deleteLater()
 
-    def _on_event(self, event: Event) -> None:
+    def receive(self, event: Event) -> None:
+        """Handle an event of the trainer."""
         self.progress.add(event)
         if isinstance(event, Started):
             self.state_changed.emit()
@@ -237,7 +238,7 @@ class TrainingControl(QObject):
             self._previews.add_validation(event)
         self.reported.emit(event)
 
-    def _remember(self, past: PastRun) -> None:
+    def _recalled(self, past: PastRun) -> None:
         self.progress.recall(past)
         self.recalled.emit(past)
 
@@ -274,4 +275,4 @@ class TrainingControl(QObject):
 
     def _label_saved(self, key: str) -> None:
         if self._thread is not None:
-            self._thread.labels_changed(key)
+            self._thread.report_labels(key)

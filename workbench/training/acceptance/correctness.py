@@ -45,10 +45,10 @@ def check_layers(conditions: Conditions) -> Outcome:
     for name, (make, shapes) in LAYERS.items():
         inputs = _inputs(shapes)
         reference_device = "cpu" if kind == "fp32" else conditions.device
-        expected = _run_layer(make, None, inputs, reference_device, "fp32")
-        found = _run_layer(make, expected["state"], inputs, conditions.device, kind)
-        distances[name] = [_distance(found[part], expected[part]) for part in ("outputs", "gradients")]
-    return _outcome(distances, LIMITS[kind], "CPU" if kind == "fp32" else "fp32")
+        expected = run_layer(make, None, inputs, reference_device, "fp32")
+        found = run_layer(make, expected["state"], inputs, conditions.device, kind)
+        distances[name] = [distance(found[part], expected[part]) for part in ("outputs", "gradients")]
+    return outcome(distances, LIMITS[kind], "CPU" if kind == "fp32" else "fp32")
 
 
 def check_losses(conditions: Conditions) -> Outcome:
@@ -70,23 +70,23 @@ def check_losses(conditions: Conditions) -> Outcome:
     distances = {}
     for name, (loss, logits, truth) in cases.items():
         one, other = (_run_loss(loss, logits, truth, place) for place in (conditions.device, "cpu"))
-        distances[name] = [_distance(a, b) for a, b in zip(one, other)]
-    return _outcome(distances, LIMITS["fp32"], "CPU")
+        distances[name] = [distance(a, b) for a, b in zip(one, other)]
+    return outcome(distances, LIMITS["fp32"], "CPU")
 
 
 def check_optimizer(conditions: Conditions) -> Outcome:
     """Compare the changes of weights and averaged weights after some clipped steps. argument: "muon" or None."""
     kind = conditions.argument or "adamw"
-    before, after, averages = zip(*(_train_steps(kind, place) for place in (conditions.device, "cpu")))
+    before, after, averages = zip(*(train_steps(kind, place) for place in (conditions.device, "cpu")))
     if any(not np.array_equal(before[0][name], before[1][name]) for name in before[0]):
         raise AssertionError("the two trainings did not begin alike")
     learned = [name for name in before[1] if not name.endswith(("_mean", "_variance"))]
     distances = {
-        "weights": [_distance(*([_flat(a, learned) - _flat(b, learned) for a, b in zip(after, before)]))],
-        "averaged weights": [_distance(*([_flat(a, learned) - _flat(b, learned) for a, b in zip(averages, before)]))],
-        "norm statistics": [_distance(*(_flat(a, [n for n in a if n not in learned]) for a in after))],
+        "weights": [distance(*([_flat(a, learned) - _flat(b, learned) for a, b in zip(after, before)]))],
+        "averaged weights": [distance(*([_flat(a, learned) - _flat(b, learned) for a, b in zip(averages, before)]))],
+        "norm statistics": [distance(*(_flat(a, [n for n in a if n not in learned]) for a in after))],
     }
-    return _outcome(distances, (_UPDATE_LIMIT,), "CPU")
+    return outcome(distances, (_UPDATE_LIMIT,), "CPU")
 
 
 def interpolate_contrast(net: UNet, chosen: devices.Device) -> None:
@@ -124,7 +124,8 @@ def small_batch(step: int) -> tuple[np.ndarray, np.ndarray]:
     return images, np.digitize(images[:, 0], [1.0, 2.0]).astype(np.uint8)
 
 
-def _train_steps(kind: str, place: str) -> tuple[Arrays, Arrays, Arrays]:
+def train_steps(kind: str, place: str) -> tuple[Arrays, Arrays, Arrays]:
+    """Return weights before and after some steps on a device, and the averaged ones. kind: of the optimizer."""
     learner = make_small_learner(kind, "fp32", place)
     before = weights(learner.net)
     for step in range(_STEPS):
@@ -137,7 +138,7 @@ def _inputs(shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
     return [generator.normal(size=shape).astype(np.float32) for shape in shapes]
 
 
-def _run_layer(
+def run_layer(
     make: Callable[[], paddle.nn.Layer], state: Arrays | None, inputs: list[np.ndarray], place: str, kind: str
 ) -> dict[str, Any]:
     """Run a layer forward and backward. Return its initial state, its outputs and its gradients as vectors."""
@@ -178,14 +179,15 @@ def _flat(arrays: Arrays, names: list[str]) -> np.ndarray:
     return np.concatenate([arrays[name].ravel() for name in names])
 
 
-def _distance(found: np.ndarray, expected: np.ndarray) -> float:
+def distance(found: np.ndarray, expected: np.ndarray) -> float:
     """Return the relative Euclidean distance; infinite if a value is not finite."""
     if not np.isfinite(found).all():
         return float("inf")
     return float(np.linalg.norm(found - expected) / max(1e-12, np.linalg.norm(expected)))
 
 
-def _outcome(distances: dict[str, list[float]], limits: tuple[float, ...], reference: str) -> Outcome:
+def outcome(distances: dict[str, list[float]], limits: tuple[float, ...], reference: str) -> Outcome:
+    """Return the outcome for the distances of each quantity. reference: name of the device compared with."""
     values = {name: [float(f"{d:.3g}") if np.isfinite(d) else None for d in ds] for name, ds in distances.items()}
     wrong = [name for name, ds in distances.items() if any(not d <= limit for d, limit in zip(ds, limits))]
     if wrong:

@@ -9,7 +9,7 @@ from workbench.training.acceptance.items import FAIL, PASS, Conditions, Outcome
 from workbench.training.learner import Learner
 from workbench.training.network_state import weights
 
-_GROWTH_STEPS = 520  # more than the number of steps after which the scale doubles
+GROWTH_STEPS = 520  # more than the number of steps after which the scale doubles
 _HUGE_SCALE = 2.0**60  # every scaled gradient is then beyond the range of fp16
 _STATISTICS = ("_mean", "_variance")  # running statistics of norms, which every forward pass moves
 
@@ -42,12 +42,12 @@ def check_growth(conditions: Conditions) -> Outcome:
     """Check that the loss scale doubles after enough steps without overflow."""
     learner = make_small_learner("adamw", "fp16", conditions.device)
     first = learner.precision.loss_scale
-    skipped = sum(learner.step(*small_batch(step % 8), 1e-3).skipped for step in range(_GROWTH_STEPS))
+    skipped = sum(learner.step(*small_batch(step % 8), 1e-3).skipped for step in range(GROWTH_STEPS))
     last = learner.precision.loss_scale
     values = {"first": first, "last": last, "skipped": skipped}
     if first is None or last is None or (not skipped and last != 2 * first):
-        return Outcome(FAIL, f"the loss scale is {last} after {_GROWTH_STEPS} steps, it began with {first}", values)
-    return Outcome(PASS, f"loss scale {first:g} became {last:g} in {_GROWTH_STEPS} steps, {skipped} skipped", values)
+        return Outcome(FAIL, f"the loss scale is {last} after {GROWTH_STEPS} steps, it began with {first}", values)
+    return Outcome(PASS, f"loss scale {first:g} became {last:g} in {GROWTH_STEPS} steps, {skipped} skipped", values)
 
 
 def overflow(learner: Learner) -> None:

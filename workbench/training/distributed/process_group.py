@@ -1,6 +1,6 @@
 """Data-parallel training by several processes: each computes its places of every batch, all run the same step.
 
-Rank 0 leads: it keeps the time, receives orders, evaluates on validation images, and alone writes the run's events
+Rank 0 leads: it keeps the time, receives commands, evaluates on validation images, and alone writes the run's events
 and checkpoints. Before each step it sends a command to the others.
 
 Forward and backward passes contain no messages: each process normalizes its own part of a batch, and the running
@@ -30,7 +30,7 @@ from workbench.core.runs.launch import rank_of_this_process
 from workbench.training.device import is_out_of_memory
 from workbench.training.distributed.rank_messages import CommandMessage, MessageTimer, RankCommand
 
-_LOSS_TIMEOUT = 3.0  # seconds in which a lost process may still report its failure
+LOSS_TIMEOUT = 3.0  # seconds in which a lost process may still report its failure
 _MESSAGE_SECONDS = 600.0  # a step in the slowest process; longer pauses of rank 0 are announced by `wait_idle`
 _FAILURES = (RuntimeError, OSError)  # raised by gloo; raised by NCCL
 
@@ -49,7 +49,7 @@ class ProcessGroup:
         self._processes: list[tuple[int, int]] = []  # pid and host of each rank
         self._timer = MessageTimer(_MESSAGE_SECONDS)
         if size > 1:
-            self._processes = self._exchange_ids()
+            self._processes = self.exchange_ids()
 
     @property
     def is_leader(self) -> bool:
@@ -62,7 +62,7 @@ class ProcessGroup:
     @property
     def local_processes(self) -> int:
         """Number of processes on this computer."""
-        return max(1, sum(host == _host() for _, host in self._processes))
+        return max(1, sum(host == host_number() for _, host in self._processes))
 
     # --- commands ---------------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ class ProcessGroup:
     def limit_messages(self, on_timeout: Callable[[WorkerFailed], None]) -> None:
         """Call `on_timeout` in another thread, while this one is blocked, if a message is not answered in time."""
         seconds = self._timer.seconds
-        self._timer.on_timeout = lambda: on_timeout(self._lost(f"no answer for {seconds:.0f} s"))
+        self._timer.on_timeout = lambda: on_timeout(self.lost_error(f"no answer for {seconds:.0f} s"))
 
     def dismiss(self) -> None:
         """Let the other processes end. No effect if they are gone or have ended by the same failure."""
@@ -134,7 +134,7 @@ class ProcessGroup:
         if failure is not None:
             raise failure
         if failures:
-            raise self._lost("another process has failed")
+            raise self.lost_error("another process has failed")
         if no_memories:
             raise MemoryError("Out of memory in another process")
         return value
@@ -179,7 +179,7 @@ class ProcessGroup:
                 distributed.broadcast(tensor, 0)
                 _wait_for(tensor)
         except _FAILURES as error:
-            raise self._lost(str(error) or type(error).__name__) from error
+            raise self.lost_error(str(error) or type(error).__name__) from error
 
     def _reduce(self, tensor: paddle.Tensor) -> None:
         try:
@@ -187,23 +187,24 @@ class ProcessGroup:
                 distributed.all_reduce(tensor)
                 _wait_for(tensor)
         except _FAILURES as error:
-            raise self._lost(str(error) or type(error).__name__) from error
+            raise self.lost_error(str(error) or type(error).__name__) from error
 
     def _mark(self, name: str) -> None:
         try:
             core.create_or_get_global_tcp_store().set(name, b"1")
         except (*_FAILURES, ValueError) as error:
-            raise self._lost(str(error) or type(error).__name__) from error
+            raise self.lost_error(str(error) or type(error).__name__) from error
 
     def _await(self, name: str) -> None:
         try:
             core.create_or_get_global_tcp_store().get(name)
         except (*_FAILURES, ValueError) as error:
-            raise self._lost(str(error) or type(error).__name__) from error
+            raise self.lost_error(str(error) or type(error).__name__) from error
 
-    def _exchange_ids(self) -> list[tuple[int, int]]:
+    def exchange_ids(self) -> list[tuple[int, int]]:
+        """Return process id and number of the host of each process, by rank."""
         table = np.zeros((self.size, 2), np.float64)
-        table[self.number] = os.getpid(), _host()
+        table[self.number] = os.getpid(), host_number()
         tensor = paddle.to_tensor(table)
         self._reduce(tensor)
         return [(int(pid), int(host)) for pid, host in tensor.tolist()]
@@ -214,12 +215,12 @@ class ProcessGroup:
         log = self.folder / f"rank-{self.number}.log" if self.folder else Path()
         return WorkerFailed(what=Message("process.training"), why=why, log=str(log))
 
-    def _lost(self, error: str) -> WorkerFailed:
+    def lost_error(self, error: str) -> WorkerFailed:
         """Return the problem that names the lost process and the reason, as far as known."""
         self.broken = True
         why = Message("ranks.connection_lost", n=self.size, why=error.strip().splitlines()[-1][:200])
         log = self.folder / "launcher.log" if self.folder else Path()
-        until = time.monotonic() + (_LOSS_TIMEOUT if self._processes else 0.0)
+        until = time.monotonic() + (LOSS_TIMEOUT if self._processes else 0.0)
         while True:
             for number, (pid, host) in enumerate(self._processes):
                 if number == self.number:
@@ -228,7 +229,7 @@ class ProcessGroup:
                 if failed is not None:
                     words = Message("ranks.process_failed", n=number + 1, m=self.size, why=failed.why.rstrip("."))
                     return WorkerFailed(what=Message("process.training"), why=words, log=failed.log or str(log))
-                if host == _host() and not _is_alive(pid):
+                if host == host_number() and not _is_alive(pid):
                     log = self.folder / f"rank-{number}.log" if self.folder else log
                     words = Message("ranks.process_gone", n=number + 1, m=self.size)
                     return WorkerFailed(what=Message("process.training"), why=words, log=str(log))
@@ -279,7 +280,8 @@ def _wait_for(tensor: paddle.Tensor) -> None:
         tensor.flatten()[:1].numpy()
 
 
-def _host() -> int:
+def host_number() -> int:
+    """Return a number that identifies the host."""
     return zlib.crc32(socket.gethostname().encode())
 
 

@@ -1,4 +1,4 @@
-"""Launcher front end of a run with several processes: starts Paddle's launcher, forwards orders and events.
+"""Launcher front end of a run with several processes: starts Paddle's launcher, forwards commands and events.
 
 The launcher gives every process the same stdin and mixes its own output with theirs. So this front process sends orders
 to rank 0 through a pipe, reads events from events.jsonl, and prints go to RUN/ranks. If this process dies, the pipe
@@ -25,7 +25,7 @@ import psutil
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.runs import process_exit
-from workbench.core.runs.events import Failed, Finished, Started, decode, decode_order, encode_order
+from workbench.core.runs.events import Failed, Finished, Started, decode, decode_command, encode_command
 from workbench.core.runs.launch import launcher_command, launcher_environment, processes, worker_command
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_lock import RunLock
@@ -65,7 +65,7 @@ def run_ranks(run: Run, pipe: int | None, *, resume: bool, keep_running: bool, l
     finally:
         shutil.rmtree(own, ignore_errors=True)
     if front.ending is None:
-        raise _failure(run, code)
+        raise failure_of(run, code)
     return 0 if isinstance(front.ending, Finished) else 1
 
 
@@ -84,7 +84,7 @@ class RankLauncher:
         with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log) as process:
             for kind in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(kind, lambda number, frame: self._on_signal(process, number, frame))
-            threading.Thread(target=self._forward_commands, args=(process,), daemon=True, name="orders").start()
+            threading.Thread(target=self._forward_commands, args=(process,), daemon=True, name="commands").start()
             known: dict[int, psutil.Process] = {}
             try:
                 while process.poll() is None:
@@ -117,13 +117,13 @@ class RankLauncher:
                 self._pipe = None
 
     def _forward_commands(self, process: subprocess.Popen[bytes]) -> None:
-        """Forward orders from stdin to rank 0, and its end too, unless the run continues without the window."""
+        """Forward commands from stdin to rank 0, and its end too, unless the run continues without the window."""
         rest = b""
         with contextlib.suppress(OSError):
             while data := os.read(0, 65536):
                 *lines, rest = (rest + data).split(b"\n")
                 for line in lines:
-                    if decode_order(line.decode("utf-8", "replace")) == ("keep_running", None):
+                    if decode_command(line.decode("utf-8", "replace")) == ("keep_running", None):
                         self._keep_running = True  # continues without the window, but not without this process
                     else:
                         _send(process, line + b"\n")
@@ -134,7 +134,7 @@ class RankLauncher:
         self._signals += 1
         if self._signals > 1:
             signal.default_int_handler(number, frame)
-        _send(process, (encode_order("stop") + "\n").encode())
+        _send(process, (encode_command("stop") + "\n").encode())
 
 
 def _send(process: subprocess.Popen[bytes], data: bytes) -> None:
@@ -163,7 +163,7 @@ def _end(process: subprocess.Popen[bytes], children: list[psutil.Process]) -> No
         process.wait()
 
 
-def _failure(run: Run, code: int) -> Problem:
+def failure_of(run: Run, code: int) -> Problem:
     """Return the failure reported by rank 0, else by the process that ended first, else that of the launcher's log."""
     own = _reported(run, 0)
     if own is not None:

@@ -60,7 +60,7 @@ def write_deployment(folder: Path, settings: ModelSettings, source: LayoutSource
     eight_bits = dataclasses.replace(settings, full_scale=255.0)
     images = [(name, partial(_fitted, read, eight_bits)) for name, read in source.images[:_MOST_IMAGES]]
     result = compare_line(
-        settings, DygraphEngine(source.net), partial(_outputs, program, settings), images, lambda _: source.check()
+        settings, DygraphEngine(source.net), partial(outputs_of, program, settings), images, lambda _: source.check()
     )
     if not result.passed:
         shutil.rmtree(target)
@@ -183,7 +183,7 @@ def _fitted(read: Any, settings: ModelSettings) -> np.ndarray:
     return fit_image(image, settings, image.shape[:2])
 
 
-def _outputs(program: Any, settings: ModelSettings, image: np.ndarray) -> dict[str, np.ndarray]:
+def outputs_of(program: Any, settings: ModelSettings, image: np.ndarray) -> dict[str, np.ndarray]:
     """Return the outputs for an image (H,W) or (H,W,3), as the deployment tools compute them from a file."""
     pixels = image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
     if settings.task == "classification" and pixels.shape[:2] != (settings.input_size,) * 2:

@@ -73,7 +73,7 @@ class Canvas(QWidget):
         )
         self.context, context.clicks = context, clicks
         self.suggestions = context.suggestions = SuggestionInteractor(context, self.scene, self)
-        self._tools = {name: spec.tool(context) for name, spec in TOOLS.items()}
+        self.tools = {name: spec.tool(context) for name, spec in TOOLS.items()}
         self.tool = "brush"
         self.navigation = Navigation(self.view_state, self.options, self.set_diameter, self)
         self.minimap = Minimap(self.view_state, self.scene, self.renderer, self)
@@ -81,8 +81,8 @@ class Canvas(QWidget):
         self._picker = ClassPicker(session)
         guard = PreviewGuard(self.scene)
         items = WindowLevelDrag(self.scene), self.minimap, self.navigation, self.ruler, guard, self._picker
-        self._items: tuple[Interactor, ...] = items  # topmost first
-        region_tool = self._tools["region"]
+        self.items: tuple[Interactor, ...] = items  # topmost first
+        region_tool = self.tools["region"]
         assert isinstance(region_tool, RegionTool)
         request = self.image_menu_requested.emit
         self._menu = ContextMenu(context, self.suggestions, region_tool, lambda: self.current, request, self)
@@ -125,12 +125,12 @@ class Canvas(QWidget):
 
     def available(self, tool: str) -> bool:
         """Return True if a tool can be used, False if it lacks something that the user has to choose first."""
-        return self._tools[tool].available
+        return self.tools[tool].available
 
     @property
     def current(self) -> Tool:
         """Tool in use."""
-        return self._tools[self.tool]
+        return self.tools[self.tool]
 
     def choose_tool(self, name: str) -> None:
         tool = self.current
@@ -146,7 +146,7 @@ class Canvas(QWidget):
     @property
     def region(self) -> SelectedRegion | None:
         """Region chosen by the region tool."""
-        tool = self._tools["region"]
+        tool = self.tools["region"]
         return tool.region if isinstance(tool, RegionTool) else None
 
     def edit_outline(self) -> None:
@@ -155,18 +155,18 @@ class Canvas(QWidget):
             self._edit_outline(self.region.selection, self.region.id)
 
     def _edit_outline(self, region: Selection, id: int) -> None:
-        tool = self._tools["polygon"]
+        tool = self.tools["polygon"]
         assert isinstance(tool, PolygonTool)
         self.choose_tool("polygon")
         tool.edit_region(region, id)
 
     def add_item(self, item: Interactor) -> None:
         """Add an interactor above all others."""
-        self._items = (item, *self._items)
+        self.items = (item, *self.items)
         self._arrange()
 
     def _arrange(self) -> None:
-        interactors = (*self._items, self.current, self.suggestions, self._menu)
+        interactors = (*self.items, self.current, self.suggestions, self._menu)
         self.renderer.overlays = interactors
         self._dispatcher.arrange(interactors, self.current)
 

@@ -42,10 +42,10 @@ class OptionBar(QWidget):
         self.setObjectName("options")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._canvas, self._session = canvas, session
-        self._fields: dict[str, list[QWidget]] = {}
-        self._spins: dict[str, QDoubleSpinBox] = {}
-        self._sliders: dict[str, QSlider] = {}
-        self._checks: dict[str, QCheckBox] = {}
+        self.fields: dict[str, list[QWidget]] = {}
+        self.spins: dict[str, QDoubleSpinBox] = {}
+        self.sliders: dict[str, QSlider] = {}
+        self.checks: dict[str, QCheckBox] = {}
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(10, 0, 10, 0)
         self._row.setSpacing(7)
@@ -64,10 +64,10 @@ class OptionBar(QWidget):
 
     def _fit(self) -> None:
         """Fit the fields, and the height, equal for all tools, to the size of the texts."""
-        for spin in self._spins.values():
+        for spin in self.spins.values():
             width = spin.fontMetrics().horizontalAdvance(f"000{spin.suffix()}") + _ARROWS
             spin.setFixedWidth(max(spin.minimumWidth(), width))
-        heights = [spin.sizeHint().height() + 2 for spin in self._spins.values()]
+        heights = [spin.sizeHint().height() + 2 for spin in self.spins.values()]
         self.setFixedHeight(max([_HEIGHT, *heights]))
 
     def changeEvent(self, event: QEvent) -> None:
@@ -114,7 +114,7 @@ class OptionBar(QWidget):
     def _put(self, field: str, *widgets: QWidget) -> None:
         for widget in widgets:
             self._row.addWidget(widget)
-            self._fields.setdefault(field, []).append(widget)
+            self.fields.setdefault(field, []).append(widget)
 
     def _number(self, name: str, text: str, limits: tuple[float, float], suffix: str, change) -> None:
         """Add a label, a logarithmic slider and a number field."""
@@ -135,7 +135,7 @@ class OptionBar(QWidget):
 
         slider.valueChanged.connect(slide)
         spin.valueChanged.connect(change)
-        self._spins[name], self._sliders[name] = spin, slider
+        self.spins[name], self.sliders[name] = spin, slider
         label = QLabel(text)
         label.setBuddy(spin)
         if name == "step":  # few values, and the buttons beside it need the space of a slider
@@ -153,7 +153,7 @@ class OptionBar(QWidget):
     def _check(self, name: str, text: str, change, tip: str = "", field: str = "") -> None:
         check = QCheckBox(text, toolTip=tip)
         check.toggled.connect(change)
-        self._checks[name] = check
+        self.checks[name] = check
         self._put(field or name, check)
 
     def _toggle(self, name: str, text: str, tip: str, field: str = "") -> None:
@@ -188,16 +188,16 @@ class OptionBar(QWidget):
     def refresh(self, *_: object) -> None:
         options, tool = self._canvas.options, self._canvas.current
         fields = TOOLS[self._canvas.tool].options
-        for name, widgets in self._fields.items():
+        for name, widgets in self.fields.items():
             for widget in widgets:
                 widget.setVisible(name in fields and (name != "pressure" or options.pen))
         for name in RANGES:
             self._show_value(name, options[name])
         self._show_value("size", self._canvas.diameter)
-        for name, check in self._checks.items():
+        for name, check in self.checks.items():
             with QSignalBlocker(check):
                 check.setChecked(self._explicit() if name == "explicit" else options.on(name))
-        self._checks["explicit"].setEnabled(self._session.mask is not None and self._session.writable)
+        self.checks["explicit"].setEnabled(self._session.mask is not None and self._session.writable)
         self.line.setCurrentIndex(self.line.findData(options.line))
         if not isinstance(tool, RegionTool) or tool.region is None:
             self._show_region(None)
@@ -206,7 +206,7 @@ class OptionBar(QWidget):
         self._show_value("size", diameter)
 
     def _show_value(self, name: str, value: float) -> None:
-        spin, slider = self._spins[name], self._sliders[name]
+        spin, slider = self.spins[name], self.sliders[name]
         with QSignalBlocker(spin), QSignalBlocker(slider):
             spin.setValue(value)
             low = max(spin.minimum(), 0.25)
@@ -216,7 +216,7 @@ class OptionBar(QWidget):
         return self._session.note is not None and self._session.note.explicit_background
 
     def _show_region(self, region: SelectedRegion | None) -> None:
-        for button in self._fields["region"]:
+        for button in self.fields["region"]:
             button.setEnabled(region is not None)
         if region is None:
             spec = TOOLS[self._canvas.tool]

@@ -47,7 +47,7 @@ class ShortcutsPage(QWidget):
         self.tree.header().setStretchLastSection(False)
         self.tree.setColumnWidth(1, 190)
         self.tree.currentItemChanged.connect(self._select)
-        self._items: dict[str, QTreeWidgetItem] = {}
+        self.items: dict[str, QTreeWidgetItem] = {}
         self._fill()
         self.name = QLabel(objectName="heading", wordWrap=True)
         self.recorder = QKeySequenceEdit(maximumSequenceLength=1, clearButtonEnabled=True)
@@ -99,7 +99,7 @@ class ShortcutsPage(QWidget):
                 item = QTreeWidgetItem(group, [plain(self._actions[id].text()).rstrip("…"), ""])
                 item.setData(0, _ID, id)
                 item.setSizeHint(0, QSize(0, self.fontMetrics().height() + 8))
-                self._items[id] = item
+                self.items[id] = item
             group.setSizeHint(0, QSize(0, self.fontMetrics().height() + 8))
             group.setExpanded(True)
         self._show_keys()
@@ -112,7 +112,7 @@ class ShortcutsPage(QWidget):
 
     def select(self, id: str) -> None:
         """Select a command."""
-        self.tree.setCurrentItem(self._items[id])
+        self.tree.setCurrentItem(self.items[id])
 
     # --- events ----------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class ShortcutsPage(QWidget):
         self._select()
 
     def _show_keys(self) -> None:
-        for id, item in self._items.items():
+        for id, item in self.items.items():
             native = QKeySequence.SequenceFormat.NativeText
             item.setText(1, ", ".join(dict.fromkeys(keys.toString(native) for keys in key_sequences(id))))
             font = self.tree.font()

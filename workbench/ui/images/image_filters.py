@@ -48,8 +48,8 @@ class SearchField(QLineEdit):
         self.setToolTip(search_help())
         self._icon = self.addAction(QIcon(), QLineEdit.ActionPosition.LeadingPosition)
         self._session, self._model = session, model
-        self._completions = QStringListModel(self)
-        self._completer = _TermCompleter(self._completions, self)
+        self.completions = QStringListModel(self)
+        self._completer = _TermCompleter(self.completions, self)
         self.setCompleter(self._completer)
         self.textEdited.connect(self._complete)
 
@@ -61,7 +61,7 @@ class SearchField(QLineEdit):
         if project is None:
             return
         groups = sorted(filter(None, self._model.table.words("group")))[:_MAX_GROUPS] if "group:" in text else []
-        self._completions.setStringList(completions(text, project.classes, project.file.verdicts, groups))
+        self.completions.setStringList(completions(text, project.classes, project.file.verdicts, groups))
 
 
 class _TermCompleter(QCompleter):

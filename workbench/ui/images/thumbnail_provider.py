@@ -32,7 +32,7 @@ class ThumbnailProvider(QObject):
         self._tasks = TaskRunner(1, self)
         self._project: Project | None = None
         self._cache: ThumbnailCache | None = None
-        self._pixmaps: OrderedDict[str, QPixmap | None] = OrderedDict()
+        self.pixmaps: OrderedDict[str, QPixmap | None] = OrderedDict()
         self._requests: OrderedDict[str, None] = OrderedDict()
         self._running = False
         self._labels: OrderedDict[str, tuple[Numbers, QImage | None]] = OrderedDict()
@@ -41,7 +41,7 @@ class ThumbnailProvider(QObject):
     def set_project(self, project: Project | None) -> None:
         self._project = project
         self._cache = None if project is None else ThumbnailCache(project, EDGE)
-        self._pixmaps.clear()
+        self.pixmaps.clear()
         self._requests.clear()
         self._labels.clear()
         self._label_requests.clear()
@@ -61,9 +61,9 @@ class ThumbnailProvider(QObject):
 
     def get(self, key: str) -> QPixmap | None:
         """Return the thumbnail, or None if it is not ready or the image cannot be read."""
-        if key in self._pixmaps:
-            self._pixmaps.move_to_end(key)
-            return self._pixmaps[key]
+        if key in self.pixmaps:
+            self.pixmaps.move_to_end(key)
+            return self.pixmaps[key]
         self._requests[key] = None
         self._requests.move_to_end(key)
         while len(self._requests) > QUEUED:
@@ -90,9 +90,9 @@ class ThumbnailProvider(QObject):
         def on_finished(image: QImage | None) -> None:
             self._running = False
             if project is self._project:
-                self._pixmaps[key] = QPixmap.fromImage(image) if image is not None else None
-                while len(self._pixmaps) > CACHED:
-                    self._pixmaps.popitem(last=False)
+                self.pixmaps[key] = QPixmap.fromImage(image) if image is not None else None
+                while len(self.pixmaps) > CACHED:
+                    self.pixmaps.popitem(last=False)
                 self.arrived.emit(key)
             self._next()
 

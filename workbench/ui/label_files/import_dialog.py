@@ -61,7 +61,7 @@ class ImportDialog(QDialog):
         self._session, self._job = session, session.label_import
         self._offers_images = images_only
         self._paths: tuple[Path, ...] = ()
-        self._plan: ImportPlan | None = None
+        self.plan: ImportPlan | None = None
         self._started = 0.0  # monotonic time in s
         self._first_labels = False  # no image had a label before the import
         self._create_widgets(style)
@@ -171,14 +171,14 @@ class ImportDialog(QDialog):
     def _read_labels(self) -> None:
         if not self._paths:
             return
-        self._plan = None
+        self.plan = None
         self._started = time.monotonic()
         self.status.clear()
         self._job.preview(self._paths, replace(ImportRequest(), **self.preview.options.reading_choices()))
         self._show_state()
 
     def _show_plan(self, plan: ImportPlan) -> None:
-        self._plan = plan
+        self.plan = plan
         self.preview.options.set_formats(self._job.found, plan.format)
         self.preview.show_plan(plan, self._session.project, self._paths[0])
         self.status.clear()
@@ -190,10 +190,10 @@ class ImportDialog(QDialog):
     # --- import -------------------------------------------------------------------------------------
 
     def _import(self) -> None:
-        if self._plan is None:
+        if self.plan is None:
             return
         request = replace(
-            self._plan.choices(),
+            self.plan.choices(),
             **self.preview.choices(),
         )
         self._started = time.monotonic()
@@ -218,7 +218,7 @@ class ImportDialog(QDialog):
 
     def _show_failure(self, problem: Problem) -> None:
         self.preview.options.set_formats(self._job.found)
-        self.preview.clear(keep_labels=self._plan is not None)
+        self.preview.clear(keep_labels=self.plan is not None)
         self.status.setText(" ".join(filter(None, problem_text(problem))))
         self._show_state()
 
@@ -237,13 +237,13 @@ class ImportDialog(QDialog):
         importing = job.activity == "importing"
         self._files.setVisible(not imported)
         self._files.setEnabled(not importing)
-        self.preview.setEnabled(not job.running and (self._plan is not None or bool(job.found)))
-        self.preview.options.setVisible(self._plan is not None)
+        self.preview.setEnabled(not job.running and (self.plan is not None or bool(job.found)))
+        self.preview.options.setVisible(self.plan is not None)
         self.bar.setVisible(job.running)
         if not job.running:
             self.bar.setRange(0, 0)
         self.import_button.setVisible(not imported)
-        self.import_button.setEnabled(not job.running and self._plan is not None and self._plan.labels > 0)
+        self.import_button.setEnabled(not job.running and self.plan is not None and self.plan.labels > 0)
         self.images_only.setEnabled(not importing)
         self.images_only.setVisible(self._offers_images and not imported)
         self.undo_button.setVisible(imported)
@@ -260,7 +260,7 @@ class ImportDialog(QDialog):
 
     def _abandon(self) -> None:
         """Close because the project was closed."""
-        self._plan = None
+        self.plan = None
         super().reject()
 
     def reject(self) -> None:

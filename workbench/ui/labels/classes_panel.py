@@ -103,7 +103,7 @@ class ClassesPanel(QWidget):
         info = self._session.classes.add(name)
         if info is not None:
             self._session.classes.choose(info.id)
-            item = self._item(info.id)
+            item = self.item(info.id)
             if item is not None:
                 self.view.setFocus()
                 self.view.edit(item.index())
@@ -166,13 +166,14 @@ class ClassesPanel(QWidget):
         return f"{tip}\n{color}\n{hint.format(key=key_text('rename'))}"
 
     def _select_current(self, id: int) -> None:
-        item = self._item(id)
+        item = self.item(id)
         if item is None:
             self.view.clearSelection()
         elif item.index() != self.view.currentIndex():
             self.view.setCurrentIndex(item.index())
 
-    def _item(self, id: int) -> QStandardItem | None:
+    def item(self, id: int) -> QStandardItem | None:
+        """Return the row of a class."""
         for i in range(self.model.rowCount()):
             if self.model.item(i).data(IdRole) == id:
                 return self.model.item(i)
@@ -283,7 +284,7 @@ class ClassesPanel(QWidget):
         menu.popup(corner)
 
     def _choose_color(self, id: int) -> None:
-        item = self._item(id)
+        item = self.item(id)
         dialog = QColorDialog(QColor(item.data(ColorRole) if item else "#ffffff"), self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.colorSelected.connect(lambda color: self.recolor(id, color.name()))

@@ -41,13 +41,13 @@ class VerdictPanel(QWidget):
         column.addWidget(self._hint)
         column.addLayout(self._grid)
         row = QHBoxLayout()
-        self._name = QLineEdit(placeholderText=self.tr("New verdict"))
-        self._name.setMaxLength(60)
-        self._name.setAccessibleName(self.tr("New verdict"))
-        self._name.setToolTip(self.tr("Type a name, then press {key}").format(key=key_text("confirm")))
-        self._name.returnPressed.connect(self._add)
-        self._name.hide()
-        row.addWidget(self._name)
+        self.name_field = QLineEdit(placeholderText=self.tr("New verdict"))
+        self.name_field.setMaxLength(60)
+        self.name_field.setAccessibleName(self.tr("New verdict"))
+        self.name_field.setToolTip(self.tr("Type a name, then press {key}").format(key=key_text("confirm")))
+        self.name_field.returnPressed.connect(self._add)
+        self.name_field.hide()
+        row.addWidget(self.name_field)
         column.addLayout(row)
         self.add_button = QToolButton()
         self.add_button.setToolTip(self.tr("Add verdict"))
@@ -73,13 +73,13 @@ class VerdictPanel(QWidget):
 
     def add(self) -> None:
         """Ask for the name of a new verdict."""
-        self._name.show()
-        self._name.setFocus()
+        self.name_field.show()
+        self.name_field.setFocus()
 
     def _add(self) -> None:
-        name = self._name.text().strip()
-        self._name.clear()
-        self._name.hide()
+        name = self.name_field.text().strip()
+        self.name_field.clear()
+        self.name_field.hide()
         if name:
             self._session.classes.add_verdict(name)
 

@@ -170,7 +170,7 @@ class PredictionOverlay(QObject):
     def _prefetch(self) -> None:
         """Pass the next images to the trainer at once; the window's own model gets them in `_predicted`."""
         for key in _next_keys(self._images, self._session.key):
-            self._training.order("expect", key)
+            self._training.send_command("expect", key)
 
     def _event_reported(self, event: Event) -> None:
         if isinstance(event, Preview) and event.picture == self._session.key and event.verdict is not None:

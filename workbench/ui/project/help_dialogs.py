@@ -29,22 +29,24 @@ _WIDTH = 640  # px
 
 
 @dataclass(frozen=True)
-class _Findings:
+class GpuFindings:
+    """GPUs and driver of this machine, the installed build of PaddlePaddle, and the suitable one."""
+
     facts: GpuFacts
     installed: InstalledBuild | None
     choice: BuildChoice
 
 
-def read_findings() -> _Findings:
+def read_findings() -> GpuFindings:
     """Query the driver and Paddle's version file. Takes up to a second, so it is called in a worker thread."""
     facts = read_gpu_facts()
-    return _Findings(facts, installed_build(), choose_for_machine(facts))
+    return GpuFindings(facts, installed_build(), choose_for_machine(facts))
 
 
 class GpuCheckDialog(QDialog):
     """Non-modal dialog. Nothing is installed or run by it: the commands are copied into a terminal."""
 
-    def __init__(self, parent: QWidget | None = None, *, read: Callable[[], _Findings] = read_findings) -> None:
+    def __init__(self, parent: QWidget | None = None, *, read: Callable[[], GpuFindings] = read_findings) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Check GPU"))
@@ -65,7 +67,7 @@ class GpuCheckDialog(QDialog):
         self._tasks.cancel()
         super().done(result)
 
-    def _show(self, findings: _Findings) -> None:
+    def _show(self, findings: GpuFindings) -> None:
         facts, installed, choice = findings.facts, findings.installed, findings.choice
         self.summary.setText(self._summary(findings))
         for gpu in facts.gpus:
@@ -87,7 +89,7 @@ class GpuCheckDialog(QDialog):
         close.clicked.connect(self.accept)
         self._column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
 
-    def _summary(self, findings: _Findings) -> str:
+    def _summary(self, findings: GpuFindings) -> str:
         facts, installed, choice = findings.facts, findings.installed, findings.choice
         if not facts.gpus:
             return self.tr("No NVIDIA GPU can be used. Training runs on the CPU.")
@@ -104,7 +106,7 @@ class GpuCheckDialog(QDialog):
             return self.tr("The installed PaddlePaddle was built for other GPUs or drivers.")
         return self.tr("Training can use the GPU.")
 
-    def _fits(self, findings: _Findings) -> bool:
+    def _fits(self, findings: GpuFindings) -> bool:
         installed = findings.installed
         return installed is not None and installed.cuda is not None and not mismatch(installed, findings.facts)
 

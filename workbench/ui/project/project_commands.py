@@ -68,7 +68,7 @@ class ProjectCommands(QObject):
         """Show the dialog that makes a project of a folder of images."""
         from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 
-        dialog = QuickProjectDialog(folder, self._projects_folder(), self._window)
+        dialog = QuickProjectDialog(folder, self.projects_folder(), self._window)
         dialog.chosen.connect(self._create)
         dialog.details_requested.connect(lambda folder: self._show_new_project(images=folder))
         dialog.open()
@@ -84,7 +84,7 @@ class ProjectCommands(QObject):
     def _show_new_project(self, *, images: Path | None = None, labels: Path | None = None) -> NewProjectDialog:
         from workbench.ui.project.new_project_dialog import NewProjectDialog
 
-        dialog = NewProjectDialog(self._projects_folder(), self._window)
+        dialog = NewProjectDialog(self.projects_folder(), self._window)
         dialog.chosen.connect(self._create)
         if labels is not None:
             dialog.set_labels(labels)
@@ -104,7 +104,7 @@ class ProjectCommands(QObject):
         self._leave_guard.leave(create)
 
     def open_project(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self._window, self.tr("Open project"), str(self._projects_folder()))
+        folder = QFileDialog.getExistingDirectory(self._window, self.tr("Open project"), str(self.projects_folder()))
         if folder:
             self.open(Path(folder))
 
@@ -140,7 +140,7 @@ class ProjectCommands(QObject):
 
     def make_sample(self) -> None:
         """Write the sample project into a new folder beside the most recent project, or in the home folder."""
-        self._sample.create(self._projects_folder())
+        self._sample.create(self.projects_folder())
 
     def show_folder(self) -> None:
         if self._session.project is not None:
@@ -267,7 +267,8 @@ class ProjectCommands(QObject):
         if self.recent_menu.isEmpty():
             self.recent_menu.addAction(self.tr("No recent projects")).setEnabled(False)
 
-    def _projects_folder(self) -> Path:
+    def projects_folder(self) -> Path:
+        """Return the folder in which new projects are offered."""
         recent = self.recent()
         return recent[0].parent if recent else Path.home()
 

@@ -110,16 +110,16 @@ class ToolColumn(QWidget):
     def __init__(self, table: Table, actions: ActionTable) -> None:
         super().__init__(objectName="tools")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._groups: list[list[QToolButton]] = [[]]
+        self.groups: list[list[QToolButton]] = [[]]
         self._separators: list[QFrame] = []
         for entry in table:
             if entry == "-":
                 self._separators.append(_separator(QFrame.Shape.HLine, self))
-                self._groups.append([])
+                self.groups.append([])
             else:
                 button = _tool_button(entry, actions, 20)
                 button.setParent(self)
-                self._groups[-1].append(button)
+                self.groups[-1].append(button)
         self._columns = 0
         self._arrange()
 
@@ -150,13 +150,13 @@ class ToolColumn(QWidget):
         return size
 
     def _buttons(self) -> list[QToolButton]:
-        return [button for group in getattr(self, "_groups", ()) for button in group]
+        return [button for group in getattr(self, "groups", ()) for button in group]
 
     def _width(self, columns: int) -> int:
         return 2 * _MARGIN + columns * self._cell().width() + (columns - 1) * _GAP + 1  # a line at the right edge
 
     def _height(self, columns: int) -> int:
-        rows = sum(-(-len(group) // columns) for group in self._groups)
+        rows = sum(-(-len(group) // columns) for group in self.groups)
         return 2 * _MARGIN + rows * (self._cell().height() + _GAP) + len(self._separators) * _SEPARATOR
 
     def _arrange(self) -> None:
@@ -168,7 +168,7 @@ class ToolColumn(QWidget):
             return
         self._columns, cell = columns, self._cell()
         top = _MARGIN
-        for number, group in enumerate(self._groups):
+        for number, group in enumerate(self.groups):
             if number:
                 line = self._separators[number - 1]
                 line.setGeometry(_MARGIN, top + _SEPARATOR // 2 - 1, self._width(columns) - 2 * _MARGIN, 1)

@@ -59,7 +59,7 @@ class Window(QMainWindow):
 
     def __init__(self, services: Services, style: ThemeManager) -> None:
         super().__init__()
-        self._services, self._style = services, style
+        self._services, self.theme_manager = services, style
         self._retired = False
         self.setWindowIcon(style.app_icon())
         self.setMinimumSize(QSize(1024, 600))
@@ -269,7 +269,7 @@ class Window(QMainWindow):
             self.setWindowTitle(f"{name} – Defect Workbench")
 
     def _restyle(self) -> None:
-        theme = self._style.theme
+        theme = self.theme_manager.theme
         self.canvas.scene.backdrop, self.canvas.scene.frame = theme.color("canvas"), theme.color("border")
         self.canvas.update()
 

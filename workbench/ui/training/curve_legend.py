@@ -99,13 +99,13 @@ class CurveLegend(QWidget):
         column.addWidget(self.view, 1)
         stored = QSettings().value(_STORED_PLOTS)
         checked = stored.split() if isinstance(stored, str) else [plot.id for plot in PLOTS if plot.shown]
-        self._items: dict[str, QTreeWidgetItem] = {}
+        self.items: dict[str, QTreeWidgetItem] = {}
         for plot in PLOTS:
             item = QTreeWidgetItem([plain(title(plot, RunSeries())), "–"])
             item.setData(0, _ID, plot.id)
             item.setCheckState(0, Qt.CheckState.Checked if plot.id in checked else Qt.CheckState.Unchecked)
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            self._items[plot.id] = item
+            self.items[plot.id] = item
             self.view.addTopLevelItem(item)
         self.view.itemChanged.connect(self._item_changed)
         self.view.itemClicked.connect(self._toggle)
@@ -117,7 +117,7 @@ class CurveLegend(QWidget):
         """Enabled plots that have data."""
         return [
             id
-            for id, item in self._items.items()
+            for id, item in self.items.items()
             if item.checkState(0) == Qt.CheckState.Checked and not item.isDisabled()
         ]
 
@@ -127,7 +127,7 @@ class CurveLegend(QWidget):
         self.view.blockSignals(True)
         changed = False
         for plot in PLOTS:
-            item, reason = self._items[plot.id], missing(plot, series, live=live)
+            item, reason = self.items[plot.id], missing(plot, series, live=live)
             item.setText(0, title(plot, series))
             item.setText(
                 1, self.tr("None") if reason else shown_value(plot, series, math.inf if time is None else time)
@@ -147,11 +147,11 @@ class CurveLegend(QWidget):
 
     def _sort(self) -> None:
         """Move rows without data to the end."""
-        order = [plot.id for plot in PLOTS if not self._items[plot.id].isDisabled()]
-        order += [plot.id for plot in PLOTS if self._items[plot.id].isDisabled()]
+        order = [plot.id for plot in PLOTS if not self.items[plot.id].isDisabled()]
+        order += [plot.id for plot in PLOTS if self.items[plot.id].isDisabled()]
         while self.view.topLevelItemCount():
             self.view.takeTopLevelItem(0)
-        self.view.addTopLevelItems([self._items[id] for id in order])
+        self.view.addTopLevelItems([self.items[id] for id in order])
 
     def _toggle(self, item: QTreeWidgetItem) -> None:
         """Toggle a plot by a click anywhere on its plot."""
@@ -161,11 +161,11 @@ class CurveLegend(QWidget):
 
     def _item_changed(self, item: QTreeWidgetItem, column: int) -> None:
         if column == 0:
-            plot = next(plot for plot in PLOTS if self._items[plot.id] is item)
+            plot = next(plot for plot in PLOTS if self.items[plot.id] is item)
             self.view.blockSignals(True)
             self._color(plot, item)
             self.view.blockSignals(False)
-            checked = [id for id, item in self._items.items() if item.checkState(0) == Qt.CheckState.Checked]
+            checked = [id for id, item in self.items.items() if item.checkState(0) == Qt.CheckState.Checked]
             QSettings().setValue(_STORED_PLOTS, " ".join(checked))
             self.chosen.emit(self.shown)
 
@@ -178,7 +178,7 @@ class CurveLegend(QWidget):
         )
         self.view.blockSignals(True)
         for plot in PLOTS:
-            self._color(plot, self._items[plot.id])
+            self._color(plot, self.items[plot.id])
         self.view.blockSignals(False)
 
     def _color(self, plot: PlotDefinition, item: QTreeWidgetItem) -> None:

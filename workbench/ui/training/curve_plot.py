@@ -72,7 +72,7 @@ class CurvePlot(ThemedPlot):
         axes["left"].setWidth(AXIS_WIDTH)
         for axis in axes.values():
             axis.setStyle(hideOverlappingLabels=True)  # low plots have no space for the labels at the ends
-        self._lines: dict[str, pg.PlotCurveItem] = {}
+        self.lines: dict[str, pg.PlotCurveItem] = {}
         self._dots = pg.ScatterPlotItem(size=5, pen=None) if definition.id == "score" else None
         self._best_point = pg.ScatterPlotItem(symbol="star", size=13) if definition.id == "score" else None
         self._skips = pg.ScatterPlotItem(symbol="t", size=7, pen=None) if definition.id == "loss_scale" else None
@@ -100,7 +100,7 @@ class CurvePlot(ThemedPlot):
             self._best_point.setPen(pg.mkPen(QColor(0, 0, 0, 120)))
         if self._skips is not None:
             self._skips.setBrush(theme.color("danger"))
-        for name, line in self._lines.items():
+        for name, line in self.lines.items():
             line.setPen(self._pen(name))
         self._title = ""
 
@@ -131,8 +131,8 @@ class CurvePlot(ThemedPlot):
                 name = self.definition.values[0]
                 points = other.smoothed(*span, limit) if name == "loss" else other.points(name, *span, limit)
                 lines[f"other {index}"] = points
-        for name in self._lines.keys() - lines.keys():
-            self.removeItem(self._lines.pop(name))
+        for name in self.lines.keys() - lines.keys():
+            self.removeItem(self.lines.pop(name))
         lows, highs = [], []
         for name, (times, values) in lines.items():
             values = self._to_axis(values)
@@ -153,14 +153,14 @@ class CurvePlot(ThemedPlot):
 
     def drawn(self, name: str) -> int:
         """Return the number of drawn points of a line."""
-        line = self._lines.get(name)
+        line = self.lines.get(name)
         points = None if line is None else line.getData()[0]
         return 0 if points is None else len(points)
 
     def _line(self, name: str) -> pg.PlotCurveItem:
-        line = self._lines.get(name)
+        line = self.lines.get(name)
         if line is None:
-            line = self._lines[name] = pg.PlotCurveItem(pen=self._pen(name))
+            line = self.lines[name] = pg.PlotCurveItem(pen=self._pen(name))
             line.setZValue({"smoothed": 3, "loss": 1}.get(name, 0 if name.startswith("other") else 2))
             self.addItem(line)
         return line

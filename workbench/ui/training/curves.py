@@ -52,7 +52,7 @@ class Curves(QScrollArea):
         self._span: Span | None = None  # None: the whole run
         self._drawn_span: Span = (0.0, 10.0)
         self._stale: list[str] = []
-        self._draw_timer = QTimer(self, timeout=self._draw_next)
+        self.draw_timer = QTimer(self, timeout=self._draw_next)
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
@@ -132,8 +132,8 @@ class Curves(QScrollArea):
     def refresh(self) -> None:
         """Schedule a redraw of every plot."""
         self._stale += [id for id in self.plots if id not in self._stale]
-        if self._stale and not self._draw_timer.isActive():
-            self._draw_timer.start(max(1, REDRAW_INTERVAL // max(1, len(self.plots))))
+        if self._stale and not self.draw_timer.isActive():
+            self.draw_timer.start(max(1, REDRAW_INTERVAL // max(1, len(self.plots))))
 
     def redraw(self) -> None:
         """Draw stale plots at once."""
@@ -142,7 +142,7 @@ class Curves(QScrollArea):
 
     def _draw_next(self) -> None:
         if not self._stale or not self.isVisible():
-            self._draw_timer.stop()
+            self.draw_timer.stop()
             return
         plot = self.plots.get(self._stale.pop(0))
         span = self.span

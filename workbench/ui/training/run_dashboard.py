@@ -68,7 +68,7 @@ class RunDashboard(QWidget):
         self._ending = ""  # text of the ending
         self._just_ended: Run | None = None  # training has ended, and the runs are being listed
         self._hovered_time: float | None = None  # seconds under the pointer
-        self._timer = QTimer(self, interval=_INTERVAL, timeout=self._refresh)
+        self._timer = QTimer(self, interval=_INTERVAL, timeout=self.refresh)
         monitor.changed.connect(self._series_changed)
         run_list.compared_changed.connect(self._compared_changed)
         run_list.listed.connect(self._report_run_in_use)
@@ -116,7 +116,7 @@ class RunDashboard(QWidget):
             self.curves.live = live
         if live:
             self._timer.start()
-        self._refresh()
+        self.refresh()
 
     def show_whole_run(self) -> None:
         if self.curves is not None:
@@ -148,7 +148,7 @@ class RunDashboard(QWidget):
                 self.result.set_text(text, short=short, details=details)
         self._live = self._health_hidden = False
         self._just_ended = self._monitor.run if notify else None
-        self._refresh()
+        self.refresh()
 
     def _report_run_in_use(self) -> None:
         """Report that the run that has just ended does not replace a better one."""
@@ -172,7 +172,7 @@ class RunDashboard(QWidget):
         others = tuple(other.track for other in self._run_list.compared)
         self.curves.show_series(self._monitor.track, others)
         if not self._timer.isActive():
-            self._refresh()
+            self.refresh()
             self._timer.start()
 
     def _compared_changed(self) -> None:
@@ -181,7 +181,7 @@ class RunDashboard(QWidget):
 
     # --- text and numbers ------------------------------------------------------------------------
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         """Update the status text and numbers."""
         if not self._live:
             self._timer.stop()
@@ -231,7 +231,7 @@ class RunDashboard(QWidget):
     def _restyle(self) -> None:
         if self.curves is not None:
             self.curves.set_theme(self._style.theme)
-        self._refresh()
+        self.refresh()
 
 
 class ComparedRuns(QWidget):

@@ -89,7 +89,7 @@ class TrainingSettingsDialog(QDialog):
         resize_on_screen(self, 880, 660)
         self._overrides, self._model, self._limits, self._style = overrides, model, limits, style
         self.choices: Choices = overrides.of(model)  # changed by the user
-        self._settings: TrainingSettings | None = None  # as planned with the changed values
+        self.settings: TrainingSettings | None = None  # as planned with the changed values
         self._automatic: dict[str, Any] = {}  # last automatic value of each setting
         self.fields = {key: field_for(key, runs) for _, keys in settings_texts.groups(model) for key in keys}
         self._plan_timer = QTimer(self, singleShot=True, interval=_DELAY, timeout=self._plan)
@@ -192,7 +192,7 @@ class TrainingSettingsDialog(QDialog):
     # --- events ----------------------------------------------------------------------------------
 
     def _planned(self, settings: TrainingSettings) -> None:
-        self._settings = settings
+        self.settings = settings
         self._automatic.update({key: getattr(settings, key) for key in self.fields if key not in self.choices})
         self._show_values()
         self._check()
@@ -201,19 +201,19 @@ class TrainingSettingsDialog(QDialog):
         if isinstance(problem, BadSettings) and problem.fields["key"] in self.fields:
             self._show_error(problem)
         else:
-            self._settings = None
+            self.settings = None
             self._refresh(problem)
 
     # --- display ---------------------------------------------------------------------------------
 
     def _show_values(self, *keys: str) -> None:
-        self.page.show_values(self.choices, self._settings, *keys)
+        self.page.show_values(self.choices, self.settings, *keys)
 
     def _check(self) -> None:
         error = _settings_error(self._model, {**self._limits, **self.choices})
         for key in self.fields:
             changed = key in self.choices
-            reason = _changed_text(key, self._automatic) if changed else settings_texts.reason(key, self._settings)
+            reason = _changed_text(key, self._automatic) if changed else settings_texts.reason(key, self.settings)
             self.page.resets[key].setVisible(changed)
             self.page.set_reason(key, reason)
         if "encoder" in self.fields:
@@ -250,7 +250,7 @@ class TrainingSettingsDialog(QDialog):
         elif problem is not None:
             defaults = self.tr("Until then, default values are shown below.")
             self.status.setText(" ".join(filter(None, (*formatting.problem_text(problem), defaults))))
-        elif self._settings is None:
+        elif self.settings is None:
             self.status.setText(self.tr("Analyzing images and labels…"))
         else:
             self.status.setText(

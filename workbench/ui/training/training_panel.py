@@ -61,15 +61,15 @@ class TrainingPanel(QWidget):
         training.reported.connect(self._event_reported)
         training.ended.connect(self._ended)
         exporter.progressed.connect(self._export_progressed)
-        session.project_opened.connect(self._project_changed)
-        session.project_closed.connect(self._project_changed)
+        session.project_opened.connect(self.reset)
+        session.project_closed.connect(self.reset)
         for signal in (training.recalled, training.state_changed, exporter.state_changed, session.images_listed):
             signal.connect(self.refresh)
         session.rows_changed.connect(self._refresh_hint)
         self._folding = PanelFolding(self.heading, session, training, run_list, self.runs)
         self._fit()
         if training.run is None:
-            self._project_changed()
+            self.reset()
         else:  # the window was rebuilt
             self.runs.refresh()
             self.view.show_result()
@@ -184,7 +184,8 @@ class TrainingPanel(QWidget):
         share = progress.done / progress.total if progress.total else 0.0
         self.controls.show_progress(share, _export_text(progress, self._exporter.eta_seconds))
 
-    def _project_changed(self) -> None:
+    def reset(self) -> None:
+        """Show the default run of the project."""
         self.view.clear()
         self.runs.show_default()
         self.refresh()

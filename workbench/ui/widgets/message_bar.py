@@ -44,7 +44,7 @@ class MessageBar(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(6)
-        self._shown: list[BarMessage] = []
+        self.shown: list[BarMessage] = []
         self.hide()
 
     def float_over(self, parent: QWidget) -> None:
@@ -59,18 +59,18 @@ class MessageBar(QWidget):
 
     def _update_geometry(self) -> None:
         parent = self.parentWidget()
-        if parent is None or not self._shown:
+        if parent is None or not self.shown:
             return
         # Between the side panels, if there is room, so that tools and lists are not covered.
         between = parent.width() - 2 * SIDE_SPACE
         width = min(MAX_WIDTH, between if between >= 420 else parent.width() - 24)
-        height = sum(m.heightForWidth(width) for m in self._shown) + self._column.spacing() * (len(self._shown) - 1)
+        height = sum(m.heightForWidth(width) for m in self.shown) + self._column.spacing() * (len(self.shown) - 1)
         self.setGeometry((parent.width() - width) // 2, self._top, width, height)
         self.raise_()
 
     @property
     def texts(self) -> list[str]:
-        return [message.full_text for message in self._shown]
+        return [message.full_text for message in self.shown]
 
     def problem(self, problem: Exception) -> None:
         """Show a problem. The message stays until the user closes it."""
@@ -96,13 +96,13 @@ class MessageBar(QWidget):
         topic: a message with the same topic or text is replaced. buttons: further ones, (text, function), from left to
         right. sticky: the message stays until it is withdrawn.
         """
-        same = next((m for m in self._shown if topic and m.topic == topic), None)
+        same = next((m for m in self.shown if topic and m.topic == topic), None)
         if sticky and same is not None and same.sticky and same.set_texts(text, advice):
             self._update_geometry()  # replacing the texts keeps the focus on its buttons
             return
-        for old in [m for m in self._shown if (topic and m.topic == topic) or (m.text, m.advice) == (text, advice)]:
+        for old in [m for m in self.shown if (topic and m.topic == topic) or (m.text, m.advice) == (text, advice)]:
             self._remove(old)
-        while len(self._shown) >= MAX_MESSAGES and (oldest := next((m for m in self._shown if not m.sticky), None)):
+        while len(self.shown) >= MAX_MESSAGES and (oldest := next((m for m in self.shown if not m.sticky), None)):
             self._remove(oldest)
         message = BarMessage(self._style, kind, text, advice, topic)
         message.close_button.clicked.connect(lambda: self._remove(message))
@@ -114,7 +114,7 @@ class MessageBar(QWidget):
             message.sticky = True
             message.close_button.hide()
         self._column.addWidget(message)
-        self._shown.append(message)
+        self.shown.append(message)
         self.show()
         self._update_geometry()
         if kind in ("info", "success") and (brief or not button):
@@ -122,27 +122,27 @@ class MessageBar(QWidget):
 
     def withdraw(self, topic: str) -> None:
         """Remove the messages of a topic that no longer apply."""
-        for message in [m for m in self._shown if m.topic == topic]:
+        for message in [m for m in self.shown if m.topic == topic]:
             self._remove(message)
 
     def dismiss(self) -> bool:
         """Close the newest message that the user may close. Return False if there is none."""
-        newest = next((message for message in reversed(self._shown) if not message.sticky), None)
+        newest = next((message for message in reversed(self.shown) if not message.sticky), None)
         if newest is not None:
             self._remove(newest)
         return newest is not None
 
     def clear(self) -> None:
-        for message in list(self._shown):
+        for message in list(self.shown):
             self._remove(message)
 
     def _remove(self, message: BarMessage) -> None:
-        if message in self._shown:
-            self._shown.remove(message)
+        if message in self.shown:
+            self.shown.remove(message)
             self._column.removeWidget(message)
             message.hide()
             message.deleteLater()
-        self.setVisible(bool(self._shown))
+        self.setVisible(bool(self.shown))
         self._update_geometry()
 
 

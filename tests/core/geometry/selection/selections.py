@@ -14,7 +14,7 @@ def everywhere(selection, shape):
 
 
 def flooded(member, pixel, connectivity):
-    """The True pixels connected to (column, row), by walking."""
+    """Return the True pixels connected to (column, row), found by a plain search."""
     steps = [(1, 0), (-1, 0), (0, 1), (0, -1)]
     steps += [(1, 1), (1, -1), (-1, 1), (-1, -1)] if connectivity == 8 else []
     out = np.zeros(member.shape, bool)

@@ -1,4 +1,4 @@
-"""Ellipses against their definition, and against the picture's border."""
+"""Ellipses compared with their definition, inside and across the border of the image."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ place, length = st.integers(-20, 40), st.integers(1, 45)
 
 @settings(max_examples=60, deadline=None)
 @given(place, place, length, length)
-def test_an_ellipse_is_its_definition_cut_at_the_border(x, y, width, height):
+def test_an_ellipse_equals_its_definition_clipped_at_the_border(x, y, width, height):
     rows, columns = np.mgrid[:30, :33] + 0.5
     across, up = (columns - x - width / 2) * 2 / width, (rows - y - height / 2) * 2 / height
     inside = across**2 + up**2 <= 1 + 1e-9

@@ -1,4 +1,4 @@
-"""The wand and the threshold brush against floods and bands told in plain Python, and on real blowholes."""
+"""Magic wand and threshold brush compared with plain implementations, and on real blowholes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workbench.inference.io.image_io import read_image
 
 
 def lab(rgb):
-    """CIE L*a*b* (D65) of sRGB bytes (..., 3), from the definition."""
+    """Return CIE L*a*b* (D65) of sRGB bytes (..., 3), computed by the definition."""
     linear = rgb / 255
     linear = np.where(linear <= 0.04045, linear / 12.92, ((linear + 0.055) / 1.055) ** 2.4)
     to_xyz = [[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169], [0.019334, 0.119193, 0.950227]]
@@ -43,7 +43,7 @@ def mean_around(values, pixel):
 
 @settings(max_examples=80, deadline=None)
 @given(st.data())
-def test_the_wand_floods_what_is_within_its_tolerance(data):
+def test_the_wand_selects_connected_pixels_within_the_tolerance(data):
     height, width = data.draw(st.integers(1, 14)), data.draw(st.integers(1, 14))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**16)))
     picture = rng.integers(0, 6, (height, width)).astype(np.uint8) * 40
@@ -77,7 +77,7 @@ def test_colors_are_compared_in_lab(seed, tolerance):
 
 
 def snake(height, width, turn=40):
-    """A dark band that winds through the whole picture; nothing else of it is dark."""
+    """Return an image with a dark winding band on a bright background."""
     picture = np.full((height, width), 200, np.uint8)
     for i, top in enumerate(range(2, height - turn, turn)):
         picture[top : top + 8, 3 : width - 3] = 50
@@ -86,7 +86,7 @@ def snake(height, width, turn=40):
     return picture
 
 
-def test_the_window_grows_with_the_region_and_the_result_is_exact():
+def test_the_computed_window_grows_with_the_region_and_the_result_is_exact():
     picture = snake(900, 1300)
     selection = magic_wand(picture, (700.5, 4.5), 10)
     np.testing.assert_array_equal(everywhere(selection, picture.shape), picture == 50)
@@ -106,8 +106,8 @@ def test_a_strip_is_selected_from_end_to_end():
 
 
 @pytest.mark.parametrize("kind", ["uint16", "float32", "nan", "rgb16"])
-def test_deep_images_select_as_their_bytes_do(kind):
-    """16 bit that uses 0..235 only, and floats far from 0..1: the tolerance is of the range that is really used."""
+def test_16_bit_and_float_images_give_the_selection_of_8_bits(kind):
+    """The tolerance refers to the range of values in the image: 0..235 of 16 bits, floats far from 0..1."""
     rng = np.random.default_rng(5)
     plain = np.full((60, 80), 180.0)
     plain[20:40, 30:60] = 60
@@ -130,10 +130,10 @@ def test_deep_images_select_as_their_bytes_do(kind):
     np.testing.assert_array_equal(everywhere(found, plain.shape), expected)
 
 
-def test_smoothing_rounds_and_keeps_the_part_under_the_click():
+def test_smoothing_rounds_corners_and_keeps_the_component_of_the_click():
     picture = np.full((80, 80), 200, np.uint8)
     picture[20:50, 20:50] = 60
-    picture[35, 50:70] = 60  # a hair that smoothing takes away
+    picture[35, 50:70] = 60  # a line one pixel wide, which smoothing removes
     picture[60:63, 10:13] = 60
     picture[30:32, 30:32] = 200
     rough = magic_wand(picture, (25.5, 25.5), 10)
@@ -152,7 +152,7 @@ def test_a_click_outside_selects_nothing():
         assert tone_band_at(picture, point) is None
 
 
-def test_the_suggestion_parts_a_spot_from_uneven_ground():
+def test_automatic_tolerance_separates_a_spot_from_an_uneven_background():
     rng = np.random.default_rng(0)
     rows, columns = np.mgrid[:200, :200] + 0.5
     spot = np.hypot(columns - 90, rows - 110) < 12
@@ -172,7 +172,7 @@ def test_the_suggestion_parts_a_spot_from_uneven_ground():
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**16), st.floats(-5, 35), st.floats(-5, 25), st.floats(0.4, 9), st.floats(1, 50))
-def test_the_brush_takes_what_a_plain_brush_covers_within_the_band(seed, x, y, radius, tolerance):
+def test_the_threshold_brush_selects_the_pixels_of_a_plain_brush_within_its_range(seed, x, y, radius, tolerance):
     rng = np.random.default_rng(seed)
     picture = rng.integers(0, 256, (20, 30)).astype(np.uint8)
     band = tone_band_at(picture, (15.5, 10.5), tolerance)
@@ -185,7 +185,7 @@ def test_the_brush_takes_what_a_plain_brush_covers_within_the_band(seed, x, y, r
     np.testing.assert_array_equal(taken[clear], ((plain > 0) & (away <= tolerance))[clear])
 
 
-def test_the_histogram_counts_what_lies_under_the_brush_in_the_images_own_units():
+def test_the_histogram_counts_the_values_under_the_brush():
     rng = np.random.default_rng(1)
     picture = rng.integers(1000, 1236, (40, 50)).astype(np.uint16)
     band = tone_band_at(picture, (20.5, 20.5), 10)
@@ -203,7 +203,7 @@ def test_the_histogram_counts_what_lies_under_the_brush_in_the_images_own_units(
     assert taken.inside.sum() == ((under >= found.low) & (under <= found.high)).sum()
 
 
-def test_the_histogram_of_colors_is_of_distances():
+def test_the_histogram_of_a_color_image_counts_color_distances():
     picture = np.zeros((20, 20, 3), np.uint8)
     picture[:, 10:] = (200, 30, 30)
     band = tone_band_at(picture, (3.5, 10.5), 12)
@@ -217,7 +217,7 @@ def test_the_histogram_of_colors_is_of_distances():
 
 
 def blowholes(folder):
-    """(picture, defect) of every second blowhole of the magnetic tiles."""
+    """Yield (image, defect) of every second blowhole of the magnetic tiles."""
     for path in sorted((folder / "magnetic-tile" / "MT_Blowhole" / "Imgs").glob("*.jpg"))[::2]:
         mask = cv2.imdecode(np.fromfile(path.with_suffix(".png"), np.uint8), cv2.IMREAD_GRAYSCALE) >= 128
         count, parts = cv2.connectedComponents(mask.astype(np.uint8))
@@ -232,14 +232,14 @@ def iou(selection, truth):
 
 
 def clicks(picture, defect):
-    """Its darkest place, and its innermost pixel."""
+    """Return its darkest and its innermost pixel."""
     smooth_image = np.where(defect, cv2.GaussianBlur(picture, (0, 0), 1), 255)
     depth = cv2.distanceTransform(defect.astype(np.uint8), cv2.DIST_L2, 5)
     for row, column in (divmod(int(a), picture.shape[1]) for a in (smooth_image.argmin(), depth.argmax())):
         yield column + 0.5, row + 0.5
 
 
-def test_one_click_of_the_wand_takes_a_real_blowhole(shared_data):
+def test_one_click_of_the_wand_selects_a_real_blowhole(shared_data):
     found = [[], []]
     for picture, defect in blowholes(shared_data):
         for scores, point in zip(found, clicks(picture, defect)):
@@ -251,7 +251,7 @@ def test_one_click_of_the_wand_takes_a_real_blowhole(shared_data):
     assert (innermost >= 0.6).mean() > 0.8 and np.median(innermost) > 0.7
 
 
-def test_one_dab_of_the_threshold_brush_takes_a_real_blowhole(shared_data):
+def test_one_click_of_the_threshold_brush_selects_a_real_blowhole(shared_data):
     found = []
     for picture, defect in blowholes(shared_data):
         point = next(clicks(picture, defect))
@@ -263,7 +263,7 @@ def test_one_dab_of_the_threshold_brush_takes_a_real_blowhole(shared_data):
     assert (np.array(found) >= 0.6).mean() > 0.85
 
 
-def test_a_selection_is_laid_down_as_a_region():
+def test_a_selection_is_painted_as_a_region():
     picture = np.full((30, 30), 200, np.uint8)
     picture[5:9, 7:20] = 20
     selection = magic_wand(picture, (10, 6), 5)

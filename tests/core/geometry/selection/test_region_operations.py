@@ -1,4 +1,4 @@
-"""Growing, filling, finding and measuring regions, against plain Python; outlines as polygons, and moved corners."""
+"""Growing, filling, finding and measuring of regions compared with plain Python; outlines as polygons."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def blob(seed, height=18, width=22, share=0.5):
     return cv2.GaussianBlur(rng.random((height, width)), (0, 0), 1.3) > np.quantile(rng.random(200), share)
 
 
-def away_from(pixels):
-    """From each pixel to the nearest True, by trying all."""
+def distances_to(pixels):
+    """Return the distance of each pixel to the nearest True one, by comparing all."""
     rows, columns = np.mgrid[: pixels.shape[0], : pixels.shape[1]]
     there = np.argwhere(pixels)
     if not len(there):
@@ -48,18 +48,18 @@ def away_from(pixels):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**16), st.sampled_from([0.5, 1, 1.5, 2, 3, 5]))
-def test_growing_and_shrinking_go_by_distance(seed, pixels):
+def test_growing_and_shrinking_use_the_euclidean_distance(seed, pixels):
     inside = blob(seed)
     part = selected(inside[2:15, 3:20], 3, 2)
     whole = everywhere(part, inside.shape)
     np.testing.assert_array_equal(
-        everywhere(grow(part, pixels, inside.shape), inside.shape), away_from(whole) <= pixels
+        everywhere(grow(part, pixels, inside.shape), inside.shape), distances_to(whole) <= pixels
     )
-    kept = whole & (away_from(~whole) > pixels)
+    kept = whole & (distances_to(~whole) > pixels)
     np.testing.assert_array_equal(everywhere(shrink(part, pixels, inside.shape), inside.shape), kept)
 
 
-def test_nothing_eats_a_region_from_beyond_the_images_border():
+def test_shrinking_does_not_start_at_the_border_of_the_image():
     inside = np.zeros((20, 20), bool)
     inside[:, :8] = True
     found = everywhere(shrink(selected(inside), 3, inside.shape), inside.shape)
@@ -69,23 +69,23 @@ def test_nothing_eats_a_region_from_beyond_the_images_border():
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**16))
-def test_holes_are_what_no_way_leads_out_of(seed):
+def test_holes_are_enclosed_areas(seed):
     inside = blob(seed, share=0.35)
     padded = np.pad(inside, 1)
     outside = flooded(~padded, (0, 0), 4)[1:-1, 1:-1]
     np.testing.assert_array_equal(fill_holes(selected(inside)).inside if inside.any() else ~outside, ~outside)
 
 
-def test_holes_above_a_size_stay():
+def test_holes_above_the_maximum_size_stay():
     inside = np.ones((20, 30), bool)
     inside[3:5, 3:5] = False  # 4 pixels
     inside[8:12, 10:16] = False  # 24 pixels
-    inside[0, 20] = False  # not a hole: open to the outside
+    inside[0, 20] = False  # no hole, as it is open to the outside
     found = fill_holes(selected(inside), largest=10).inside
     assert found[3:5, 3:5].all() and not found[8:12, 10:16].any() and not found[0, 20]
 
 
-def test_smoothing_removes_hairs_and_keeps_straight_borders():
+def test_smoothing_removes_thin_lines_and_keeps_straight_borders():
     inside = np.zeros((60, 60), bool)
     inside[10:40, 10:40] = True
     inside[25, 40:55] = True
@@ -105,7 +105,7 @@ def test_the_region_of_a_class_under_a_point(seed, x, y, connectivity):
     np.testing.assert_array_equal(everywhere(found, mask.shape), flooded(mask == mask[y, x], (x, y), connectivity))
 
 
-def test_a_region_beyond_the_first_window_is_whole():
+def test_a_region_larger_than_the_first_window_is_complete():
     mask = np.zeros((1000, 1400), np.uint8)
     cv2.line(mask, (20, 30), (1380, 970), 3, 5)
     cv2.line(mask, (20, 970), (300, 800), 3, 5)
@@ -116,7 +116,7 @@ def test_a_region_beyond_the_first_window_is_whole():
     assert region_at(mask, (-1, 3)).empty
 
 
-def test_encircling_takes_the_loops_of_a_stroke_that_crosses_itself():
+def test_encircling_selects_the_loops_of_a_stroke_that_crosses_itself():
     turns = np.linspace(0, 4 * np.pi, 200)
     radius = 20 + 8 * np.cos(turns / 2)
     points = [(50 + r * np.cos(t), 50 + r * np.sin(t)) for r, t in zip(radius, turns)]
@@ -128,7 +128,7 @@ def test_encircling_takes_the_loops_of_a_stroke_that_crosses_itself():
     assert found[away < outer - 1].all() and not found[away > outer + 1.5].any()
 
 
-def test_encircling_holds_the_stroke_and_stays_in_the_image():
+def test_encircling_contains_the_stroke_and_is_clipped_to_the_image():
     points = [(10.0, -20.0), (60.0, 30.0), (10.0, 60.0), (-15.0, 30.0)]
     thin = everywhere(encircle(points, (40, 40)), (40, 40))
     thick = everywhere(encircle(points, (40, 40), radius=4), (40, 40))
@@ -137,10 +137,10 @@ def test_encircling_holds_the_stroke_and_stays_in_the_image():
     assert everywhere(encircle([(5.5, 5.5)], (10, 10), radius=2), (10, 10)).sum() > 9
 
 
-# --- measures -------------------------------------------------------------------------------------------
+# --- measurements -------------------------------------------------------------------------------------------
 
 
-def test_measures_of_plain_shapes():
+def test_measurements_of_simple_shapes():
     one = measures(selected([[1]], 7, 8))
     assert (one.area, one.length, one.max_width, one.min_feret) == (1, 1, 1, pytest.approx(1))
     row = measures(selected(np.ones((1, 9))))
@@ -152,7 +152,7 @@ def test_measures_of_plain_shapes():
 
 
 @pytest.mark.parametrize("radius", [3, 20, 90])
-def test_measures_of_a_disc(radius):
+def test_measurements_of_a_disc(radius):
     rows, columns = np.mgrid[-100:101, -100:101]
     found = measures(selected(rows**2 + columns**2 <= (radius + 0.3) ** 2))
     across = 2 * radius + 1
@@ -162,7 +162,7 @@ def test_measures_of_a_disc(radius):
 
 
 @pytest.mark.parametrize("angle", [0, 17, 45, 70, 90])
-def test_measures_of_a_line_at_any_angle(angle):
+def test_measurements_of_a_line_at_any_angle(angle):
     line = np.zeros((400, 400), np.uint8)
     along = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
     rows, columns = np.mgrid[:400, :400] + 0.5
@@ -174,7 +174,7 @@ def test_measures_of_a_line_at_any_angle(angle):
     assert found.max_width == pytest.approx(6, abs=1) and found.min_feret == pytest.approx(6, abs=1.5)
 
 
-def test_measures_of_a_large_region_come_from_a_reduced_one():
+def test_measurements_of_a_large_region_are_those_of_a_reduced_one():
     ring = np.zeros((1200, 1500), np.uint8)
     cv2.ellipse(ring, (700, 600), (500, 400), 0, 0, 300, 1, 90)
     found = measures(selected(ring))
@@ -186,7 +186,7 @@ def test_measures_of_a_large_region_come_from_a_reduced_one():
 
 @settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**16), st.floats(0.2, 0.8))
-def test_thinning_keeps_the_parts_and_the_holes(seed, share):
+def test_thinning_keeps_the_number_of_components_and_holes(seed, share):
     inside = blob(seed, share=share) ^ (np.random.default_rng(seed).random((18, 22)) < 0.05)
     line = thinned(inside)
     assert not (line & ~inside).any()

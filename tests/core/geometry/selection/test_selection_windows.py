@@ -1,4 +1,4 @@
-"""All tools on pictures at the ends of what there is: one pixel, strips, NaN, 16 bit, 400 megapixels; and box cuts."""
+"""All selections on extreme images: one pixel, strips, NaN, 16 bit, 400 megapixels; box segmentation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from workbench.inference.io.image_io import read_image
 
 
 def use_all(picture, points, box):
-    """Every tool once at every point; returns the selections."""
+    """Call every selection function at every point and return the selections."""
     found = [box_cut(picture, box)]
     for point, other in zip(points, points[1:]):
         tolerance = suggest_tolerance(picture, point)
@@ -83,7 +83,7 @@ def test_every_tool_works_on_every_image(shape, kind, color):
         assert box_cut(picture, Rect(0, 0, width, height)).empty
 
 
-def test_levels_of_deep_images_come_from_what_they_hold():
+def test_levels_of_16_bit_and_float_images_follow_their_values():
     rng = np.random.default_rng(0)
     picture = rng.integers(0, 236, (500, 700)).astype(np.uint16)
     picture[3, 5] = 65535  # one hot pixel
@@ -96,8 +96,8 @@ def test_levels_of_deep_images_come_from_what_they_hold():
         assert found.high > found.low
 
 
-def test_work_is_bound_to_a_window_of_a_image_of_400_megapixels():
-    """Only a corner is ever written, so only what is looked at comes to memory; the peak is that of the window."""
+def test_memory_is_bounded_for_an_image_of_400_megapixels():
+    """Only pages that are read are allocated, so that the peak shows the size of the computed window."""
     picture = np.zeros((20000, 20000), np.uint16)
     patch = np.random.default_rng(0).normal(5000, 100, (600, 800))
     rows = (300 + 40 * np.sin(np.arange(800) / 50)).astype(int)
@@ -115,14 +115,14 @@ def test_work_is_bound_to_a_window_of_a_image_of_400_megapixels():
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 150 << 20  # the picture has 800 MB
+    assert peak < 150 << 20  # the image has 800 MB
     truth = patch[:, 100:700] < 3500
     inside = crack.within(Rect(9100, 10000, 600, 600))
     assert (inside & truth).sum() / (inside | truth).sum() > 0.6
     assert region.inside.sum() == (patch < 3500).sum()
 
 
-# --- box cut --------------------------------------------------------------------------------------------
+# --- box segmentation --------------------------------------------------------------------------------------------
 
 
 def spot(shape, centre, radius, *, contrast=-40, noise=8.0, tilt=0.05):
@@ -139,7 +139,7 @@ def overlap(selection, truth):
 
 @pytest.mark.parametrize("contrast", [-40, 40])
 @pytest.mark.parametrize("kind", ["uint8", "uint16", "rgb"])
-def test_a_box_becomes_the_outline_of_what_is_in_it(contrast, kind):
+def test_a_box_is_segmented_into_its_object(contrast, kind):
     picture, truth = spot((200, 300), (140, 90), 30, contrast=contrast)
     if kind == "uint16":
         picture = picture.astype(np.uint16) * 3 + 1000
@@ -155,15 +155,15 @@ def test_a_box_becomes_the_outline_of_what_is_in_it(contrast, kind):
     assert not everywhere(selection, truth.shape)[outside].any()
 
 
-def test_a_large_box_is_cut_to_the_pixel():
-    """Reduced first; the seam that is cut again makes the outline sharper than the reduction allows."""
+def test_a_large_box_is_segmented_at_full_resolution():
+    """It is segmented reduced first; the border is then refined at full resolution."""
     picture, truth = spot((1400, 1500), (700, 650), 400)
     selection = box_cut(picture, Rect(250, 200, 900, 900))
     assert overlap(selection, truth) > 0.998
     assert overlap(box_cut(picture, Rect(0, 0, 1500, 1400)), truth) > 0.99
 
 
-def test_a_box_on_flat_ground_is_empty_and_a_huge_one_refused():
+def test_a_box_without_object_is_empty_and_a_huge_one_is_refused():
     flat = np.full((80, 80), 99, np.uint8)
     assert box_cut(flat, Rect(20, 20, 30, 30)).empty
     assert box_cut(flat, Rect(90, 90, 5, 5)).empty
@@ -171,7 +171,7 @@ def test_a_box_on_flat_ground_is_empty_and_a_huge_one_refused():
     assert huge.empty and huge.cut
 
 
-def test_a_box_takes_a_real_blowhole(shared_data):
+def test_a_box_segments_a_real_blowhole(shared_data):
     scores = []
     for path in sorted((shared_data / "magnetic-tile" / "MT_Blowhole" / "Imgs").glob("*.jpg"))[::3]:
         mask = cv2.imdecode(np.fromfile(path.with_suffix(".png"), np.uint8), cv2.IMREAD_GRAYSCALE) >= 128

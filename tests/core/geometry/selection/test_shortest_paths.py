@@ -1,4 +1,4 @@
-"""Cheapest ways against Dijkstra's algorithm in plain Python; scissors on edges; cracks drawn and real."""
+"""Shortest paths compared with Dijkstra's algorithm; intelligent scissors; synthetic and real cracks."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from workbench.core.geometry.selection.shortest_paths import MAX_SEARCH_PIXELS, 
 from workbench.inference.io.image_io import read_image
 
 
-def cheapest(cost, start):
-    """{pixel (column, row): cost of the cheapest way} from `start`."""
+def shortest_path_costs(cost, start):
+    """Return {pixel (column, row): cost of the shortest path} from `start`."""
     height, width = cost.shape
     done, queue = {}, [(0.0, start)]
     while queue:
-        spent, (x, y) = heappop(queue)
+        total, (x, y) = heappop(queue)
         if (x, y) in done:
             continue
-        done[x, y] = spent
+        done[x, y] = total
         for dx in (-1, 0, 1):
             for dy in (-1, 0, 1):
                 if (dx or dy) and 0 <= x + dx < width and 0 <= y + dy < height:
                     step = float(cost[y + dy, x + dx]) * (dx * dx + dy * dy) ** 0.5
-                    heappush(queue, (spent + step, (x + dx, y + dy)))
+                    heappush(queue, (total + step, (x + dx, y + dy)))
     return done
 
 
-def spent(cost, way):
+def cost_of(cost, way):
     steps = np.abs(np.diff(way, axis=0))
     assert len(way) == 1 or steps.max() == 1
     lengths = np.sqrt(np.square(steps).sum(axis=1))
@@ -43,19 +43,19 @@ def spent(cost, way):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**16), st.integers(1, 12), st.integers(1, 12))
-def test_no_way_is_cheaper(seed, height, width):
+def test_no_path_has_a_lower_cost(seed, height, width):
     rng = np.random.default_rng(seed)
     cost = (rng.random((height, width)) ** 3).astype(np.float32)
     start = int(rng.integers(0, width)), int(rng.integers(0, height))
-    paths, best = CheapestPaths(cost, start), cheapest(cost, start)
+    paths, best = CheapestPaths(cost, start), shortest_path_costs(cost, start)
     for end in [(0, 0), (width - 1, height - 1), (int(rng.integers(0, width)), int(rng.integers(0, height)))]:
         way = paths.to(end)
         assert tuple(way[0]) == start and tuple(way[-1]) == end
-        assert spent(cost, way) == pytest.approx(best[end], rel=1e-3, abs=1e-4)
+        assert cost_of(cost, way) == pytest.approx(best[end], rel=1e-3, abs=1e-4)
 
 
-def test_a_guide_follows_the_hand_out_of_its_window_and_over_long_ways():
-    """A cheap lane through 900 x 3000 pixels of dear ground, further than one search at full resolution reaches."""
+def test_search_is_extended_beyond_its_window_and_over_long_paths():
+    """A lane of low cost through 900 x 3000 pixels, longer than one search at full resolution."""
     columns = np.arange(3000)
     rows = (450 + 150 * np.sin(columns / 300)).astype(int)
     cost = np.ones((900, 3000), np.float32)
@@ -100,7 +100,7 @@ def rim(angle):
 
 @pytest.mark.parametrize(("noise", "contrast"), [(3, 40), (5, 10)])
 @pytest.mark.parametrize("color", [False, True])
-def test_scissors_cut_out_an_ellipse_from_three_points(noise, contrast, color):
+def test_scissors_outline_an_ellipse_from_three_points(noise, contrast, color):
     image, inside = ellipse(noise=noise, contrast=contrast)
     if color:
         image = np.stack([image, np.full_like(image, 90), 255 - image], axis=2)
@@ -115,7 +115,7 @@ def test_scissors_cut_out_an_ellipse_from_three_points(noise, contrast, color):
     assert tuple(wire[0]) == rim(4.4) and tuple(wire[-1]) == rim(5.2)
 
 
-def test_scissors_take_back_points_and_stay_calm_outside():
+def test_scissors_remove_points_and_accept_points_outside():
     image, _ = ellipse()
     scissors = IntelligentScissors(image)
     assert scissors.closed().empty and scissors.wire((3, 3)) == [(3, 3)]
@@ -123,12 +123,12 @@ def test_scissors_take_back_points_and_stay_calm_outside():
     scissors.anchor(rim(1))
     before = scissors.path
     leg = scissors.anchor((-50.0, -60.0))
-    assert leg == [rim(1), (-50.0, -60.0)]  # nothing to follow there: straight
+    assert leg == [rim(1), (-50.0, -60.0)]  # straight, as there is no edge to follow
     scissors.back()
     assert scissors.path == before and scissors.anchors == [rim(0), rim(1)]
 
 
-def test_scissors_run_along_the_border_that_cuts_a_defect_off():
+def test_scissors_follow_the_image_border_at_a_clipped_defect():
     rows, columns = np.mgrid[:200, :300] + 0.5
     inside = np.hypot(columns - 150, rows) < 70
     image = 150 - 50 * inside + np.random.default_rng(0).normal(0, 6, inside.shape)
@@ -148,7 +148,7 @@ def test_a_closed_outline_is_a_polygon():
 
 
 def by_rows(corners, rect):
-    """The even-odd rule row by row, from its definition: another way than the toggles of the code."""
+    """Return the polygon by the even-odd rule, row by row: an algorithm that differs from the tested one."""
     inside = np.zeros((rect.height, rect.width), bool)
     following = np.roll(corners, -1, axis=0)
     columns = np.arange(rect.x, rect.x + rect.width) + 0.5
@@ -169,8 +169,8 @@ def by_rows(corners, rect):
 @given(
     st.lists(st.tuples(st.integers(-20, 60), st.integers(-20, 60)), min_size=1, max_size=12), st.sampled_from([1, 2, 3])
 )
-def test_polygons_are_those_of_drawing(corners, grain):
-    """Corners on pixel centres, borders and thirds: each side once, wherever it ends."""
+def test_polygons_equal_the_even_odd_rule(corners, grain):
+    """Corners lie on pixel centers, on pixel borders and at thirds of pixels."""
     corners = np.array(corners, float) / grain
     rect = Rect(-3, 2, 25, 30)
     np.testing.assert_array_equal(polygon_inside(corners, rect), by_rows(corners, rect))
@@ -180,7 +180,7 @@ def test_polygons_are_those_of_drawing(corners, grain):
 
 
 def crack(*, dark=True, seed=0, noise=6.0, shape=(240, 400)):
-    """A wavy line of 2 to 6 pixels width on noise: the picture, its row at each column, its width there."""
+    """Return an image with a wavy line of 2 to 6 pixels width on noise, its row at each column, and its width there."""
     columns = np.arange(shape[1]) + 0.5
     middle = 120 + 40 * np.sin(columns / 45) + 10 * np.sin(columns / 13)
     slope = 40 / 45 * np.cos(columns / 45) + 10 / 13 * np.cos(columns / 13)
@@ -204,7 +204,7 @@ def test_two_clicks_trace_a_line_and_measure_its_width(dark, kind):
     }[kind]
     if kind == "nan":
         image[np.random.default_rng(1).random(image.shape) < 0.02] = np.nan
-    start, end = (20.5, middle[20] + 2), (380.5, middle[380] - 2)  # beside the line by two pixels
+    start, end = (20.5, middle[20] + 2), (380.5, middle[380] - 2)  # two pixels beside the line
     found = trace_crack(image, start, end)
     assert found.dark == dark
     columns = np.arange(len(middle)) + 0.5
@@ -221,10 +221,10 @@ def test_two_clicks_trace_a_line_and_measure_its_width(dark, kind):
     assert (selection & truth).sum() / (selection | truth).sum() > 0.75
 
 
-def test_the_polarity_can_be_reported():
+def test_the_polarity_can_be_chosen():
     dark, middle, _ = crack()
     image = dark.copy()
-    image[30:34] = 220  # a bright line besides
+    image[30:34] = 220  # and a bright line
     start, end = (20.5, middle[20]), (380.5, middle[380])
     assert trace_crack(image.astype(np.uint8), start, end, polarity="dark").dark
     assert not trace_crack(image.astype(np.uint8), start, end, polarity="bright").dark
@@ -232,7 +232,7 @@ def test_the_polarity_can_be_reported():
     assert not bright.dark and np.abs(bright.line[5:-5, 1] - 32).max() < 1
 
 
-def test_a_tracer_shows_the_way_before_the_second_click():
+def test_a_tracer_previews_the_path_before_the_second_click():
     image, middle, _ = crack()
     tracer = CrackTracer(image.astype(np.uint8), (20.5, middle[20]))
     for end in (100, 260, 380):
@@ -243,7 +243,7 @@ def test_a_tracer_shows_the_way_before_the_second_click():
 
 
 def geodesic_ends(inside):
-    """Two pixels (x, y) that are furthest apart on ways inside a label, by walking from end to end."""
+    """Return two pixels (x, y) with the longest shortest path inside a label, found by two searches."""
 
     def walk(start):
         seen, ring = {start}, [start]
@@ -264,7 +264,7 @@ def geodesic_ends(inside):
 
 
 def crackforest(folder):
-    """(picture, the largest labelled crack) of every seventh picture, from the run lengths of the label files."""
+    """Yield (image, largest labeled crack) of every seventh image, read from the run lengths of the label files."""
     for path in sorted((folder / "crackforest" / "seg").glob("*.seg"))[::7]:
         mask = np.zeros((320, 480), np.uint8)
         text = path.read_text("latin-1").split("\ndata\n")[1]
@@ -282,7 +282,7 @@ def cv2_components(mask):
 
 
 def test_two_clicks_follow_real_cracks(shared_data):
-    """F1 up to 2 pixels off, of the whole crack with its branches, which two clicks do not ask for."""
+    """F1 with a tolerance of 2 pixels, for the whole crack including branches, which two clicks do not select."""
     scores, straight = [], []
     for image, truth in crackforest(shared_data):
         ends = [(x + 0.5, y + 0.5) for x, y in geodesic_ends(truth)]

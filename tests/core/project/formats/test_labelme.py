@@ -1,4 +1,4 @@
-"""labelme's JSON: every kind of shape, missing and embedded pictures, flags, and the way back out."""
+"""labelme's JSON files: kinds of shapes, missing and embedded images, flags, and round trips."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_each_shape_covers_the_pixels_whose_centres_it_contains(empty, tmp_path)
     assert set(ids) == {s["label"] for s in shapes}
     polygon = np.zeros((40, 60), bool)
     polygon[2:9, 2:12] = True
-    polygon[[2, 9, 9], [12, 12, 2]] = True  # pixels under corners are in
+    polygon[[2, 9, 9], [12, 12, 2]] = True  # pixels under corners are included
     assert np.array_equal(mask == ids["polygon"], polygon)
     rectangle = (columns >= 20.2) & (columns < 28.6) & (rows >= 2.2) & (rows < 8.4)
     assert np.array_equal(mask == ids["rectangle"], rectangle)
@@ -84,7 +84,7 @@ def test_each_shape_covers_the_pixels_whose_centres_it_contains(empty, tmp_path)
     assert np.array_equal(mask[30:35, 50:55] == ids["mask"], ring > 0) and mask[32, 52] == 0
 
 
-def test_later_shapes_lie_on_top_and_special_labels_are_not_classes(empty, tmp_path):
+def test_later_shapes_cover_earlier_ones_and_special_labels_are_not_classes(empty, tmp_path):
     shapes = [
         shape("stain", "polygon", [[0, 0], [60, 0], [60, 40], [0, 40]]),
         shape("__ignore__", "rectangle", [[0, 0], [10, 10]]),
@@ -97,7 +97,7 @@ def test_later_shapes_lie_on_top_and_special_labels_are_not_classes(empty, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("label", "said", "at", "key"),
+    ("label", "stored_path", "at", "key"),
     [
         ("a.json", "a.png", "a.png", "a.png"),
         ("json/a.json", "..\\pictures\\a.png", "pictures/a.png", "pictures/a.png"),
@@ -107,14 +107,14 @@ def test_later_shapes_lie_on_top_and_special_labels_are_not_classes(empty, tmp_p
         ("裂纹 1.json", None, "裂纹 1.png", "裂纹 1.png"),
     ],
 )
-def test_the_image_is_found_wherever_the_file_states_it_was(empty, tmp_path, label, said, at, key):
+def test_the_image_is_found_by_the_stored_path(empty, tmp_path, label, stored_path, at, key):
     picture(tmp_path / "in" / at)
-    write(tmp_path / "in" / label, [shape("pit", "rectangle", [[1, 1], [5, 5]])], said)
+    write(tmp_path / "in" / label, [shape("pit", "rectangle", [[1, 1], [5, 5]])], stored_path)
     imported(empty, tmp_path / "in")
     assert empty.images() == [key]
 
 
-def test_an_embedded_image_is_used_when_the_file_is_gone(empty, tmp_path):
+def test_an_embedded_image_is_used_if_the_file_is_missing(empty, tmp_path):
     gray = np.random.default_rng(1).integers(0, 255, (40, 60)).astype(np.uint8)
     box = [shape("pit", "rectangle", [[1, 1], [5, 5]])]
     write(tmp_path / "in" / "a.json", box, "a.jpg", imageData=png64(gray), imageHeight=40, imageWidth=60)
@@ -124,7 +124,7 @@ def test_an_embedded_image_is_used_when_the_file_is_gone(empty, tmp_path):
         assert np.array_equal(np.asarray(file), gray)
 
 
-def test_a_image_of_the_project_is_preferred_to_the_embedded_one(empty, tmp_path):
+def test_an_image_of_the_project_is_preferred_to_the_embedded_one(empty, tmp_path):
     picture(empty.image_path("lot/a.png"))
     box = [shape("pit", "rectangle", [[1, 1], [5, 5]])]
     write(tmp_path / "in" / "a.json", box, imageData=png64(np.zeros((40, 60), np.uint8)))
@@ -174,7 +174,7 @@ def test_shapes_of_unknown_kinds_are_named(empty, tmp_path):
 
 
 @pytest.mark.parametrize("shapes", ["polygon", "mask"])
-def test_labels_written_for_labelme_come_back_exactly(empty, tmp_path, shapes):
+def test_labelme_round_trip_is_exact(empty, tmp_path, shapes):
     pit, stain = empty.add_class("pit").id, empty.add_class("stain 污渍").id
     empty.file.verdicts = ["OK", "NG"]
     mask = np.zeros((40, 60), np.uint8)
@@ -185,7 +185,7 @@ def test_labels_written_for_labelme_come_back_exactly(empty, tmp_path, shapes):
     assert (
         export_labels(empty, tmp_path / "out", format="labelme", options=LabelExportOptions(shapes=shapes)).lost == []
     )
-    # The imagePath leads back to the first project; what is read are the second project's own pictures.
+    # imagePath points to the first project; the images of the second project are used.
     with Project.create(tmp_path / "second", images=empty.root / "pictures") as second:
         report = import_labels(second, tmp_path / "out")
         assert report.skipped == [] and second.images() == ["@pictures/lot/a.png"]
@@ -200,7 +200,7 @@ def test_labels_written_for_labelme_come_back_exactly(empty, tmp_path, shapes):
     assert np.array_equal(mask == 254, back == 254)
 
 
-def test_labels_written_as_png_come_back_exactly(empty, tmp_path):
+def test_png_round_trip_is_exact(empty, tmp_path):
     empty.add_class("pit")
     empty.add_class("stain", id=7)
     mask = np.zeros((40, 60), np.uint8)

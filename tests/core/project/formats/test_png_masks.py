@@ -1,4 +1,4 @@
-"""Masks of other tools: every way to store one, every place to put it, and what is not a mask after all."""
+"""Masks of other tools: encodings, layouts of folders, and images that are no masks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZE = (40, 30)
 
 
 def photo(path, seed=0, size=SIZE, suffix_quality=90):
-    """A noisy picture file, as a camera makes it."""
+    """Write a noisy image file, like that of a camera."""
     path.parent.mkdir(parents=True, exist_ok=True)
     gray = np.random.default_rng(seed).integers(60, 190, (size[1], size[0])).astype(np.uint8)
     if path.suffix.lower() == ".png":
@@ -77,7 +77,7 @@ def test_a_black_and_white_mask_becomes_one_class_however_it_is_stored(empty, tm
     assert note.status == "done" and note.history[-1].what == "import png"
 
 
-def test_gray_edges_are_cut_at_the_threshold(empty, tmp_path):
+def test_gray_edges_are_binarized_at_the_threshold(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     mask = box(255)
     mask[8:20, 5], mask[8:20, 14] = 127, 128
@@ -96,7 +96,7 @@ def test_a_given_threshold_moves_the_cut(empty, tmp_path):
     assert np.array_equal(masks_of(empty)["a.jpg"], box(1))
 
 
-def test_a_threshold_that_no_mask_reaches_empties_nothing(empty, tmp_path):
+def test_a_threshold_above_all_values_is_refused(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", box(40))
     report = import_labels(empty, tmp_path / "in", format="png", threshold=128)
@@ -104,7 +104,7 @@ def test_a_threshold_that_no_mask_reaches_empties_nothing(empty, tmp_path):
     assert not empty.mask_path("a.jpg").exists()
 
 
-def test_ids_stay_what_they_are(empty, tmp_path):
+def test_ids_are_unchanged(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     mask = box(3)
     mask[22:26, 2:9] = 7
@@ -126,7 +126,7 @@ def test_sixteen_bit_ids_up_to_253_stay_and_larger_ones_are_refused(empty, tmp_p
     assert "900" in report.skipped[0][1]
 
 
-def test_two_and_four_bit_ids_are_not_spread(empty, tmp_path):
+def test_two_and_four_bit_ids_are_not_scaled(empty, tmp_path):
     import struct
     import zlib
 
@@ -141,7 +141,7 @@ def test_two_and_four_bit_ids_are_not_spread(empty, tmp_path):
     assert masks_of(empty)["a.jpg"][0].tolist() == [0, 1, 2, 3, 0, 0, 0, 5]
 
 
-def test_the_void_of_palette_masks_becomes_dont_care_and_our_own_marks_come_back_as_they_were(empty, tmp_path):
+def test_void_of_palette_masks_is_ignored_and_own_special_ids_are_kept(empty, tmp_path):
     voc = [0, 0, 0, 128, 0, 0] + [7] * 759 + [224, 224, 192]
     mask = box(1)
     mask[0] = 255
@@ -176,14 +176,14 @@ def test_colors_are_named_by_a_list(empty, tmp_path, text):
     assert np.array_equal(masks_of(empty)["images/a.jpg"] > 0, box(1) > 0)
 
 
-def test_colors_without_a_list_are_named_after_themselves(empty, tmp_path):
+def test_colors_without_a_list_are_named_by_their_code(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", np.dstack([box(200), box(0), box(0)]))
     import_labels(empty, tmp_path / "in")
     assert [c.name for c in empty.classes] == ["#c80000"]
 
 
-def test_black_masks_mean_good(empty, tmp_path):
+def test_black_masks_are_good_images(empty, tmp_path):
     for name in ("a", "b"):
         photo(tmp_path / "in" / f"{name}.jpg")
         save(tmp_path / "in" / f"{name}.png", box(0))
@@ -208,10 +208,10 @@ def test_black_masks_mean_good(empty, tmp_path):
         ("W1/W1_07.jpg", "masks/W2/W2_07.png", "W1/W1_07.jpg"),
     ],
 )
-def test_masks_are_found_where_people_put_them(empty, tmp_path, picture, mask, key):
+def test_masks_are_found_in_common_layouts(empty, tmp_path, picture, mask, key):
     photo(tmp_path / "in" / picture)
     save(tmp_path / "in" / mask, box(255))
-    # A stranger that must not be taken for the picture.
+    # another image, which must not be matched
     photo(tmp_path / "in" / "other" / "zz.jpg", 5)
     report = import_labels(empty, tmp_path / "in")
     assert (report.labeled, report.skipped) == (1, [])
@@ -219,7 +219,7 @@ def test_masks_are_found_where_people_put_them(empty, tmp_path, picture, mask, k
     assert report.images == 2 and not empty.mask_path("other/zz.jpg").exists()
 
 
-def test_masks_are_recognised_by_content_where_names_mean_nothing(empty, tmp_path):
+def test_masks_are_recognized_by_content_without_meaningful_names(empty, tmp_path):
     for number in range(3):
         photo(tmp_path / "in" / "W1" / f"W1_{number}.png", number)
         save(tmp_path / "in" / "W2" / f"W2_{number}.png", box(255), mode="1")
@@ -227,7 +227,7 @@ def test_masks_are_recognised_by_content_where_names_mean_nothing(empty, tmp_pat
     assert (report.format, report.labeled, len(empty.images())) == ("png", 3, 3)
 
 
-def test_a_lone_folder_of_masks_finds_the_projects_images_by_path_then_by_name(empty, tmp_path):
+def test_masks_alone_are_matched_with_project_images_by_path_then_by_name(empty, tmp_path):
     for seed, key in enumerate(("lotA/1.jpg", "lotB/1.jpg", "lotB/only.jpg")):
         photo(empty.image_path(key), seed)
     save(tmp_path / "masks" / "lotB" / "1.png", box(255))
@@ -239,7 +239,7 @@ def test_a_lone_folder_of_masks_finds_the_projects_images_by_path_then_by_name(e
     assert report.labeled == 2 and len(report.skipped) == 1 and "nobody" in report.skipped[0][0]
 
 
-def test_the_folder_that_varies_names_the_class_and_empty_folders_make_none(empty, tmp_path):
+def test_the_folder_that_differs_names_the_class_and_empty_folders_are_ignored(empty, tmp_path):
     for folder, value in (("MT_Crack", 255), ("MT_Fray", 255), ("MT_Free", 0)):
         photo(tmp_path / "in" / folder / "Imgs" / "7.jpg", value)
         save(tmp_path / "in" / folder / "Imgs" / "7.png", box(value))
@@ -257,32 +257,32 @@ def test_numbered_lots_are_no_classes(empty, tmp_path):
     assert [c.name for c in empty.classes] == ["defect"]
 
 
-def test_what_cannot_be_taken_over_is_reported_and_the_rest_goes_on(empty, tmp_path):
+def test_unusable_masks_are_reported_and_the_others_imported(empty, tmp_path):
     empty.add_class("scratch")
-    for name in ("size", "cut", "stranger", "text", "fine"):
+    for name in ("size", "cut", "unknown", "text", "fine"):
         photo(tmp_path / "in" / f"{name}.jpg", len(name))
     save(tmp_path / "in" / "size.png", box(1, size=(39, 30)))
     data = save(tmp_path / "in" / "cut.png", box(1)).read_bytes()
     (tmp_path / "in" / "cut.png").write_bytes(data[: len(data) // 2])
     (tmp_path / "in" / "text.png").write_bytes(b"not a picture")
-    save(tmp_path / "in" / "stranger.png", box(9))
+    save(tmp_path / "in" / "unknown.png", box(9))
     save(tmp_path / "in" / "fine.png", box(1))
     report = import_labels(empty, tmp_path / "in", format="png")
     reasons = {os.path.basename(path): why for path, why in report.skipped}
-    assert set(reasons) == {"size.png", "cut.png", "stranger.png", "text.png"}
-    assert "39 × 30" in reasons["size.png"] and "9" in reasons["stranger.png"]
+    assert set(reasons) == {"size.png", "cut.png", "unknown.png", "text.png"}
+    assert "39 × 30" in reasons["size.png"] and "9" in reasons["unknown.png"]
     assert report.labeled == 1 and np.array_equal(masks_of(empty)["fine.jpg"], box(1))
-    assert report.images == 5  # those without a usable label are there to be labelled by hand
+    assert report.images == 5  # also those without a usable label
 
 
-def test_a_photograph_beside_its_twin_is_not_taken_for_a_mask(empty, tmp_path):
+def test_a_copy_of_an_image_is_not_taken_for_a_mask(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     photo(tmp_path / "in" / "a.png")
     report = import_labels(empty, tmp_path / "in", format="png")
     assert report.labeled == 0 and "like a photo" in report.skipped[0][1] and not empty.classes
 
 
-def test_labels_that_are_there_stay_unless_requested(empty, tmp_path):
+def test_existing_labels_are_replaced_on_request_only(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", box(255))
     import_labels(empty, tmp_path / "in")
@@ -295,7 +295,7 @@ def test_labels_that_are_there_stay_unless_requested(empty, tmp_path):
     assert np.array_equal(masks_of(empty)["a.jpg"], box(1)) and len(empty.images()) == 1
 
 
-def test_masks_among_a_sources_images_stop_being_images(tmp_path):
+def test_masks_among_the_images_of_a_source_are_no_images(tmp_path):
     photo(tmp_path / "in" / "x" / "a.jpg")
     save(tmp_path / "in" / "x" / "a.png", box(255))
     with Project.create(tmp_path / "project", images=tmp_path / "in") as project:

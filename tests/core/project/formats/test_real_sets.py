@@ -97,7 +97,7 @@ def test_a_mask_is_not_taken_for_the_image_of_an_x_anylabeling_file(project, for
     drawn = annotation.load_mask(project, "cat_dog.png") > 0
     exported = np.asarray(Image.open(folder / "masks" / "cat_dog.png")) > 0
     assert (drawn & exported).sum() > 0.98 * (drawn | exported).sum()
-    # The exported mask, named by the map of gray values.
+    # the exported mask, with names from the list of gray values
     assert import_labels(project, folder, format="png", overwrite=True).labeled == 1
     assert [info.name for info in project.classes] == ["pet"]
     assert np.array_equal(annotation.load_mask(project, "cat_dog.png") > 0, exported)

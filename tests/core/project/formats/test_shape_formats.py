@@ -245,7 +245,7 @@ def test_boxes_alone_and_polygons_alone(project, folder):
     assert mask[26, 46] and not mask[20, 40] and 0.7 < (mask > 0).sum() / 144 < 0.87
 
 
-def test_box_cut_keeps_what_stands_out(project, folder):
+def test_boxes_are_segmented_on_request(project, folder):
     coco(folder)
     import_labels(project, folder, boxes="cut")
     ids = {info.name: info.id for info in project.classes}

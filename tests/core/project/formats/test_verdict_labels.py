@@ -1,4 +1,4 @@
-"""Folders of pictures whose names are verdicts."""
+"""Folders of images whose names are verdicts."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def test_folders_of_splits_and_of_images_are_no_verdicts(empty, tmp_path):
     assert Counter(verdicts(empty).values()) == {"good": 2, "bad": 1}
 
 
-def test_flat_names_are_cut_at_the_last_underscore(empty, tmp_path):
+def test_file_names_are_split_at_the_last_underscore(empty, tmp_path):
     names = [f"IMAGES/rolled-in_scale_{n}.png" for n in range(3)] + ["Validation_Images/pitted_surface_7.png"]
     fill(tmp_path / "in", *names)
     report = import_labels(empty, tmp_path / "in", format="folders")
     assert set(verdicts(empty).values()) == {"rolled-in_scale", "pitted_surface"} and report.notes
 
 
-def test_a_verdict_that_is_there_stays_unless_requested(empty, tmp_path):
+def test_existing_verdicts_are_replaced_on_request_only(empty, tmp_path):
     fill(tmp_path / "in", "OK/1.png", "NG/2.png")
     import_labels(empty, tmp_path / "in")
     annotation.save_note(empty, "OK/1.png", annotation.Note(verdict="NG", status="done"))
@@ -63,14 +63,14 @@ def test_a_verdict_that_is_there_stays_unless_requested(empty, tmp_path):
     assert verdicts(empty)["OK/1.png"] == "OK"
 
 
-def test_a_broken_image_stops_only_itself(empty, tmp_path):
+def test_a_broken_image_affects_only_itself(empty, tmp_path):
     fill(tmp_path / "in", "OK/1.png", "NG/2.png")
     (tmp_path / "in" / "NG" / "3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     report = import_labels(empty, tmp_path / "in")
     assert report.labeled == 2 and "3.png" in report.skipped[0][0]
 
 
-def test_one_heap_of_images_has_no_verdicts(empty, tmp_path):
+def test_a_single_folder_of_images_has_no_verdicts(empty, tmp_path):
     fill(tmp_path / "in", "a.png", "b.png")
     with pytest.raises(problems.NothingToImport):
         import_labels(empty, tmp_path / "in", format="folders")

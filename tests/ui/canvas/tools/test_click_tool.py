@@ -54,7 +54,7 @@ class ClickDriver:
 
     @property
     def tool(self):
-        return self.driver.canvas._tools["click"]
+        return self.driver.canvas.tools["click"]
 
     def use(self, encoder, decoder) -> None:
         """Choose the files as in the settings, and the tool."""
@@ -75,8 +75,8 @@ class ClickDriver:
         """Return the previewed pixels, when they are computed."""
         self.wait()
         result = np.zeros((HEIGHT, WIDTH), bool)
-        if self.tool._preview is not None:
-            selection = self.tool._preview.selection
+        if self.tool.selection_preview is not None:
+            selection = self.tool.selection_preview.selection
             result[selection.rect.slices] = selection.inside
         return result
 
@@ -175,7 +175,7 @@ def test_faulty_network_leaves_the_labels_alone(empty, pair, tmp_path, fault):
     empty.driver.canvas.context.shape_end.clock = lambda: 0.0
     empty.click(ON_BAR)
     empty.wait()
-    empty.driver.key(K.Key_Return)  # too late for the object, and does not mark the image as done
+    empty.driver.key(K.Key_Return)  # the object is painted already; the image is not marked as done
     assert len(empty.problems) == 1 and isinstance(empty.problems[0], ClickModelRefused)
     assert not empty.session.mask.any() and not empty.session.can_undo()
 
@@ -339,7 +339,7 @@ def endless(empty, pair, tmp_path):
 def test_escape_ends_the_computation(endless, pair):
     endless.driver.key(K.Key_Escape)
     assert endless.tool.current is None and not endless.clicks.working
-    endless.clicks._tasks.wait()
+    endless.clicks.tasks.wait()
     endless.clicks.choose("click_encoder", str(pair[0]))
     endless.click(ON_BAR)
     assert np.array_equal(endless.preview(), area(BAR)) and not endless.problems
@@ -357,7 +357,7 @@ def test_other_image_and_tool_do_not_wait(endless, leave):
         endless.driver.qtbot.waitUntil(lambda: endless.session.key == "b.png", timeout=60_000)
     assert endless.tool.current is None
     endless.clicks.cancel()  # of the image under the pointer
-    endless.clicks._tasks.wait()
+    endless.clicks.tasks.wait()
     endless.driver.open("a.png")
     endless.driver.qtbot.waitUntil(lambda: endless.session.mask is not None, timeout=60_000)
     assert not endless.session.mask.any() and not endless.problems
@@ -382,14 +382,14 @@ def test_preview_is_painted_before_another_tool_or_image(clicks, leave):
 def test_closing_the_window_ends_the_computation(endless):
     endless.driver.window.close()
     endless.driver.services.close()
-    assert not endless.clicks.working and not endless.clicks._tasks.busy
+    assert not endless.clicks.working and not endless.clicks.tasks.busy
 
 
 def test_features_of_the_image_are_computed_under_the_pointer(clicks):
     driver = clicks.driver
     QTest.mouseMove(driver.canvas, driver.pixel(10, 10))
     QTest.mouseMove(driver.canvas, driver.pixel(12, 12))
-    driver.qtbot.waitUntil(lambda: bool(clicks.clicks._model and clicks.clicks._model._embeddings), timeout=60_000)
+    driver.qtbot.waitUntil(lambda: bool(clicks.clicks.model and clicks.clicks.model.embeddings), timeout=60_000)
     assert clicks.tool.current is None
 
 
@@ -399,4 +399,4 @@ def test_features_are_not_computed_for_each_image_that_is_shown_again(clicks):
         clicks.click(ON_BAR)
         clicks.wait()
         clicks.driver.key(K.Key_Escape)
-    assert len(clicks.clicks._model._embeddings) == 2
+    assert len(clicks.clicks.model.embeddings) == 2

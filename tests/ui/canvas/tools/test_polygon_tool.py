@@ -141,7 +141,7 @@ def test_outline_of_a_locked_class_is_refused(driver):
     choose(driver, "region")
     driver.click(60, 38)
     driver.key(K.Key_O, SHIFT)
-    assert driver.canvas._tools["polygon"].edit is None and np.array_equal(driver.saved(), before)
+    assert driver.canvas.tools["polygon"].edit is None and np.array_equal(driver.saved(), before)
 
 
 # --- box segmentation --------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def test_escape_discards_and_the_next_box_paints_the_preview(preview):
     driver.drag((2, 2), (14, 14))
     assert np.array_equal(driver.session.mask > 0, before)
     wait_for_tasks(driver)
-    assert driver.canvas.current.current is None  # nothing stands out there
+    assert driver.canvas.current.current is None  # no object there
 
 
 @pytest.mark.parametrize("leave", ["tool", "image", "done"])

@@ -31,6 +31,6 @@ def test_each_tool_has_a_command_from_its_row(driver):
 
 
 def test_option_fields_exist(driver):
-    fields = set(driver.window.options._fields)
+    fields = set(driver.window.options.fields)
     used = {option for spec in TOOLS.values() for option in spec.options}
     assert used == fields

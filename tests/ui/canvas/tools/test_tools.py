@@ -51,7 +51,7 @@ def test_wand_selects_similar_values_and_ctrl_erases(driver, image):
     driver.open(image)
     choose(driver, "wand")
     driver.click(50.5, 50.5)
-    assert np.array_equal(painted(driver) > 0, DISC)  # with its hole, as asked by default
+    assert np.array_equal(painted(driver) > 0, DISC)  # with its hole, which is filled by default
     driver.canvas.options.switch("fill_inside", False)
     driver.click(50.5, 50.5, keys=CTRL)
     assert np.array_equal(painted(driver) > 0, HOLE)
@@ -67,12 +67,12 @@ def test_wand_drag_sets_the_tolerance(driver):
     driver.canvas.options.set("tolerance", 10)
     start = driver.pixel(50.5, 50.5)
     QTest.mousePress(driver.canvas, LEFT, pos=start)
-    driver.qtbot.waitUntil(lambda: driver.canvas.current._preview is not None, timeout=5000)
-    assert np.array_equal(driver.canvas.current._preview.selection.within(Rect(0, 0, WIDTH, HEIGHT)), DISC)
+    driver.qtbot.waitUntil(lambda: driver.canvas.current.selection_preview is not None, timeout=5000)
+    assert np.array_equal(driver.canvas.current.selection_preview.selection.within(Rect(0, 0, WIDTH, HEIGHT)), DISC)
     QTest.mouseMove(driver.canvas, start + QPoint(110, 0))
     QTest.mouseRelease(driver.canvas, LEFT, pos=start + QPoint(110, 0))
     wide = driver.canvas.options["tolerance"]
-    assert 20 < wide < 35  # tones of the disc and the halo are 19.6 apart, those of the disc and the ground 35
+    assert 20 < wide < 35  # lightness of the disc differs by 19.6 from the halo and by 35 from the background
     assert np.array_equal(painted(driver) > 0, DISC | HALO)
 
 
@@ -106,13 +106,13 @@ def test_threshold_brush_previews_the_histogram(driver):
     before = driver.canvas.grab().toImage()
     QTest.mouseMove(driver.canvas, driver.pixel(50, 50))
     tool = driver.canvas.current
-    driver.qtbot.waitUntil(lambda: tool._tones is not None and tool._preview is not None, timeout=5000)
-    assert tool._tones.low <= 60 <= tool._tones.high < 110
+    driver.qtbot.waitUntil(lambda: tool.tones is not None and tool.selection_preview is not None, timeout=5000)
+    assert tool.tones.low <= 60 <= tool.tones.high < 110
     after = driver.canvas.grab().toImage()
     spot = QPoint(30, driver.canvas.height() - 60)
     assert before.pixel(spot) != after.pixel(spot)
     choose(driver, "brush")
-    assert tool._tones is None and tool._preview is None
+    assert tool.tones is None and tool.selection_preview is None
 
 
 def test_box_segmentation_selects_the_defect(driver):
@@ -151,7 +151,7 @@ def test_crack_tracer_traces_between_clicks(driver):
     choose(driver, "crack")
     driver.click(*_on_line(5))
     QTest.mouseMove(driver.canvas, driver.pixel(*_on_line(60)))
-    driver.qtbot.waitUntil(lambda: len(driver.canvas.current._path) > 40, timeout=10_000)
+    driver.qtbot.waitUntil(lambda: len(driver.canvas.current.path) > 40, timeout=10_000)
     driver.click(*_on_line(60))
     wait_for_tasks(driver)
     half = driver.session.mask > 0
@@ -204,7 +204,7 @@ def test_polygon_corners_are_added_and_removed(driver):
     choose(driver, "polygon")
     corners = [driver.click(*p) for p in ((20, 20), (90, 20), (90, 80), (50, 90), (20, 80))]
     driver.click(50, 90, keys=SHIFT)
-    driver.drag((90, 50), (60, 50))  # out of the middle of a side
+    driver.drag((90, 50), (60, 50))  # from the middle of a side
     driver.key(K.Key_Return)
     assert len(corners) == 5
     mask = painted(driver) > 0
@@ -246,7 +246,7 @@ def test_ignore_and_background_brushes(driver):
     driver.open("a.png")
     driver.canvas.set_diameter(9)
     choose(driver, "background")
-    driver.window.options._checks["explicit"].click()
+    driver.window.options.checks["explicit"].click()
     assert (driver.session.mask == 255).all()
     driver.drag((20, 20), (60, 20))
     choose(driver, "dont_care")
@@ -256,7 +256,7 @@ def test_ignore_and_background_brushes(driver):
     driver.drag((40, 80), (60, 80), keys=CTRL)
     mask = painted(driver)
     assert [mask[y, 30] for y in (20, 40, 60, 80)] == [0, 255, 254, 1]
-    assert mask[80, 60] == 255  # taken away: not labelled again, which is not the same as good
+    assert mask[80, 60] == 255  # erased: unlabeled, which differs from good
 
 
 class TestRegion:
@@ -281,7 +281,7 @@ class TestRegion:
         regions.key(K.Key_Z, CTRL)
         regions.key(K.Key_Z, CTRL)
         assert np.array_equal(painted(regions) == 1, DISC & ~HOLE)
-        assert regions.canvas.current.region is None  # what was chosen lies elsewhere now
+        assert regions.canvas.current.region is None  # the chosen region was moved
 
     def test_move_beyond_the_border_keeps_the_inside(self, regions):
         regions.drag((50.5, 50.5), (50.5, 98.5))
@@ -292,7 +292,7 @@ class TestRegion:
         regions.click(50.5, 50.5)
         regions.key(K.Key_2)
         assert np.array_equal(painted(regions) == 2, (DISC & ~HOLE) | ((COLUMNS < 10) & (ROWS < 10)))
-        assert regions.session.class_id == 1  # the digit was the region's, not the brush's
+        assert regions.session.class_id == 1  # the digit applied to the region, not to the brush
         regions.key(K.Key_Plus)
         one = cv2.dilate((DISC & ~HOLE).astype(np.uint8), cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))) > 0
         assert np.array_equal(painted(regions)[20:] == 2, one[20:])
@@ -300,7 +300,7 @@ class TestRegion:
         regions.key(K.Key_Delete)
         assert np.array_equal(painted(regions) == 2, (COLUMNS < 10) & (ROWS < 10))
         regions.key(K.Key_2)
-        assert regions.session.class_id == 2  # with nothing chosen it is the brush's again
+        assert regions.session.class_id == 2  # without a chosen region it applies to the brush
 
     def test_option_bar_shows_the_measures(self, regions):
         regions.click(50.5, 50.5)
@@ -341,7 +341,7 @@ class TestRegion:
         menu.close()
         regions.qtbot.wait(20)
         assert np.array_equal(painted(regions) == 1, DISC)
-        assert regions.canvas.tool == "brush" and not regions.canvas._tools["region"].busy
+        assert regions.canvas.tool == "brush" and not regions.canvas.tools["region"].busy
 
 
 def test_esc_cancels_a_running_computation(driver):
@@ -442,11 +442,11 @@ def test_option_bar_shows_the_options_of_the_tool(driver):
     for tool in NAMES:
         choose(driver, tool)
         driver.qtbot.wait(5)
-        shown = {name for name, widgets in bar._fields.items() if all(w.isVisible() for w in widgets)}
+        shown = {name for name, widgets in bar.fields.items() if all(w.isVisible() for w in widgets)}
         assert shown == set(TOOLS[tool].options) - {"pressure"}, "no pen has been used"
         assert bar.note.toolTip()
         widths.add(driver.canvas.width())
     assert len(widths) == 1
     choose(driver, "wand")
-    bar._spins["tolerance"].setValue(20)
+    bar.spins["tolerance"].setValue(20)
     assert driver.canvas.options["tolerance"] == 20 and not driver.canvas.options.on("tolerance_auto")

@@ -165,8 +165,8 @@ class BoxSegmentationTool(RectangleTool):
         current = self.current
         if current is None:
             return
-        if self._preview is not None:
-            self._preview.draw(painter, self.view)
+        if self.selection_preview is not None:
+            self.selection_preview.draw(painter, self.view)
         outline(painter, QPolygonF(box_area(self.view, current.box)), self.color, closed=True)
         for point, adds in current.points:
             color = self.color if adds else ERASING

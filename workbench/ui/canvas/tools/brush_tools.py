@@ -11,7 +11,7 @@ from workbench.ui.canvas.interactor import PointerEvent
 from workbench.ui.canvas.tools.tool_base import Tool, bounds, outline, ring
 from workbench.ui.canvas.tools.tool_context import DONT_CARE_COLOR, ERASING, ToolContext
 
-CLOSING_DISTANCE = 14.0  # closing distance: a stroke that ends this close to its start is closed, logical pixels
+CLOSING_DISTANCE = 14.0  # logical pixels: a stroke that ends this close to its start is closed
 SYNCHRONOUS = 4 << 20  # pixels: a larger encircled area is filled in a thread
 
 

@@ -227,7 +227,7 @@ class ClickTool(RectangleTool):
 
     def draw(self, painter: QPainter) -> None:
         super().draw(painter)
-        if self._preview is not None:
-            self._preview.draw(painter, self.view)
+        if self.selection_preview is not None:
+            self.selection_preview.draw(painter, self.view)
         if self.current is not None:
             self.current.draw(painter, self.view, self.color)

@@ -40,7 +40,7 @@ class ThresholdTool(Brush):
     def __init__(self, context: ToolContext) -> None:
         super().__init__(context)
         self._band: ToneBand | None = None
-        self._tones: ToneHistogram | None = None
+        self.tones: ToneHistogram | None = None
 
     @property
     def radius(self) -> float:
@@ -48,7 +48,7 @@ class ThresholdTool(Brush):
 
     @property
     def showing(self) -> bool:
-        return super().showing or self._tones is not None
+        return super().showing or self.tones is not None
 
     # --- strokes ---------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class ThresholdTool(Brush):
         self.context.tasks.preview(compute, self._show_preview)
 
     def _show_preview(self, preview: ThresholdPreview | None) -> None:
-        self._tones = None if preview is None else preview.tones
+        self.tones = None if preview is None else preview.tones
         # During a stroke the mask itself shows the selected pixels.
         self.show(None if preview is None or self._points else preview.selected)
         self.redraw(self._panel())
@@ -128,19 +128,19 @@ class ThresholdTool(Brush):
     def _cancel_preview(self) -> None:
         self.context.tasks.cancel_preview()
         self.show(None)
-        if self._tones is not None:
-            self._tones = None
+        if self.tones is not None:
+            self.tones = None
             self.redraw(self._panel())
 
     def _panel(self) -> QRectF:
         return _PANEL.translated(0, self.view.height)
 
     def draw(self, painter: QPainter) -> None:
-        if self._preview is not None:
-            self._preview.draw(painter, self.view)
+        if self.selection_preview is not None:
+            self.selection_preview.draw(painter, self.view)
         super().draw(painter)
-        if self._tones is not None:
-            draw_histogram(painter, self._panel(), self._tones, self.context.color)
+        if self.tones is not None:
+            draw_histogram(painter, self._panel(), self.tones, self.context.color)
 
 
 def draw_histogram(painter: QPainter, area: QRectF, tones: ToneHistogram, color: QColor) -> None:

@@ -33,7 +33,7 @@ class Tool(Interactor):
 
     def __init__(self, context: ToolContext) -> None:
         self.context, self.view = context, context.view
-        self._preview: SelectionPreview | None = None
+        self.selection_preview: SelectionPreview | None = None
 
     @property
     def available(self) -> bool:
@@ -81,14 +81,14 @@ class Tool(Interactor):
 
     @property
     def showing(self) -> bool:
-        return self.busy or self._preview is not None
+        return self.busy or self.selection_preview is not None
 
     def wants(self, key: int) -> bool:
         return key == Qt.Key.Key_Escape and self.busy
 
     def draw(self, painter: QPainter) -> None:
-        if self._preview is not None:
-            self._preview.draw(painter, self.view)
+        if self.selection_preview is not None:
+            self.selection_preview.draw(painter, self.view)
 
     # --- overridden by subclasses ----------------------------------------------------------------
 
@@ -128,11 +128,11 @@ class Tool(Interactor):
 
     def show(self, selection: Selection | None, color: QColor | None = None) -> None:
         """Preview a selection; None hides the preview."""
-        old = self._preview
-        self._preview = (
+        old = self.selection_preview
+        self.selection_preview = (
             None if selection is None or selection.empty else SelectionPreview(selection, color or self.context.color)
         )
-        for preview in (old, self._preview):
+        for preview in (old, self.selection_preview):
             if preview is not None:
                 self.redraw(preview.area(self.view))
 

@@ -24,7 +24,7 @@ class CrackTool(Tool):
         self._tracer: CrackTracer | None = None
         self._start: Point | None = None
         self._pointer: Point | None = None
-        self._path: list[Point] = []
+        self.path: list[Point] = []
         self._pending: list[list[Point]] = []  # paths drawn until they are painted
         self._id = 0
 
@@ -59,7 +59,7 @@ class CrackTool(Tool):
 
     def _trace(self, tracer: CrackTracer, end: Point) -> None:
         id = self._id
-        path = self._path or [self._start, end]
+        path = self.path or [self._start, end]
         self._pending.append(path)
 
         def paint(crack: Crack) -> None:
@@ -95,7 +95,7 @@ class CrackTool(Tool):
 
     def _set_path(self, path: list[Point]) -> None:
         self._redraw()
-        self._path = path
+        self.path = path
         self._redraw()
 
     def wants(self, key: int) -> bool:
@@ -111,19 +111,19 @@ class CrackTool(Tool):
         self.context.tasks.cancel_preview()
         self._redraw()
         self._tracer = self._start = None
-        self._path = []
+        self.path = []
         if not self.context.tasks.busy:
             self._pending = []
 
     def _redraw(self) -> None:
-        points = [p for line in (self._path, *self._pending) for p in line]
+        points = [p for line in (self.path, *self._pending) for p in line]
         points += [p for p in (self._start, self._pointer) if p is not None]
         if points:
             self.redraw(bounds((self.view.to_widget(p) for p in points), self.view.to_length(REACH) + 6))
 
     def draw(self, painter: QPainter) -> None:
         color = ERASING if self._id == self.context.background_id else self.context.color
-        for line in (*self._pending, self._path):
+        for line in (*self._pending, self.path):
             if line:
                 outline(painter, QPolygonF([self.view.to_widget(p) for p in line]), color)
         for point in (self._start, self._pointer):

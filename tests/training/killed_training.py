@@ -1,4 +1,4 @@
-"""A training that is killed again and again, and what tells whether it ends as if nothing had been."""
+"""Trainings that are killed repeatedly and resumed, and their differences from an undisturbed one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from workbench.inference.predictor import Predictor
 
 
 @dataclass
-class Fate:
-    """What has happened to a run. kills: seconds after its process began, for each process that was killed.
+class KillRecord:
+    """Kills of a run. kills: seconds from the start of each process to its kill.
 
-    early: how many of them had not begun to learn, so that there was nothing to go on from. seconds: of the longest.
+    early: number of kills before the first checkpoint. seconds: duration of the longest process.
     """
 
     kills: list[float] = field(default_factory=list)
@@ -29,18 +29,18 @@ class Fate:
     seconds: float = 0.0
 
 
-def undisturbed(run: Run) -> Fate:
-    return disturbed(run, random.Random(0), longest=0.0, kills=0)
+def train_undisturbed(run: Run) -> KillRecord:
+    return train_with_kills(run, random.Random(0), longest=0.0, kills=0)
 
 
-def disturbed(run: Run, rng: random.Random, *, longest: float, kills: int) -> Fate:
-    """Carry a run to its end, but kill its process at instants from 0 to `longest` seconds, at most `kills` times.
+def train_with_kills(run: Run, rng: random.Random, *, longest: float, kills: int) -> KillRecord:
+    """Train a run to its end, with at most `kills` kills of its process at random times from 0 to `longest` seconds.
 
-    Raises AssertionError where what is left behind at a kill is of no use.
+    Raises AssertionError if the files left by a kill cannot be used.
     """
-    fate = Fate()
+    record = KillRecord()
     while run.ending() is None:
-        began, resumable = time.monotonic(), run.resumable
+        start, resumable = time.monotonic(), run.resumable
         command = worker_command("train", run.root, "--keep-running", *(["--resume"] if resumable else []))
         with subprocess.Popen(
             command,
@@ -50,46 +50,49 @@ def disturbed(run: Run, rng: random.Random, *, longest: float, kills: int) -> Fa
             stderr=subprocess.PIPE,
         ) as process:
             try:
-                after = rng.uniform(0.0, longest) if len(fate.kills) < kills else None
+                after = rng.uniform(0.0, longest) if len(record.kills) < kills else None
                 _, message = process.communicate(timeout=after)
                 assert process.returncode == 0, message.decode("utf-8", "replace")[-2000:]
             except subprocess.TimeoutExpired as ran_out:
                 process.kill()
                 process.communicate()
-                fate.kills.append(ran_out.timeout)
-                fate.early += not run.resumable
-        fate.seconds = max(fate.seconds, time.monotonic() - began)
-        predict_image(run)
-    return fate
+                record.kills.append(ran_out.timeout)
+                record.early += not run.resumable
+        record.seconds = max(record.seconds, time.monotonic() - start)
+        check_usable(run)
+    return record
 
 
-def predict_image(run: Run) -> None:
-    """What a kill has left must be of use at once, whatever it was done in."""
+def check_usable(run: Run) -> None:
+    """Check that the files left by a kill can be used at once."""
     assert not run.resumable or all((run.last / name).exists() for name in state_of(run)["files"].values())
     if run.usable:
         Predictor.open(run.best).predict(np.full((40, 50), 140, np.uint8))
 
 
-def differences(whole: Run, cut: Run) -> list[str]:
-    """In what a run that was killed differs from one that was not; nothing, if all is well."""
+def differences(undisturbed: Run, killed: Run) -> list[str]:
+    """Return the differences between an undisturbed run and a killed one, as texts."""
     found = []
     for stem in ("weights", "average", "optimiser"):
-        found += _differ(stem, *(arrays_of(run.last / state_of(run)["files"][stem]) for run in (whole, cut)))
-    found += _differ("best", *(arrays_of(run.best / "weights.safetensors") for run in (whole, cut)))
-    ends = [run.ending() for run in (whole, cut)]
+        found += _differ(stem, *(arrays_of(run.last / state_of(run)["files"][stem]) for run in (undisturbed, killed)))
+    found += _differ("best", *(arrays_of(run.best / "weights.safetensors") for run in (undisturbed, killed)))
+    ends = [run.ending() for run in (undisturbed, killed)]
     assert isinstance(ends[0], Finished) and isinstance(ends[1], Finished)
     found += [key for key in ("best_step", "metrics", "score") if ends[0].result[key] != ends[1].result[key]]
     losses: dict[int, set[float]] = defaultdict(set)
-    for run in (whole, cut):
+    for run in (undisturbed, killed):
         for event in run.events():
             if isinstance(event, Step):
                 losses[event.step].add(event.loss)
     found += [f"loss of step {step}" for step, values in sorted(losses.items()) if len(values) > 1]
-    names = [sorted(path.relative_to(run.root).as_posix() for path in run.root.rglob("*.tmp")) for run in (whole, cut)]
+    names = [
+        sorted(path.relative_to(run.root).as_posix() for path in run.root.rglob("*.tmp"))
+        for run in (undisturbed, killed)
+    ]
     return found + names[0] + names[1]
 
 
-def _differ(name: str, one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> list[str]:
-    if one.keys() != other.keys():
+def _differ(name: str, first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> list[str]:
+    if first.keys() != second.keys():
         return [f"names in {name}"]
-    return [f"{name}: {key}" for key in one if not (one[key] == other[key]).all()]
+    return [f"{name}: {key}" for key in first if not (first[key] == second[key]).all()]

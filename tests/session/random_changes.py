@@ -1,6 +1,9 @@
-"""A hand that paints without pause, made to be killed: `python robot.py ROOT SEED COUNT` says a dot after each order.
+"""Process that changes labels at random until it is killed: `python random_changes.py ROOT SEED COUNT`.
 
-`check` opens what the killed one left and compares it with what the same orders give undisturbed.
+It prints a dot after each completed change.
+
+`check` opens the project that the killed process left, and compares it with the states after the same changes in an
+expected_states session.
 """
 
 from __future__ import annotations
@@ -31,8 +34,8 @@ from workbench.session.suggestion_decisions import REJECT, RESTORE, SuggestionDe
 from workbench.session.verdict_steps import VerdictChange
 
 SIZES = {"a (1).png": (96, 80), "批次/b.png": (96, 80), "big.png": (1500, 1100)}
-FIELDS = ("verdict", "status", "pin", "explicit_background", "decided", "confirmed")  # of a note, that are compared
-State = dict[str, dict[str, object]]  # by image: "mask", and the fields of its note
+FIELDS = ("verdict", "status", "pin", "explicit_background", "decided", "confirmed")  # compared fields of a note
+State = dict[str, dict[str, object]]  # by image: "mask" and the fields of its note
 
 
 def make_project(root: Path) -> Path:
@@ -43,13 +46,13 @@ def make_project(root: Path) -> Path:
     return root
 
 
-def orders(session: Session, seed: int) -> Iterator[int]:
-    """Give orders for ever; yields how many are done. The same seed gives the same orders."""
+def make_changes(session: Session, seed: int) -> Iterator[int]:
+    """Make random changes without end and yield their number after each. Equal seeds give equal changes."""
     rng = random.Random(seed)
     done = 0
-    judged = False  # the last order was a verdict for the open image alone
+    verdict_set = False  # the last change was a verdict of the open image alone
     decisions = SuggestionDecisions(session)
-    while session.image_list._pending:  # a verdict for many is given to those that are listed
+    while session.image_list._pending:  # a verdict of many images is set for listed ones only
         QCoreApplication.processEvents()
     while True:
         if session.key is None or rng.random() < 0.08:
@@ -61,7 +64,7 @@ def orders(session: Session, seed: int) -> Iterator[int]:
         act = rng.random()
         finished, undone = session.steps()
         is_verdict = isinstance(session.undo_stack.next_undo, VerdictChange)
-        skipped, judged = is_verdict and not judged, False
+        skipped, verdict_set = is_verdict and not verdict_set, False
         if act < 0.55:
             session.editor.begin("paint")
             x, y, radius, id = rng.uniform(0, width), rng.uniform(0, height), rng.uniform(1, 30), rng.randint(0, 2)
@@ -79,7 +82,7 @@ def orders(session: Session, seed: int) -> Iterator[int]:
                 session.redo()
         elif act < 0.76:
             session.verdict_steps.set_verdicts([session.key], rng.choice([None, "OK", "NG"]))
-            judged = isinstance(session.undo_stack.next_undo, VerdictChange)
+            verdict_set = isinstance(session.undo_stack.next_undo, VerdictChange)
         elif act < 0.79:
             session.verdict_steps.set_verdicts(list(SIZES), f"lot {done}")
         elif act < 0.84:
@@ -100,7 +103,7 @@ def orders(session: Session, seed: int) -> Iterator[int]:
 
 
 def _decide(session: Session, decisions: SuggestionDecisions, rng: random.Random) -> None:
-    """Reject a proposal, or bring back all that were rejected."""
+    """Reject a suggestion, or restore all rejected ones."""
     if rng.random() < 0.2 and session.note.decided:
         decisions.decide(RESTORE, "all", removed=list(session.note.decided))
         return
@@ -116,15 +119,15 @@ def _fields(note: Note) -> dict[str, object]:
     return {name: content[name] for name in FIELDS}
 
 
-def undisturbed(root: Path, seed: int, count: int) -> list[State]:
-    """The masks and notes after 0, 1, 2 ... `count` orders."""
+def expected_states(root: Path, seed: int, count: int) -> list[State]:
+    """Return the masks and notes after 0, 1, 2 ... `count` changes without a run_and_kill."""
     session = Session(save_delay=600)
     session.open_project(root)
     now: State = {}
     for key, (width, height) in SIZES.items():
         now[key] = {"mask": np.zeros((height, width), np.uint8), **_fields(annotation.load_note(session.project, key))}
     states = [now]
-    for done in orders(session, seed):
+    for done in make_changes(session, seed):
         session.verdict_steps.finish()
         now, before = {}, now
         for key in SIZES:
@@ -141,25 +144,32 @@ def undisturbed(root: Path, seed: int, count: int) -> list[State]:
 
 
 @dataclass(frozen=True)
-class Kill:
-    """reported: orders said to be done. lost: what is neither as after these nor as after the one under way."""
+class KillOutcome:
+    """Outcome of a kill.
+
+    reported: number of changes that were reported as completed. lost: masks and fields of notes that are neither in the
+    state after these changes nor in that after the next one.
+    """
 
     reported: int
     lost: tuple[str, ...]
-    journalled: int  # segments that were left
-    saved: int  # mask files that were there
+    journalled: int  # journal segments that were left
+    saved: int  # existing mask files
     broken: tuple[str, ...]
     undo: bool
 
 
-def kill(root: Path, seed: int, count: int, after: float) -> int:
-    """Start a robot, kill it `after` seconds from its first order of at most `count`; how many it said to have done."""
+def run_and_kill(root: Path, seed: int, count: int, after: float) -> int:
+    """Start the process, kill it `after` seconds after its first change, and return the number of reported changes.
+
+    count: number of changes after which the process makes no more.
+    """
     command = [sys.executable, str(Path(__file__)), str(root), str(seed), str(count)]
     environment = {**worker_environment(), "QT_QPA_PLATFORM": "offscreen"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as child:
         try:
             message = child.stdout.read(1)
-            assert message, "the robot did not start"
+            assert message, "the process did not start"
             end = time.monotonic() + after
             while (left := end - time.monotonic()) > 0:
                 if select.select([child.stdout], [], [], left)[0]:
@@ -171,24 +181,28 @@ def kill(root: Path, seed: int, count: int, after: float) -> int:
     return message.count(b".")
 
 
-def check(root: Path, reported: int, states: list[State]) -> Kill:
-    """Look at what is there after the kill, open it, save, and compare."""
+def check(root: Path, reported: int, states: list[State]) -> KillOutcome:
+    """Check the files after a kill, open and save the project, and compare the labels with `states`."""
     broken = []
     files = [key for key in SIZES if (root / "masks" / f"{key}.png").exists()]
     for key in files:
         path = root / "masks" / f"{key}.png"
         width, height = SIZES[key]
-        seen = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_UNCHANGED)
-        if annotation.read_mask(path).shape != (height, width) or seen is None or seen.shape[:2] != (height, width):
+        decoded = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_UNCHANGED)
+        if (
+            annotation.read_mask(path).shape != (height, width)
+            or decoded is None
+            or decoded.shape[:2] != (height, width)
+        ):
             broken.append(key)
     journalled = len([*(root / "journal").glob("*.bin"), *(root / "journal").glob("*.note")])
-    met = []
+    problems_met = []
     session = Session(save_delay=600)
-    session.problem_met.connect(met.append)
+    session.problem_met.connect(problems_met.append)
     session.open_project(root)
     undo = session.can_undo()
     broken += [] if session.flush() else ["not saved"]
-    broken += [str(problem) for problem in met]
+    broken += [str(problem) for problem in problems_met]
     lost = []
     for key, (width, height) in SIZES.items():
         mask = annotation.load_mask(session.project, key, (width, height))
@@ -203,14 +217,14 @@ def check(root: Path, reported: int, states: list[State]) -> Kill:
     broken += [str(path) for path in root.rglob(".*.tmp")]
     broken += [path.name for path in (root / "journal").rglob("*") if path.is_file()]
     session.close_project()
-    return Kill(reported, tuple(lost), journalled, len(files), tuple(broken), undo)
+    return KillOutcome(reported, tuple(lost), journalled, len(files), tuple(broken), undo)
 
 
 def main() -> None:
     app = QCoreApplication(sys.argv[:1])
     session = Session(save_delay=0.01)
     session.open_project(sys.argv[1])
-    for done in orders(session, int(sys.argv[2])):
+    for done in make_changes(session, int(sys.argv[2])):
         os.write(1, b".")
         app.processEvents()
         time.sleep(0.001)

@@ -1,4 +1,4 @@
-"""Saving packs what changed, holds nothing half done, and loses nothing to a full disk or to another program."""
+"""Saving: only changed bands are encoded, no unfinished stroke is saved, full disks and other programs lose nothing."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from workbench.session.session import Session
 
 @pytest.fixture
 def large(session, tmp_path, qtbot) -> Session:
-    """A picture of 2400 x 1800 lies open: a mask of many bands."""
+    """Session with an open image of 2400 x 1800 pixels, whose mask has many bands."""
     root = tmp_path / "large"
     with Project.create(root, classes=["scratch", "dent"]) as project:
         write_png(project.image_path("large.png"), np.full((1800, 2400), 140, np.uint8))
-    session.autosave._delay_ms = 600_000
+    session.autosave.delay_ms = 600_000
     session.open_project(root)
     show(session, qtbot, "large.png")
     return session
 
 
 def check_file(session: Session, key: str = "large.png") -> None:
-    """The file on the disk is the mask, for two readers, and its palette the classes' colours."""
+    """Check with two readers that the file holds the mask and that its palette holds the colors of the classes."""
     path = session.project.mask_path(key)
     with Image.open(path) as image:
         assert image.mode == "P"
@@ -50,60 +50,60 @@ def check_file(session: Session, key: str = "large.png") -> None:
         assert np.array_equal(np.array(image), session.mask)
     for info in session.project.classes:
         assert "#" + bytes(palette[info.id]).hex() == info.color.lower()
-    seen = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_COLOR)
-    assert np.array_equal(seen[..., ::-1], palette[session.mask])
+    colors = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_COLOR)
+    assert np.array_equal(colors[..., ::-1], palette[session.mask])
 
 
 @pytest.fixture
-def packed(monkeypatch):
-    """The heights of the bands that were packed."""
-    heights, pack = [], incremental_png._encode_band
-    monkeypatch.setattr(incremental_png, "_encode_band", lambda rows: heights.append(len(rows)) or pack(rows))
+def encoded_bands(monkeypatch):
+    """Heights of the bands that are encoded."""
+    heights, encode = [], incremental_png.encode_band
+    monkeypatch.setattr(incremental_png, "encode_band", lambda rows: heights.append(len(rows)) or encode(rows))
     return heights
 
 
 # --- bands ---------------------------------------------------------------------------------------------
 
 
-def test_save_encodes_changed_bands_only(large, packed):
+def test_save_encodes_changed_bands_only(large, encoded_bands):
     dot(large, 100, 100, 2)
-    assert large.flush() and sum(packed) == 1800
+    assert large.flush() and sum(encoded_bands) == 1800
     check_file(large)
-    bands = len(packed)
+    bands = len(encoded_bands)
     for act in (lambda: dot(large, 900, 1000, 1), large.undo, large.redo):
-        packed.clear()
+        encoded_bands.clear()
         act()
-        assert large.flush() and 1 <= len(packed) <= 4 < bands / 10
+        assert large.flush() and 1 <= len(encoded_bands) <= 4 < bands / 10
         check_file(large)
         assert dict(large.rows["large.png"].counts) == dict(annotation.foreground_counts(large.mask))
-    packed.clear()
+    encoded_bands.clear()
     large.classes.recolor(1, "#123456")
     dot(large, 900, 1000, 2)
-    assert large.flush() and len(packed) <= 4
+    assert large.flush() and len(encoded_bands) <= 4
     check_file(large)
 
 
-def test_change_of_whole_mask_encodes_all_bands(large, packed):
+def test_change_of_whole_mask_encodes_all_bands(large, encoded_bands):
     dot(large, 100, 100, 2)
     assert large.flush()
-    packed.clear()
+    encoded_bands.clear()
     large.editor.set_explicit_background(True)
-    assert large.flush() and sum(packed) == 1800
+    assert large.flush() and sum(encoded_bands) == 1800
     check_file(large)
     large.undo()
     assert large.flush()
     check_file(large)
 
 
-def test_saving_note_encodes_no_band(large, packed):
+def test_saving_note_encodes_no_band(large, encoded_bands):
     dot(large, 100, 100, 2)
     assert large.flush()
-    packed.clear()
+    encoded_bands.clear()
     large.notes.set_verdict("NG")
-    assert large.flush() and not packed
+    assert large.flush() and not encoded_bands
 
 
-def test_save_after_failed_save_is_complete(large, packed, monkeypatch):
+def test_save_after_failed_save_is_complete(large, encoded_bands, monkeypatch):
     dot(large, 100, 100, 2)
     assert large.flush()
     write = annotation.write_bytes
@@ -120,8 +120,8 @@ def test_save_after_failed_save_is_complete(large, packed, monkeypatch):
     check_file(large)
 
 
-def paint_twins(label: Label, enough: threading.Event) -> None:
-    """Paint one pixel at the top, and its twin of the same id at the bottom, again and again."""
+def paint_pairs(label: Label, enough: threading.Event) -> None:
+    """Paint one pixel at the top and one of the same id at the bottom, repeatedly."""
     number = 0
     while not enough.is_set():
         recording = StepRecording(label.key, "paint", label.mask)
@@ -140,8 +140,8 @@ def paint_twins(label: Label, enough: threading.Event) -> None:
 def test_saved_mask_contains_whole_strokes_only(project):
     label = Label("a.png", mask=np.zeros((900, 2400), np.uint8), edits=1)
     enough, ids, end = threading.Event(), set(), time.monotonic() + 30
-    hand = threading.Thread(target=paint_twins, args=(label, enough))
-    hand.start()
+    painter = threading.Thread(target=paint_pairs, args=(label, enough))
+    painter.start()
     written = 0
     while written < 30 and time.monotonic() < end:
         try:
@@ -154,7 +154,7 @@ def test_saved_mask_contains_whole_strokes_only(project):
             ids.add((int(mask[3, 10]), int(mask[890, 10])))
             written += 1
     enough.set()
-    hand.join()
+    painter.join()
     assert ids == {(0, 0), (1, 1)}
     if label.mask_unsaved:
         save_label(project, label, None, 0)
@@ -163,17 +163,17 @@ def test_saved_mask_contains_whole_strokes_only(project):
 
 def test_stroke_during_encoding_is_saved(project, monkeypatch):
     label = Label("a.png", mask=np.zeros((900, 2400), np.uint8), edits=1)
-    pack, count = incremental_png._encode_band, []
+    encode, count = incremental_png.encode_band, []
 
-    def meddle(rows):
-        found = pack(rows)
+    def paint_meanwhile(rows):
+        found = encode(rows)
         count.append(1)
-        if len(count) == 5:  # the first band is packed already
+        if len(count) == 5:  # the first band is encoded_bands already
             with label.changing([Rect(0, 0, 64, 64)]) as mask:
                 mask[5, 5] = 1
         return found
 
-    monkeypatch.setattr(incremental_png, "_encode_band", meddle)
+    monkeypatch.setattr(incremental_png, "encode_band", paint_meanwhile)
     saved = save_label(project, label, None, 0)
     assert saved.edits == label.edits == 2 and saved.counts == ((1, 1),)
     assert annotation.load_mask(project, "a.png")[5, 5] == 1
@@ -184,16 +184,16 @@ def test_save_during_stroke_is_repeated_after_it(large):
     dot(large, 100, 100, 2)
     large.editor.begin("paint")
     large.editor.paint_segment((500, 500), (600, 500), 4, 1)
-    autosave._save_all()
-    autosave._tasks.wait()
+    autosave.save_all()
+    autosave.tasks.wait()
     assert large.save_state == "dirty" and not large.project.mask_path("large.png").exists()
     large.editor.commit()
-    autosave._tasks.wait()
+    autosave.tasks.wait()
     assert large.save_state == "saved"
     check_file(large)
 
 
-# --- going back ------------------------------------------------------------------------------------------
+# --- restore of a step ------------------------------------------------------------------------------------------
 
 
 def test_restore_is_saved_and_can_be_undone(opened, qtbot):
@@ -216,24 +216,24 @@ def test_restore_is_saved_and_can_be_undone(opened, qtbot):
     opened.undo()
     assert np.array_equal(opened.mask, now) and opened.note.explicit_background
     opened.undo()
-    opened.restore(opened.steps()[1][-1])  # forward, to what was undone
+    opened.restore(opened.steps()[1][-1])  # forward, to an undone step
     assert np.array_equal(opened.mask, one)
     opened.restore(None)
     assert np.array_equal(opened.mask, start)
     before = len(opened.steps()[0])
-    opened.restore(opened.steps()[0][-1])  # it stands there already
+    opened.restore(opened.steps()[0][-1])  # already in this state
     assert len(opened.steps()[0]) == before
     show(opened, qtbot, opened.keys[1])
     assert np.array_equal(opened.mask, other)
 
 
 def test_a_restored_explicit_background_survives_a_crash(opened, root, qtbot):
-    opened.autosave._delay_ms = 600_000
+    opened.autosave.delay_ms = 600_000
     key, start = opened.key, opened.mask.copy()
     dot(opened, 20, 20, 2)
     opened.editor.set_explicit_background(True)
     painted = opened.mask.copy()
-    crashed = shutil.copytree(root, root.with_name("crashed"))  # the disk as a kill would leave it
+    crashed = shutil.copytree(root, root.with_name("crashed"))  # files as a killed process would leave them
     opened.close_project()
     session = opened
     assert session.open_project(crashed)
@@ -248,8 +248,8 @@ def test_a_restored_explicit_background_survives_a_crash(opened, root, qtbot):
 # --- other programs ----------------------------------------------------------------------------------------
 
 
-def foreign(session: Session, key: str, id: int = 1) -> bytes:
-    """Another program writes the mask."""
+def write_mask_elsewhere(session: Session, key: str, id: int = 1) -> bytes:
+    """Write the mask as another program does."""
     mask = np.zeros((80, 96), np.uint8)
     mask[70:, 80:] = id
     data = annotation.encode_mask(mask, session.project.classes)
@@ -260,41 +260,41 @@ def foreign(session: Session, key: str, id: int = 1) -> bytes:
 def test_mask_of_another_program_is_backed_up_and_reported(opened):
     dot(opened, 20, 20, 2)
     assert opened.flush()
-    met = []
-    opened.problem_met.connect(met.append)
-    data = foreign(opened, opened.key)
+    problems_met = []
+    opened.problem_met.connect(problems_met.append)
+    data = write_mask_elsewhere(opened, opened.key)
     dot(opened, 40, 40, 2)
     assert opened.flush()
-    (problem,) = met
+    (problem,) = problems_met
     assert isinstance(problem, problems.LabelsChangedElsewhere)
     assert problem.fields["path"] == str(opened.project.mask_path(opened.key))
     assert Path(problem.fields["kept"]).read_bytes() == data
     assert np.array_equal(saved_mask(opened, opened.key), opened.mask)
     dot(opened, 60, 40, 2)
-    assert opened.flush() and len(met) == 1
+    assert opened.flush() and len(problems_met) == 1
 
 
 def test_note_of_another_program_is_backed_up(opened):
     dot(opened, 20, 20, 2)
     assert opened.flush()
-    met = []
-    opened.problem_met.connect(met.append)
+    problems_met = []
+    opened.problem_met.connect(problems_met.append)
     path = opened.project.note_path(opened.key)
     path.write_text('{"verdict": "by hand"}', encoding="utf-8")
     opened.notes.set_verdict("NG")
     assert opened.flush()
-    (problem,) = met
+    (problem,) = problems_met
     assert Path(problem.fields["kept"]).read_text(encoding="utf-8") == '{"verdict": "by hand"}'
 
 
 def test_touched_file_is_no_conflict(opened):
     dot(opened, 20, 20, 2)
     assert opened.flush()
-    met = []
-    opened.problem_met.connect(met.append)
+    problems_met = []
+    opened.problem_met.connect(problems_met.append)
     os.utime(opened.project.mask_path(opened.key), (1, 1))
     dot(opened, 40, 40, 2)
-    assert opened.flush() and not met
+    assert opened.flush() and not problems_met
 
 
 def test_mask_written_by_another_program_clears_undo(opened, qtbot):
@@ -305,7 +305,7 @@ def test_mask_written_by_another_program_clears_undo(opened, qtbot):
     dot(opened, 20, 20, 2)
     assert opened.flush()
     show(opened, qtbot, opened.keys[2])
-    foreign(opened, first)
+    write_mask_elsewhere(opened, first)
     show(opened, qtbot, first)
     assert opened.mask[75, 90] == 1 and opened.steps() == ([], [])
     opened.undo()
@@ -314,7 +314,7 @@ def test_mask_written_by_another_program_clears_undo(opened, qtbot):
 
 
 def test_recovered_strokes_do_not_overwrite_later_changes(opened, root):
-    opened.autosave._delay_ms = 600_000
+    opened.autosave.delay_ms = 600_000
     key = opened.key
     dot(opened, 20, 20, 2)
     dot(opened, 70, 70, 2)
@@ -326,10 +326,10 @@ def test_recovered_strokes_do_not_overwrite_later_changes(opened, root):
     mask[76:80, 88:96] = 1  # in a tile of the second stroke
     theirs = mask.copy()
     path.write_bytes(annotation.encode_mask(mask, []))
-    met = []
-    opened.problem_met.connect(met.append)
+    problems_met = []
+    opened.problem_met.connect(problems_met.append)
     assert opened.open_project(crashed) and opened.flush()
-    (problem,) = met
+    (problem,) = problems_met
     assert isinstance(problem, problems.StrokesDoNotFit) and str(path) in str(problem)
     merged = saved_mask(opened, key)
     assert merged[20, 22] == 2 and np.array_equal(merged[64:, 64:], theirs[64:, 64:])
@@ -343,16 +343,18 @@ def test_journal_of_newer_version_is_kept_and_reported(session, root):
     data = len(payload).to_bytes(4, "little") + zlib.crc32(payload).to_bytes(4, "little") + payload
     path = root / "journal" / ("a" * 32 + "-000001.bin")
     path.write_bytes(data)
-    met = []
-    session.problem_met.connect(met.append)
+    problems_met = []
+    session.problem_met.connect(problems_met.append)
     assert session.open_project(root) and session.flush()
     session.close_project()
     assert path.read_bytes() == data
-    assert [type(problem) for problem in met] == [problems.StrokesUnreadable] and str(path) in str(met[0])
+    assert [type(problem) for problem in problems_met] == [problems.StrokesUnreadable] and str(path) in str(
+        problems_met[0]
+    )
 
 
 def test_several_images_are_recovered(opened, root, qtbot):
-    opened.autosave._delay_ms = 600_000
+    opened.autosave.delay_ms = 600_000
     painted = {}
     for key in opened.keys:
         show(opened, qtbot, key)
@@ -362,16 +364,16 @@ def test_several_images_are_recovered(opened, root, qtbot):
     opened.close_project()
     for folder in {(crashed / "masks" / key).parent for key in painted}:
         (folder / ".0123456789abcdef.tmp").write_bytes(b"half")
-    met = []
-    opened.problem_met.connect(met.append)
-    assert opened.open_project(crashed) and opened.flush() and not met
+    problems_met = []
+    opened.problem_met.connect(problems_met.append)
+    assert opened.open_project(crashed) and opened.flush() and not problems_met
     for key, mask in painted.items():
         assert np.array_equal(saved_mask(opened, key), mask)
     assert not list((crashed / "masks").rglob("*.tmp")) and not journal_files(opened)
 
 
 def test_temporary_files_of_killed_process_are_removed(opened, root):
-    opened.autosave._delay_ms = 600_000
+    opened.autosave.delay_ms = 600_000
     dot(opened, 20, 20, 2)
     folder = opened.project.mask_path(opened.key).parent
     crashed = shutil.copytree(root, root.with_name("crashed"))
@@ -403,32 +405,32 @@ def on_small_disk(small_disk, session, root, qtbot):
 
 
 def noise(session: Session, seed: int) -> None:
-    """A step that does not pack well."""
+    """Paint a step that cannot be compressed well."""
     region = np.random.default_rng(seed).random((80, 96)) > 0.5
     session.editor.paint_region(region, (0, 0), 1 + seed % 2)
 
 
 def test_full_disk_loses_no_labels(on_small_disk, small_disk, qtbot):
     session = on_small_disk
-    met, states = [], []
-    session.problem_met.connect(met.append)
+    problems_met, states = [], []
+    session.problem_met.connect(problems_met.append)
     session.save_state_changed.connect(states.append)
     ballast = disk.fill_up(small_disk)
     painted = {}
-    for number, key in enumerate(session.keys[:3] * 2):  # quickly from one to the next while nothing can be saved
+    for number, key in enumerate(session.keys[:3] * 2):  # quick image changes while nothing can be saved
         show(session, qtbot, key)
         noise(session, number)
         painted[key] = session.mask.copy()
     qtbot.waitUntil(lambda: session.save_state == "failed")
     assert not session.flush()
-    assert [type(problem) for problem in met] == [problems.SavedLater]
-    assert "No space left" in str(met[0]) and str(small_disk) in str(met[0])
+    assert [type(problem) for problem in problems_met] == [problems.SavedLater]
+    assert "No space left" in str(problems_met[0]) and str(small_disk) in str(problems_met[0])
     for key in painted:
-        annotation.load_mask(session.project, key)  # the old file, whole
+        annotation.load_mask(session.project, key)  # the complete old file
         show(session, qtbot, key)
         assert np.array_equal(session.mask, painted[key])
     ballast.unlink()
-    qtbot.waitUntil(lambda: session.save_state == "saved", timeout=10_000)  # by the retry alone
+    qtbot.waitUntil(lambda: session.save_state == "saved", timeout=10_000)  # by the automatic retry
     for key, mask in painted.items():
         assert np.array_equal(saved_mask(session, key), mask)
     assert not journal_files(session) and states[-1] == "saved"
@@ -436,7 +438,7 @@ def test_full_disk_loses_no_labels(on_small_disk, small_disk, qtbot):
 
 def test_strokes_are_journaled_after_disk_was_full(on_small_disk, small_disk):
     session = on_small_disk
-    session.autosave._delay_ms = session.autosave._retry_ms = 600_000
+    session.autosave.delay_ms = session.autosave.retry_ms = 600_000
     key = session.key
     ballast = disk.fill_up(small_disk)
     noise(session, 0)
@@ -452,8 +454,8 @@ def test_strokes_are_journaled_after_disk_was_full(on_small_disk, small_disk):
 
 def test_folders_that_become_read_only_lose_no_labels(on_small_disk, small_disk, qtbot):
     session = on_small_disk
-    met = []
-    session.problem_met.connect(met.append)
+    problems_met = []
+    session.problem_met.connect(problems_met.append)
     key, start = session.key, session.mask.copy()
     with read_only(*(small_disk / "p" / name for name in ("masks", "notes", "journal"))):
         dot(session, 20, 20, 2)
@@ -461,7 +463,7 @@ def test_folders_that_become_read_only_lose_no_labels(on_small_disk, small_disk,
         show(session, qtbot, session.keys[1])
         dot(session, 30, 30, 2)
         second, painted = session.key, session.mask.copy()
-        assert not session.flush() and "ead-only" in str(met[0]) and str(small_disk) in str(met[0])
+        assert not session.flush() and "ead-only" in str(problems_met[0]) and str(small_disk) in str(problems_met[0])
         assert np.array_equal(saved_mask(session, key), start)
     qtbot.waitUntil(lambda: session.save_state == "saved", timeout=10_000)
     assert saved_mask(session, key)[20, 20] == 2 and np.array_equal(saved_mask(session, second), painted)
@@ -489,7 +491,7 @@ def test_truncated_record_is_written_again(tmp_path):
     journal.append(made[0], (200, 130))
     (segment,) = tmp_path.iterdir()
     size, (soft, hard) = segment.stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 50, hard))  # the system itself cuts off the next record
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 50, hard))  # the operating system truncates the next record
     try:
         for patch in made[1:3]:
             with pytest.raises(problems.CannotWrite):

@@ -1,4 +1,4 @@
-"""Mouse and keys on the window as a user has them: only what is visible can be clicked, and every input is counted."""
+"""Simulated mouse and keyboard input: only visible widgets can be clicked, and every input is counted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Inputs:
     drags: int = 0
 
 
-class Hand:
+class UserInput:
     """Mouse and keys. Positions on the canvas are pixels of the image."""
 
     def __init__(self, application, qtbot) -> None:

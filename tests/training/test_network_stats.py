@@ -1,4 +1,4 @@
-"""What is told of a network without building it is what the network that is built does."""
+"""Computed multiplications of a network equal those of the built network."""
 
 from __future__ import annotations
 

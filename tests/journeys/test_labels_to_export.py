@@ -1,4 +1,4 @@
-"""From the first label to an export: a run is taught while it learns, reviewed, and leaves with the chosen point."""
+"""From the first label to an export: labels added during the training, evaluation, chosen operating point."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import MODEL_FILE, load_settings
 from workbench.ui.training.train_controls import ContinuousSwitch
 
-# Asked without importing it: this process is the window's.
+# not imported here, since this process runs the window
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="PaddlePaddle is not installed")
 
 FIRST, WRONG, LATER = "lot7/x700.png", "lot8/x800.png", "lot9/x900.png"
-# Bounded by steps: it is trained for seconds, and learns the same on any machine.
+# Limited by epochs: trained for seconds, with the same result on any machine.
 SHORT = {"epochs": 25, "widths": [8, 16], "patch": 32, "batch": 8, "validations": 2}
 
 
 @pytest.fixture
-def taught(tmp_path):
-    """Twelve labelled pictures, one nobody has labelled, one whose defect was overlooked, and one for later.
+def project_folder(tmp_path):
+    """Project of twelve labeled images, an unlabeled one, one with a missed defect, and one that is added later.
 
     Returns (folder of the project, {name: exact mask} of the three last).
     """
@@ -47,67 +47,67 @@ def taught(tmp_path):
 
 
 def middle(mask: np.ndarray) -> tuple[float, float]:
-    """x, y of the middle of what is marked."""
+    """Return x, y of the center of the nonzero pixels."""
     rows, columns = np.nonzero(mask)
     return float(columns.mean()), float(rows.mean())
 
 
-def alike(one: np.ndarray, other: np.ndarray) -> float:
-    """Intersection over union of what is marked."""
+def overlap(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the intersection over union of the nonzero pixels."""
     return float(((one > 0) & (other > 0)).sum() / max(1, ((one > 0) | (other > 0)).sum()))
 
 
-def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
-    root, masks = taught
-    session, training, window = hand.session, hand.services.training, hand.window
+def test_from_labels_over_added_labels_and_evaluation_to_an_export(user, qtbot, project_folder):
+    root, masks = project_folder
+    session, training, window = user.session, user.services.training, user.window
     with qtbot.waitSignal(session.image_opened, timeout=15_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 15, timeout=15_000)
 
     # Label.
-    hand.open(FIRST)
-    hand.scribble(masks[FIRST])
-    hand.key(Qt.Key.Key_Return)
+    user.open(FIRST)
+    user.scribble(masks[FIRST])
+    user.key(Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: session.rows[FIRST].status == "done", timeout=10_000)
-    assert session.flush() and alike(annotation.load_mask(session.project, FIRST), masks[FIRST]) > 0.6
+    assert session.flush() and overlap(annotation.load_mask(session.project, FIRST), masks[FIRST]) > 0.6
 
-    # Train, and keep the run open; what it sees in the open picture arrives.
+    # Train, with continuous training; the prediction of the open image arrives.
     events = []
     training.reported.connect(events.append)
 
     def received(kind, **facts) -> bool:
         return any(isinstance(e, kind) and all(getattr(e, k) == v for k, v in facts.items()) for e in events)
 
-    hand.open(LATER)
+    user.open(LATER)
     controls = window.training.controls
-    hand.show_training()
+    user.show_training()
     keep = window.training.controls.findChild(ContinuousSwitch)
-    hand.click(keep.check)
+    user.click(keep.check)
     assert keep.check.isChecked()
-    hand.services.saved_overrides.save("unet", SHORT)
-    blank = hand.canvas.grab().toImage()
-    hand.click(controls.button)
+    user.services.saved_overrides.save("unet", SHORT)
+    blank = user.canvas.grab().toImage()
+    user.click(controls.button)
     qtbot.waitUntil(lambda: received(Preview, picture=LATER), timeout=90_000)
     run = training.run
     assert FIRST in {item.key for item in run.dataset().items}
     qtbot.waitUntil(lambda: window.overlay.maps is not None and window.overlay.maps.step is not None, timeout=20_000)
-    qtbot.waitUntil(lambda: hand.services.suggestions.shown != [], timeout=90_000)
-    assert hand.canvas.grab().toImage() != blank
+    qtbot.waitUntil(lambda: user.services.suggestions.shown != [], timeout=90_000)
+    assert user.canvas.grab().toImage() != blank
     qtbot.waitUntil(lambda: received(BestKept, waiting=True), timeout=90_000)
 
-    # Accept what it proposes there: exactly that becomes the label, and where it came from stands in the note.
+    # Accept the suggestion: it becomes the label exactly, and the note records its origin.
     accepted = []
-    hand.canvas.suggestions.accepted.connect(accepted.extend)
+    user.canvas.suggestions.accepted.connect(accepted.extend)
     assert not session.mask.any()
-    hand.point_at(*middle(masks[LATER]))
-    qtbot.waitUntil(lambda: hand.canvas.suggestions.current is not None, timeout=20_000)
-    hand.key(Qt.Key.Key_Space)
+    user.point_at(*middle(masks[LATER]))
+    qtbot.waitUntil(lambda: user.canvas.suggestions.current is not None, timeout=20_000)
+    user.key(Qt.Key.Key_Space)
     (one,) = accepted
     assert session.flush()
     stored = annotation.load_mask(session.project, LATER)
     assert np.array_equal(stored > 0, session.mask > 0) and set(np.unique(stored)) == {0, one.class_id}
-    assert np.count_nonzero(stored) == one.area and alike(stored, masks[LATER]) > 0.5
-    hand.key(Qt.Key.Key_Return)
+    assert np.count_nonzero(stored) == one.area and overlap(stored, masks[LATER]) > 0.5
+    user.key(Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: session.rows[LATER].status == "done", timeout=10_000)
     assert session.flush()
     note = annotation.load_note(session.project, LATER)
@@ -115,24 +115,24 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     (act,) = [act for act in note.history if act.what == "accept proposal"]
     assert act.detail.startswith(f"run {run.name}: scratch, score ")
 
-    # Correct a label that it learned from; the run takes both in, and learns on.
+    # Correct a label of a training image; both labels enter the training, which continues.
     assert WRONG in {item.key for item in run.dataset().of("train")}
-    hand.open(WRONG)
+    user.open(WRONG)
     assert not session.mask.any()
-    hand.scribble(masks[WRONG])
+    user.scribble(masks[WRONG])
     qtbot.waitUntil(lambda: received(LabelsAdded, picture=LATER, how="new"), timeout=60_000)
     qtbot.waitUntil(lambda: received(LabelsAdded, picture=WRONG, how="corrected"), timeout=60_000)
     qtbot.waitUntil(lambda: received(Step, round=1), timeout=60_000)
     with qtbot.waitSignal(training.ended, timeout=120_000) as ended:
-        hand.click(keep.check)  # let go
+        user.click(keep.check)  # end the continuous training
     assert isinstance(ended.args[0], Finished) and ended.args[0].why == "done", ended.args[0]
     joined = json.loads(run.dataset_path.read_text("utf-8"))["joined"]
     assert {entry["item"]["key"] for entry in joined} == {LATER, WRONG}
 
-    # Review: its figures are those of the held-out pictures.
-    room, page = hand.services.evaluation, window.evaluation.segmentation
+    # Evaluate: the metrics are those of the validation/test images.
+    room, page = user.services.evaluation, window.evaluation.segmentation
     with qtbot.waitSignals([room.evaluated, room.sweep_finished], timeout=60_000):
-        hand.key(Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+        user.key(Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     held_out = run.dataset().of(room.split)
     labels = [annotation.load_mask(session.project, item.key) for item in held_out]
     defects = sum(cv2.connectedComponents((label == 1).astype(np.uint8), connectivity=8)[0] - 1 for label in labels)
@@ -141,7 +141,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     assert f"{found.hits} of {defects}" in page.summary.recall.detail.text()
     assert page.browser.tabs["missed"].text() == f"Missed defects  {defects - found.hits}"
 
-    # Another point is chosen there, and used from now on.
+    # Another operating point is chosen and used from now on.
     trained = operating_point.settings_of(run)
     expected = 0.62 if trained.thresholds[0] < 0.6 else 0.41
     with qtbot.waitSignal(room.evaluated, timeout=30_000):
@@ -150,16 +150,16 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
         page.points.area.setValue(page.points.area.value() + 2)
     area = room.point.min_area
     assert area[0] > trained.min_area[0] and room.point.thresholds == (expected,)
-    hand.click(page.points.store)
+    user.click(page.points.store)
     assert operating_point.read(run).chosen_on == (room.split,) and "set in the evaluation" in page.points.in_use.text()
-    hand.key(Qt.Key.Key_Escape)
+    user.key(Qt.Key.Key_Escape)
     assert not window.center.in_evaluation
 
-    # The export carries it, and gives what the run gives.
+    # The export contains it and gives the results of the run.
     ended = []
-    hand.services.export_job.finished.connect(ended.append)
-    hand.services.export_job.failed.connect(ended.append)
-    hand.click(controls.export)
+    user.services.export_job.finished.connect(ended.append)
+    user.services.export_job.failed.connect(ended.append)
+    user.click(controls.export)
     qtbot.waitUntil(lambda: bool(ended), timeout=120_000)
     assert isinstance(ended[0], dict), ended[0]
     (path,) = (root / "exports").glob(f"*/{MODEL_FILE}")
@@ -176,4 +176,4 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     }
     parity = ended[0]["parity"]["onnx"]
     assert parity["passed"] and parity["max_abs"] <= 1e-4 and parity["mask_agreement"] >= 0.9999
-    assert (hand.inputs.clicks, hand.inputs.keys) == (6, 5)
+    assert (user.inputs.clicks, user.inputs.keys) == (6, 5)

@@ -1,4 +1,4 @@
-"""Teach it while it learns: the real window, a real trainer behind it."""
+"""Labels added during a training, with the real window and training program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.ui.training.train_controls import ContinuousSwitch
 
 @pytest.fixture
 def root(tmp_path):
-    """Twelve labelled pictures, and one that nobody has labelled yet."""
+    """Project of twelve labeled images and one unlabeled."""
     root = tmp_path / "产线 [2]"
     with Project.create(root, classes=["scratch"]) as project:
         fill_project(project, 12)
@@ -27,13 +27,13 @@ def root(tmp_path):
     return root
 
 
-def stroke(hand, x: float, y: float) -> None:
+def stroke(user, x: float, y: float) -> None:
     for event in (QTest.mousePress, QTest.mouseRelease):
-        event(hand.canvas, Qt.MouseButton.LeftButton, pos=hand.at(x, y))
+        event(user.canvas, Qt.MouseButton.LeftButton, pos=user.at(x, y))
 
 
-def test_a_run_takes_in_what_is_labeled_while_it_learns(hand, qtbot, root):
-    session, training, window = hand.session, hand.services.training, hand.window
+def test_labels_made_during_a_training_enter_it(user, qtbot, root):
+    session, training, window = user.session, user.services.training, user.window
     with qtbot.waitSignal(session.image_opened, timeout=15_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 13, timeout=15_000)
@@ -43,8 +43,8 @@ def test_a_run_takes_in_what_is_labeled_while_it_learns(hand, qtbot, root):
     def received(kind, **facts) -> bool:
         return any(isinstance(e, kind) and all(getattr(e, k) == v for k, v in facts.items()) for e in events)
 
-    # Two epochs, kept open; the open picture is seen by the network long before the end.
-    hand.show_training()
+    # Two epochs in continuous training; the open image is predicted long before the end.
+    user.show_training()
     line = window.training.controls.findChild(ContinuousSwitch)
     QTest.mouseClick(line.check, Qt.MouseButton.LeftButton)
     assert line.check.isChecked()
@@ -57,15 +57,15 @@ def test_a_run_takes_in_what_is_labeled_while_it_learns(hand, qtbot, root):
     qtbot.waitUntil(lambda: received(Preview, picture=following), timeout=30_000)  # predicted ahead
     assert training.running and window.training.can_export() and window.training.controls.export.isEnabled()
 
-    # A label is corrected, a new picture is labelled: both enter, and it learns on.
+    # A label is corrected and a new image is labeled: both enter the training, which continues.
     dataset = training.run.dataset()
     corrected = dataset.of("train")[0].key
-    hand.open(corrected)
-    hand.canvas.set_diameter(9)
-    stroke(hand, 8, 8)
-    hand.open("lot9/x900.png")
-    stroke(hand, 50, 40)
-    hand.key(Qt.Key.Key_Return)
+    user.open(corrected)
+    user.canvas.set_diameter(9)
+    stroke(user, 8, 8)
+    user.open("lot9/x900.png")
+    stroke(user, 50, 40)
+    user.key(Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: received(LabelsAdded, picture=corrected, how="corrected"), timeout=30_000)
     qtbot.waitUntil(lambda: received(LabelsAdded, picture="lot9/x900.png", how="new"), timeout=30_000)
     qtbot.waitUntil(lambda: received(Step, round=1), timeout=30_000)
@@ -74,17 +74,17 @@ def test_a_run_takes_in_what_is_labeled_while_it_learns(hand, qtbot, root):
         lambda: events[-1].kind == "kept" and events[-1].waiting or received(BestKept, round=1, waiting=True),
         timeout=60_000,
     )
-    hand.open(corrected)
+    user.open(corrected)
     qtbot.waitUntil(lambda: len(window.overlay.steps) >= 1, timeout=30_000)
 
-    # Let go, it ends properly; what it learned from is on record.
+    # Without continuous training it ends; its training images are recorded.
     with qtbot.waitSignal(training.ended, timeout=60_000) as ended:
         QTest.mouseClick(line.check, Qt.MouseButton.LeftButton)
     assert isinstance(ended.args[0], Finished) and ended.args[0].why == "done"
     after = training.run.dataset()
     assert after.items == dataset.items and {entry.item.key for entry in after.joined} == {corrected, "lot9/x900.png"}
     assert [item.key for item in after.of("val")] == [item.key for item in dataset.of("val")]
-    # The model that came of it looks at the open picture, and its steps can be gone back to.
+    # The model predicts the open image, and earlier training steps can be shown.
     qtbot.waitUntil(lambda: window.overlay.maps is not None and window.overlay.maps.step is None, timeout=20_000)
     first = window.overlay.steps[0]
     window.layers.display.step.setValue(0)

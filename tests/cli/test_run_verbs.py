@@ -110,10 +110,10 @@ def test_evaluate_uses_validation_images_and_notes_small_numbers(trained, capsys
     assert found["regions"]["enough"] is (found["regions"]["defects"] >= 20)
     assert sum(size["defects"] for size in found["by_size"]) in (0, found["regions"]["defects"])
     assert found["leaks"] == [] and any("thresholds were chosen on these" in note for note in found["notes"])
-    # The same road as the trainer's own last look at these pictures.
+    # The final evaluation of the training uses the same code on these images.
     assert found["dice"] == pytest.approx(
         message["metrics"]["dice"], abs=0.05
-    )  # trained: at thresholds of the other half
+    )  # those of the training are at the thresholds of the other half
     status, everything, _ = inside(capsys, "evaluate", root, "--split", "all")
     assert everything["pictures"] == len(data.items) and any(
         "Training images are included" in note for note in everything["notes"]
@@ -182,7 +182,8 @@ def test_evaluate_against_another_project_matches_classes_by_name(copy, tmp_path
     with Project.create(tmp_path / "other", classes=["dent", "scratch", "unheard of"]) as other:
         for number, key in enumerate(home.images()[:6]):
             other.copy_image(home.image_path(key), f"new/{number}.png")
-            table = np.array([0, 2, 3, 3, 1] + [0] * 251, np.uint8)  # at home: scratch, pit, stain, dent
+            # classes of the project of the run: scratch, pit, stain, dent
+            table = np.array([0, 2, 3, 3, 1] + [0] * 251, np.uint8)
             annotation.save_mask(other, f"new/{number}.png", table[annotation.load_mask(home, key)])
             annotation.save_note(other, f"new/{number}.png", annotation.Note(status="done"))
     status, found, _ = inside(capsys, "evaluate", copy, "--against", tmp_path / "other")
@@ -209,7 +210,8 @@ def test_predict_writes_masks_tables_and_overlays(trained, tmp_path, capsys):
 
 
 def test_export_equals_the_run_and_a_damaged_one_is_refused(copy, tmp_path, capsys):
-    point = operating_point.OperatingPoint((0.3, 0.4, 0.3, 0.3), (7, 7, 0, 7))  # chosen in review, and so carried
+    # chosen in the evaluation and stored with the run
+    point = operating_point.OperatingPoint((0.3, 0.4, 0.3, 0.3), (7, 7, 0, 7))
     operating_point.store(find_run(copy, "best"), point, chosen_on=["val"])
     message = workbench("export", copy, "--formats", "onnx")
     folder = Path(message["path"])
@@ -248,10 +250,10 @@ def test_interrupted_run_keeps_the_model_and_can_resume(copy):
     started = [*command("train", copy, "--model", "unet", "--minutes", "5", *TINY, "--json")]
     earlier = find_run(copy, "last").name
 
-    def learns(run, events):
+    def has_steps(run, events):
         return run.name != earlier and any(isinstance(event, Step) for event in events)
 
-    first = _interrupted(started, copy, learns)
+    first = _interrupted(started, copy, has_steps)
     assert first["ended"] == "stopped" and first["steps"] > 0
     run = find_run(copy, first["run"])
     assert run.usable and run.resumable
