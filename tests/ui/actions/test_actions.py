@@ -183,6 +183,51 @@ def _is_own(widget: QWidget) -> bool:
     return not any(name.startswith(foreign) for name in parents)
 
 
+@pytest.mark.parametrize(
+    "key, keys, reason",
+    [
+        (Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier, "“Undo” is not available. There is nothing to undo."),
+        (Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier, "“Predict current image” is not available. Train a model"),
+        (Qt.Key.Key_9, Qt.KeyboardModifier.ShiftModifier, "No verdict has this number."),
+    ],
+)
+def test_key_of_a_disabled_command_shows_the_reason(driver, key, keys, reason):
+    messages = driver.window.messages
+    for _ in range(2):
+        driver.key(key, keys)
+    assert [reason in text for text in messages.texts] == [True]
+
+
+def test_key_of_a_disabled_command_shows_the_reason_with_the_focus_in_a_list(driver):
+    driver.window.images.view.setFocus()
+    QTest.keyClick(driver.window.images.view, Qt.Key.Key_Y)
+    assert ["label errors first" in text for text in driver.window.messages.texts] == [True]
+
+
+def test_key_of_an_enabled_command_shows_no_reason(driver):
+    driver.key(Qt.Key.Key_N)
+    driver.key(Qt.Key.Key_E)
+    assert driver.canvas.tool == "eraser" and not driver.window.messages.texts
+
+
+def test_key_of_a_disabled_command_shows_no_reason_while_a_text_is_edited(driver):
+    search = driver.window.images.search
+    search.setFocus()
+    for key, keys in ((Qt.Key.Key_Y, None), (Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)):
+        QTest.keyClick(search, key, keys or Qt.KeyboardModifier.NoModifier)
+    assert search.text() == "y" and not driver.window.messages.texts
+
+
+def test_changed_shortcut_of_a_disabled_command_shows_the_reason(driver):
+    window = driver.window
+    window.dialogs.shortcut_changes.assign("predict", QKeySequence("Ctrl+Alt+P"))
+    driver.key(Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+    assert not window.messages.texts
+    driver.key(Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
+    assert ["Train a model first" in text for text in window.messages.texts] == [True]
+    window.dialogs.shortcut_changes.reset_all()
+
+
 def test_f6_cycles_through_the_panels(driver):
     window = driver.window
     driver.canvas.setFocus()

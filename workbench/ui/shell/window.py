@@ -174,7 +174,7 @@ class Window(QMainWindow):
         fill_menu_bar(self.menuBar(), self.table, self.project_commands.recent_menu)
         pages = self.training, self.evaluation, self.evaluation_navigation
         self.stage_bar = add_stage_bar(self.menuBar(), self._services.workflow, self.table, style, *pages)
-        self.addActions(list(self.table.all()))
+        self.addActions([*self.table.all(), self.table.disabled_keys])
         self.setStatusBar(self.status)
         self.side = SidePanel(
             [
@@ -234,6 +234,7 @@ class Window(QMainWindow):
         self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
         canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))
         canvas.refused.connect(messages.refused)
+        self.table.refused.connect(messages.command_refused)
         training.export_requested.connect(services.export_job.start)
         training.view.messaged.connect(messages.show_training_message)
         training.recovered.connect(messages.training_recovered)
