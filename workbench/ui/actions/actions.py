@@ -110,6 +110,10 @@ class Actions(QObject):
             action.setEnabled(command.enabled is None or bool(command.enabled()))
             if command.checked is not None:
                 action.setChecked(bool(command.checked()))
+            if command.name is not None:
+                name = command.name()
+                action.setText(name.replace("&", "&&") or command.text)
+                action.setVisible(bool(name))
         self._update_disabled_keys()
 
     def _update_disabled_keys(self) -> None:
