@@ -206,6 +206,7 @@ class Window(QMainWindow):
             self.table.reserved(),
             self,
         )
+        self.editor_keys.leave_after_click(self.training.controls.button, self.training.controls.export)
         self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys)
         self.options.click_model.files_requested.connect(lambda: self.dialogs.show_settings("click_model"))
         self.file_drop = FileDropFilter(self, self.project_commands.drop, self.project_commands.refuse_drop)
