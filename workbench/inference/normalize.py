@@ -78,7 +78,7 @@ def _to_full_scale(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
     if image.dtype == np.uint8 or image.dtype == np.uint16:
         return _table(image.dtype.name, float(settings.full_scale))[image]
     if image.dtype != np.float32:
-        raise ValueError(f"a picture is uint8, uint16 or float32, not {image.dtype}")
+        raise ValueError(f"an image is uint8, uint16 or float32, not {image.dtype}")
     values = image * np.float32(settings.full_scale)
     return np.nan_to_num(values, copy=False, nan=settings.low, posinf=np.inf, neginf=-np.inf)
 

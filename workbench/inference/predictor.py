@@ -273,7 +273,7 @@ class Predictor:
 
 def _check_image(image: ImageArray) -> None:
     if image.ndim not in (2, 3) or 0 in image.shape:
-        raise ValueError(f"a picture is (H,W) or (H,W,3) and not empty, not {image.shape}")
+        raise ValueError(f"an image is (H,W) or (H,W,3) and not empty, not {image.shape}")
 
 
 def _milliseconds_since(started: float) -> float:

@@ -94,7 +94,7 @@ def test_same_names_from_two_folders_and_a_pattern(gray_export, tmp_path):
     assert sorted(path.relative_to(out).as_posix() for path in out.rglob("*.png")) == [
         *("masks/p.png", "masks/two/p.png", "overlays/p.png", "overlays/two/p.png"),
     ]
-    assert "2 pictures" in done.stdout
+    assert "2 images" in done.stdout
 
 
 def test_verdicts(verdict_export, tmp_path):
@@ -113,7 +113,7 @@ def test_verdicts(verdict_export, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        ((), 2, "name at least one picture"),
+        ((), 2, "name at least one image"),
         (("x.png", "--engine", "magic"), 2, "invalid choice"),
         (("x.png", "--threads", "-1"), 2, "threads"),
         (("x.png", "--self-test", "--skip-self-test"), 2, "not allowed with"),
@@ -135,7 +135,7 @@ def test_only_broken_images_is_a_problem_with_a_reason(gray_export, tmp_path):
     (tmp_path / "x.png").touch()
     done = run(gray_export, tmp_path / "x.png", "--json")
     assert done.returncode == 1
-    assert json.loads(done.stdout) == {"error": "None of the pictures could be read: the file is empty."}
+    assert json.loads(done.stdout) == {"error": "None of the images could be read: the file is empty."}
 
 
 def test_results_that_cannot_be_written_are_reported_in_a_sentence(gray_export, pictures, tmp_path):

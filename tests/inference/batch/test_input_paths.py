@@ -48,8 +48,8 @@ def test_names_that_come_to_nothing_have_a_reason(tmp_path):
     assert sources == []
     assert [entry.why for entry in skipped] == [
         "there is no such file",
-        "there are no pictures in this folder",
-        "no picture matches this pattern",
+        "there are no images in this folder",
+        "no image matches this pattern",
     ]
 
 

@@ -138,7 +138,7 @@ def test_on_a_terminal_there_is_a_bar(gray_export, many, tmp_path):
     os.close(terminal)
     text = message.decode()
     assert process.returncode == 0 and "[########################] 31/31, 0:00 left" in text
-    assert "broken.png: skipped, " in text and "30 pictures, 1 skipped" in text
+    assert "broken.png: skipped, " in text and "30 images, 1 skipped" in text
 
 
 def test_results_of_another_model_are_not_mixed_in(gray_export, color_export, many, tmp_path):

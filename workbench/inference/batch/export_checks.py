@@ -162,10 +162,10 @@ def self_test(folder: Path | str, predictor: Predictor, quick: bool = False) -> 
     try:
         content = read_json(golden / "golden.json")
         if content["format"] != _FORMAT:
-            return [f"The golden pictures have the format {content['format']}, not {_FORMAT}."]
+            return [f"The reference results have the format {content['format']}, not {_FORMAT}."]
         entries = sorted(content["pictures"], key=lambda entry: entry["pixels"])
         if not entries:
-            return ["There are no golden pictures."]
+            return ["There are no reference results."]
         if content["settings"] != settings_hash(predictor.settings):
             problems.append("The settings in model.json are not those that the model was exported with.")
         for entry in entries[:1] if quick else entries:
@@ -173,7 +173,7 @@ def self_test(folder: Path | str, predictor: Predictor, quick: bool = False) -> 
                 f"{entry['name']}: {problem}" for problem in _differences(images_folder, golden, entry, predictor)
             ]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ReadError) as error:
-        problems.append(f"The golden pictures cannot be read: {error}")
+        problems.append(f"The reference results cannot be read: {error}")
     except EngineError as error:
         problems.append(str(error))
     return problems

@@ -53,8 +53,8 @@ def collect_images(
 
 def _why_nothing(name: str) -> str:
     if Path(name).is_dir():
-        return "there are no pictures in this folder"
-    return "no picture matches this pattern" if glob.has_magic(name) else "there is no such file"
+        return "there are no images in this folder"
+    return "no image matches this pattern" if glob.has_magic(name) else "there is no such file"
 
 
 def _sources_of(name: str, leave_out: Path | None) -> Iterator[InputSource]:

@@ -1,4 +1,4 @@
-"""Command line of an export: predict.py PICTURES..., including its self-test."""
+"""Command line of an export: predict.py IMAGES..., including its self-test."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
         raise _UsageError(f"There is nothing to do: {skipped[0].path}: {skipped[0].why}.")
     progress = _Progress()
     with (
-        handle_interrupts(lambda: _note("Stopping after this picture; press again to stop at once.")) as stop,
+        handle_interrupts(lambda: _note("Stopping after this image; press again to stop at once.")) as stop,
         ResultsFolder(
             options.out,
             predictor,
@@ -106,12 +106,12 @@ def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
         )
         report = folder.report()
     if not complete:
-        done = f"{len(report['pictures'])} of {len(sources)} pictures are done, their results in {options.out}"
+        done = f"{len(report['pictures'])} of {_images(len(sources))} done; results in {options.out}"
         raise _UsageError(f"Stopped. {done}. Run it again with --continue for the others.")
     if not report["pictures"]:
-        raise _UsageError(f"None of the pictures could be read: {report['skipped'][-1]['why']}.")
+        raise _UsageError(f"None of the images could be read: {report['skipped'][-1]['why']}.")
     left_out = f", {len(report['skipped'])} skipped" if report["skipped"] else ""
-    _print(f"{len(report['pictures'])} pictures{left_out}; results in {options.out}", options)
+    _print(f"{_images(len(report['pictures']))}{left_out}; results in {options.out}", options)
     return report
 
 
@@ -125,16 +125,20 @@ def _watch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
             _out(json.dumps({"path": path, "why": why} if result is None else {"path": path, **result.to_json()}))
 
     with (
-        handle_interrupts(lambda: _note("Stopping after this picture; press again to stop at once.")) as stop,
+        handle_interrupts(lambda: _note("Stopping after this image; press again to stop at once.")) as stop,
         ResultsFolder(
             options.out, predictor, fingerprint=fingerprint, resume=True, overlays=not options.no_overlays, live=True
         ) as folder,
     ):
         _warn(folder)
-        _note(f"Waiting for pictures in {', '.join(options.pictures)}; results go to {options.out}. Ctrl-C stops.")
+        _note(f"Waiting for images in {', '.join(options.pictures)}; results go to {options.out}. Ctrl-C stops.")
         watch(folder, options.pictures, stop, on_image=on_image)
-    _print(f"Stopped. {count['pictures']} pictures, {count['skipped']} skipped; results in {options.out}", options)
+    _print(f"Stopped. {_images(count['pictures'])}, {count['skipped']} skipped; results in {options.out}", options)
     return {"stopped": True, **count}
+
+
+def _images(number: int) -> str:
+    return f"{number} image" if number == 1 else f"{number} images"
 
 
 def _warn(folder: ResultsFolder) -> None:
@@ -149,8 +153,8 @@ def _raise_first(problems: list[str]) -> None:
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(prog="predict.py", description="Find defects in pictures: masks, overlays and tables of regions.")
-    parser.add_argument("pictures", nargs="*", metavar="PICTURES", help="files, folders or patterns")
+    parser = _Parser(prog="predict.py", description="Find defects in images: masks, overlays and tables of regions.")
+    parser.add_argument("pictures", nargs="*", metavar="IMAGES", help="files, folders or patterns")
     parser.add_argument("--out", type=Path, default=Path("results"), help="folder of results (results)")
     parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
     parser.add_argument("--threads", type=_count, default=None, metavar="N", help="0 for all")
@@ -159,16 +163,16 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     resume_help = "skip images that already have results"
     resume_group.add_argument("--continue", dest="go_on", action="store_true", help=resume_help)
     resume_group.add_argument(
-        "--watch", action="store_true", help="wait for more pictures until Ctrl-C; goes on where it was stopped"
+        "--watch", action="store_true", help="wait for more images until Ctrl-C; goes on where it was stopped"
     )
-    help = "print the results as one JSON object; with --watch one object a picture and line, and one at the end"
+    help = "print the results as one JSON object; with --watch one object and line per image, and one at the end"
     parser.add_argument("--json", action="store_true", help=help)
     test_group = parser.add_mutually_exclusive_group()
-    test_group.add_argument("--self-test", action="store_true", help="check every golden picture")
-    test_group.add_argument("--skip-self-test", action="store_true", help="check none, and no file either")
+    test_group.add_argument("--self-test", action="store_true", help="check the reference results of the export")
+    test_group.add_argument("--skip-self-test", action="store_true", help="do not check them and the files")
     options = parser.parse_args(argv)
     if not options.pictures and not options.self_test:
-        parser.error("name at least one picture, folder or pattern")
+        parser.error("name at least one image, folder or pattern")
     return options
 
 
@@ -214,7 +218,7 @@ class _Progress:
     def _draw(self, share: float) -> None:
         self._last_drawn = time.monotonic()
         if not self._total:
-            line = f" first picture {share:4.0%}"
+            line = f" first image {share:4.0%}"
         else:
             filled = round(self._WIDTH * self._number / self._total)
             done = self._number - self._first + 1
