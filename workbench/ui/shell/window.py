@@ -210,6 +210,7 @@ class Window(QMainWindow):
         self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys)
         self.options.click_model.files_requested.connect(lambda: self.dialogs.show_settings("click_model"))
         self.file_drop = FileDropFilter(self, self.project_commands.drop, self.project_commands.refuse_drop)
+        self.file_drop.dragged.connect(self.welcome.show_drag)
 
     def _connect(self, services: Services, style: ThemeManager) -> None:
         session, canvas, training, messages = services.session, self.canvas, self.training, self.notifications
