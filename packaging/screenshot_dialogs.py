@@ -64,7 +64,8 @@ def menu(number: int, stage: Stage) -> None:
 def missing_folder(stage: Stage) -> None:
     """The folder of the open project is moved away, and an image is marked as done."""
     stage.open_copy("moving", labels=True)
-    root = stage.sample.with_name("moving")
+    assert stage.session.project is not None
+    root = stage.session.project.root
     moved = root.with_name("moved")
     root.rename(moved)
     stage.cleanup.append(lambda: moved.rename(root))

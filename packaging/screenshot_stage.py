@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -66,8 +67,7 @@ class Stage:
 
     def open_copy(self, name: str, *, labels: bool = False, runs: bool = False) -> None:
         """Open a new copy of the sample with or without its labels and its runs."""
-        copy = self.sample.with_name(name)
-        shutil.rmtree(copy, ignore_errors=True)
+        copy = Path(tempfile.mkdtemp(dir=self.sample.parent), name)  # a training may still write into an earlier copy
         left_out = [*_RESULTS, *([] if labels else _LABELS), *([] if runs else ["runs"])]
         shutil.copytree(self.sample, copy, ignore=shutil.ignore_patterns(*left_out))
         self.open_project(copy)

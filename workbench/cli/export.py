@@ -108,7 +108,7 @@ def print_export(result: dict[str, Any], console: Console) -> None:
         console.line(f"  Model for other programs, {size} pixels: {result['line']['path']}")
     for layout in (LAYOUTS[name] for name in result["formats"] if name in LAYOUTS):
         console.line(f"  For {layout.program}: {Path(result['path']) / layout.file}")
-    console.line(f"  Run it with: python {Path(result['path']) / 'predict.py'} PICTURES --out results")
+    console.line(f"  Run it with: python {Path(result['path']) / 'predict.py'} IMAGES --out results")
 
 
 def point_text(point: dict[str, Any]) -> str:

@@ -152,7 +152,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="folder of a run, of an export or of a project (its best run), or name of a run with --project",
     )
-    parser.add_argument("pictures", nargs="+", metavar="PICTURES", help="files, folders or patterns")
+    parser.add_argument("pictures", nargs="+", metavar="IMAGES", help="files, folders or patterns")
     parser.add_argument(
         "--out", type=Path, default=Path("results"), metavar="DIR", help="folder for the results (results)"
     )
@@ -160,7 +160,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as-proposals",
         action="store_true",
-        help="store predictions as suggestions of a project, to be accepted or rejected in the window; PICTURES: the "
+        help="store predictions as suggestions of a project, to be accepted or rejected in the window; IMAGES: the "
         "project folder for all images, or some of them",
     )
     parser.add_argument("--no-overlays", action="store_true", help="write masks and tables only")

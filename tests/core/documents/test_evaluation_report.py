@@ -13,7 +13,7 @@ from tests.session.mask_run import FALSE, MISSED, make_mask_project
 from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
 from tests.training.model_card.card_pages import Page
-from workbench.core.documents.comparison_report import comparison_report, comparison_rows
+from workbench.core.documents.comparison_report import comparison_report, comparison_rows, figure_cells
 from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Series
 from workbench.core.documents.html_page import PRINT_COLORS, PRINT_PAGE, chart_svg, to_html
 from workbench.core.documents.report_content import evaluation_report
@@ -233,6 +233,19 @@ def test_report_of_verdicts_states_a_share(tmp_path):
     assert re.search(r"Expect 8\d% to 9\d% correct verdicts on other parts", text) and "94.0% on 40 parts" in text
 
 
+@pytest.mark.parametrize(
+    "kind, cells",
+    [
+        ("recall", ["Defects detected", "92% (80% to 97%)", "91%", "−1 point (−9 to +7)", "no clear difference"]),
+        ("accuracy", ["Correct verdicts", "92% (80% to 97%)", "91%", "−1 point (−9 to +7)", "no clear difference"]),
+        ("dice", ["Dice", "0.92 (0.80 to 0.97)", "0.91", "−0.01 (−0.09 to +0.07)", "no clear difference"]),
+    ],
+)
+def test_comparison_has_one_number_format(kind, cells):
+    figure = FigureDifference(kind, "", (0.92, 0.91), ([0.8, 0.97], None), -0.01, [-0.09, 0.07])
+    assert figure_cells(figure)[1:] == cells[1:]
+
+
 def test_comparison_has_rows_on_other_parts_if_a_run_states_them(run):
     other = make_other(run)
     project, first = evaluated(run)
@@ -248,6 +261,6 @@ def test_comparison_has_rows_on_other_parts_if_a_run_states_them(run):
     store_result(run, **stored_result(parts=2))
     found = compare_masks(first, second)
     expected, lighting = (cells for cells, outcome in comparison_rows(found) if not outcome)
-    assert expected[1] == "cannot be stated" and lighting[3] == "+0.000"
+    assert expected[1] == "cannot be stated" and lighting[3] == "0.00"
     html = to_html(comparison_report(project, first, second, found, ReportImages(project), WHEN))
     assert "Worst changed lighting" in html and "on its own validation/test images" in html

@@ -10,8 +10,10 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, QListView, QMenu, QWidget
 
+from tests.conftest import fill_project
 from workbench.core import resources
 from workbench.core.project import annotation
+from workbench.core.project.project import Project
 from workbench.core.runs.dataset import collect
 from workbench.ui.actions.menus import MENUS, NAVIGATION, OVERLAYS, TOOL_STRIP, ids, titles
 from workbench.ui.actions.shortcut_changes import ShortcutsDialog
@@ -183,6 +185,90 @@ def _is_own(widget: QWidget) -> bool:
     return not any(name.startswith(foreign) for name in parents)
 
 
+def test_menus_show_the_names_of_classes_and_verdicts(application, root, qtbot):
+    table, session = application.window.table, application.services.session
+    menus = {menu.title(): menu for menu in application.window.menuBar().findChildren(QMenu)}
+
+    def shown(menu: str) -> list[tuple[str, str]]:
+        actions = [action for action in menus[menu].actions() if action.isVisible()]
+        return [(action.text(), action.shortcut().toString()) for action in actions]
+
+    assert shown("Select &class") == shown("&Verdict") == []
+    menus["&Label"].aboutToShow.emit()
+    assert not menus["Select &class"].isEnabled()
+    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+        session.open_project(root)
+    session.classes.add("pore & crack")
+    session.classes.choose(2)
+    qtbot.waitUntil(table["class_2"].isChecked)
+    assert shown("Select &class") == [("scratch", "1"), ("pit", "2"), ("pore && crack", "3")]
+    assert not table["class_1"].isChecked()
+    assert shown("&Verdict") == [("OK", "Alt+1"), ("NG", "Alt+2")]
+    assert shown("Set verdict &and go to next") == [("OK", "Shift+1"), ("NG", "Shift+2")]
+    menus["&Label"].aboutToShow.emit()
+    assert menus["Select &class"].isEnabled()
+    session.verdict_steps.set_verdicts([session.key], "NG")
+    qtbot.waitUntil(lambda: table["verdict_2"].isChecked() and not table["verdict_1"].isChecked())
+    application.window.table["keys"].trigger()
+    page = application.window.findChild(ShortcutsDialog)
+    assert "1 … 9 class 1 … 9" in [text for text, _ in page.rows]
+    page.close()
+
+
+def test_number_keys_of_a_project_without_classes_show_the_verdicts(application, root, qtbot):
+    table, session = application.window.table, application.services.session
+    with Project.create(root.with_name("verdicts"), verdicts=["OK", "NG"]) as project:
+        fill_project(project, 2)
+    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+        session.open_project(root.with_name("verdicts"))
+    qtbot.waitUntil(lambda: table["class_2"].isEnabled() and table["class_2"].text() == "NG")
+
+
+@pytest.mark.parametrize(
+    "key, keys, reason",
+    [
+        (Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier, "“Undo” is not available. There is nothing to undo."),
+        (Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier, "“Predict current image” is not available. Train a model"),
+        (Qt.Key.Key_9, Qt.KeyboardModifier.ShiftModifier, "No verdict has this number."),
+    ],
+)
+def test_key_of_a_disabled_command_shows_the_reason(driver, key, keys, reason):
+    messages = driver.window.messages
+    for _ in range(2):
+        driver.key(key, keys)
+    assert [reason in text for text in messages.texts] == [True]
+
+
+def test_key_of_a_disabled_command_shows_the_reason_with_the_focus_in_a_list(driver):
+    driver.window.images.view.setFocus()
+    QTest.keyClick(driver.window.images.view, Qt.Key.Key_Y)
+    assert ["label errors first" in text for text in driver.window.messages.texts] == [True]
+
+
+def test_key_of_an_enabled_command_shows_no_reason(driver):
+    driver.key(Qt.Key.Key_N)
+    driver.key(Qt.Key.Key_E)
+    assert driver.canvas.tool == "eraser" and not driver.window.messages.texts
+
+
+def test_key_of_a_disabled_command_shows_no_reason_while_a_text_is_edited(driver):
+    search = driver.window.images.search
+    search.setFocus()
+    for key, keys in ((Qt.Key.Key_Y, None), (Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)):
+        QTest.keyClick(search, key, keys or Qt.KeyboardModifier.NoModifier)
+    assert search.text() == "y" and not driver.window.messages.texts
+
+
+def test_changed_shortcut_of_a_disabled_command_shows_the_reason(driver):
+    window = driver.window
+    window.dialogs.shortcut_changes.assign("predict", QKeySequence("Ctrl+Alt+P"))
+    driver.key(Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+    assert not window.messages.texts
+    driver.key(Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
+    assert ["Train a model first" in text for text in window.messages.texts] == [True]
+    window.dialogs.shortcut_changes.reset_all()
+
+
 def test_f6_cycles_through_the_panels(driver):
     window = driver.window
     driver.canvas.setFocus()
@@ -207,3 +293,4 @@ def test_shortcuts_dialog_lists_the_command_table(application, qtbot):
 
 def test_mnemonics_are_removed_from_names():
     assert plain("&Undo") == "Undo" and plain("撤销(&U)") == "撤销" and plain("Rec&tangle") == "Rectangle"
+    assert plain("pore && crack") == "pore & crack"

@@ -41,6 +41,18 @@ def note(driver, key: str):
     return annotation.load_note(driver.session.project, key)
 
 
+def test_verdicts_of_the_current_image_show_their_keys(driver):
+    first, new = driver.session.keys[0], "lot1/new.png"
+    driver.open(first)
+    keys = {}
+    for key in (first, new):
+        menu = menu_of(driver, key)
+        keys[key] = list(entries(entries(menu)["Verdict"].menu()))
+        menu.close()
+        driver.qtbot.waitUntil(lambda: driver.window.findChild(ImageMenu) is None)
+    assert keys == {first: ["OK\tAlt+1", "NG\tAlt+2", "No verdict"], new: ["OK", "NG", "No verdict"]}
+
+
 def test_menu_of_the_list_acts_on_the_image_under_the_pointer(driver):
     session = driver.session
     first, new = session.keys[0], "lot1/new.png"

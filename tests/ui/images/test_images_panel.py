@@ -12,6 +12,7 @@ from tests.ui.images.list_projects import CountedList, HundredThousand
 from workbench.core.project.project import DONT_CARE
 from workbench.inference.io.image_io import write_png
 from workbench.ui.canvas.layers.prediction_layer import MODES
+from workbench.ui.images.image_delegate import shown_folder
 from workbench.ui.images.image_model import RowRole
 from workbench.ui.labels.class_delegate import eye_rect
 from workbench.ui.widgets.question_dialog import Question
@@ -207,3 +208,8 @@ def test_message_of_a_failed_save_is_removed_after_success(driver):
     assert session.flush()
     assert not any(str(folder) in text for text in messages.texts)
     assert driver.window.status.save_state.text() == "All saved"
+
+
+def test_folder_of_an_image_in_a_source_folder_has_no_mark():
+    assert shown_folder("@camera 1/lot 2/a.png") == "camera 1/lot 2" and shown_folder("lot 2/a.png") == "lot 2"
+    assert shown_folder("a.png") == ""

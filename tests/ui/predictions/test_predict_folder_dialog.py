@@ -58,6 +58,16 @@ def column_texts(dialog, column: int) -> list[str]:
     return [dialog.results.index(row, column).data() for row in range(dialog.results.rowCount())]
 
 
+def test_dialog_shows_what_is_missing(dialog, gray_export, images, tmp_path):
+    assert dialog.status.isVisible() and "no model yet. Train one" in dialog.status.text()
+    dialog.model.line.setText(str(gray_export))
+    assert dialog.status.text() == "Choose the folder of the images to predict."
+    dialog.images.line.setText(str(images))
+    assert dialog.status.text() == "Choose a folder for the results."
+    dialog.out.line.setText(str(tmp_path / "out"))
+    assert not dialog.status.isVisible() and dialog.start_button.isEnabled()
+
+
 def test_folder_is_predicted_while_window_stays_usable(dialog, gray_export, images, tmp_path, qtbot):
     out = tmp_path / "out"
     fill_form(dialog, gray_export, images, out)

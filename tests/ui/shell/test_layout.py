@@ -84,6 +84,19 @@ def test_evaluation_without_a_run(opened):
     assert at_each_size(opened) == {}
 
 
+def test_other_texts_are_left_out_before_the_name_of_the_image_is_elided(opened):
+    window, header = opened.window, opened.window.header
+    header.name.set_text("close-up-0101.png")
+    shown = 0
+    for width in range(1024, 1600, 24):
+        window.resize(width, 720)
+        layout_rounds(window)
+        if header.position.isVisible():
+            assert header.name.text() == "close-up-0101.png", width
+            shown += 1
+    assert shown
+
+
 @pytest.fixture
 def large_text(application):
     """Texts of 150 % in a window of 1440 x 900."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QKeySequenceEdit, QLineEdit
 
 from workbench.core import messages, problems, resources
 from workbench.core.messages import Message
@@ -42,6 +43,14 @@ def translations() -> list[tuple[str, str, ElementTree.Element]]:
         for context in root.iter("context")
         for message in context.iter("message")
     ]
+
+
+def test_texts_of_qt_are_replaced(chinese, qtbot):
+    recorder = QKeySequenceEdit()
+    qtbot.addWidget(recorder)
+    assert recorder.findChild(QLineEdit).placeholderText() == "按下快捷键"
+    for context in ("QLineEdit", "QWidgetTextControl"):
+        assert QCoreApplication.translate(context, "&Undo") == "撤销(&U)"
 
 
 def fields_of(pattern: str) -> set[str]:

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QSettings, Qt
-from PySide6.QtGui import QImage, QWheelEvent
+from PySide6.QtGui import QFontMetrics, QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -22,6 +22,7 @@ from workbench.core.runs.run_history import machine_path
 from workbench.core.runs.run_series import MOST
 from workbench.core.runs.system_stats import GpuSample, SystemSample, encode_sample
 from workbench.core.runs.training_settings import request
+from workbench.ui.training.curve_plot import ValueAxis
 from workbench.ui.training.curves import MIN_HEIGHT, columns_for
 
 GPUS = tuple(GpuSample(i, "GPU", 40.0 + i, 6 << 30, 16 << 30, 60.0, 120.0, 1500.0) for i in range(2))
@@ -289,3 +290,20 @@ def test_columns_of_plots_fit_available_space(count, size, columns):
     assert columns_for(count, *size) == columns
     rows = -(-count // columns)
     assert rows * MIN_HEIGHT <= size[1]
+
+
+@pytest.mark.parametrize("height", [30, 45, 60, 120, 300])
+@pytest.mark.parametrize("low, high", [(0, 100), (0.1, 1.42), (0, 23.5), (1.40, 1.43)])
+def test_labels_of_the_value_axis_do_not_touch(qapp, height, low, high):
+    axis = ValueAxis("left")
+    ((spacing, values),) = axis.tickValues(low, high, height)
+    assert spacing / (high - low) * height >= QFontMetrics(qapp.font()).height()
+    assert len(values) <= 6 and (height < 60 or values)
+
+
+def test_result_is_left_out_where_not_even_its_shortest_text_fits(driver, qtbot):
+    result = driver.window.training.view.result
+    metrics = {"dice": 0.9, "regions": {"defects": 20, "found": 18, "false_per_picture": 0.5}}
+    driver.window.training.view.add_event(Evaluated(time=1.0, step=1, metrics=metrics, best=True), live=False)
+    result.resize(result.fontMetrics().horizontalAdvance("Dice 0."), 20)
+    assert result.text() == ""

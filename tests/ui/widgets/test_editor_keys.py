@@ -327,6 +327,21 @@ def test_return_presses_a_button_that_was_reached_by_the_keyboard(driver, qtbot)
     qtbot.waitUntil(lambda: driver.session.rows[NEW].status == "done")
 
 
+@pytest.mark.parametrize("name", ["button", "export"])
+@pytest.mark.parametrize("key", [K.Key_Return, K.Key_Space])
+def test_second_press_of_a_key_does_not_stop_what_the_first_one_started(driver, name, key):
+    """The button turns into "Stop" or "Cancel export"."""
+    controls, clicks = driver.window.training.controls, []
+    button = getattr(controls, name)
+    for clicked in (controls.train_clicked, controls.export_clicked):
+        clicked.disconnect()
+        clicked.connect(lambda: clicks.append(True))
+    button.setEnabled(True)
+    button.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(button, key)
+    assert clicks == [True] and driver.canvas.hasFocus()
+
+
 def test_return_on_the_welcome_page_presses_the_focused_button(application, monkeypatch):
     window, pressed = application.window, []
     button = window.welcome.buttons["make_sample"]

@@ -31,6 +31,12 @@ def test_short_text_replaces_one_that_does_not_fit(label):
     assert label.text().endswith("…") and label.text()[:3] == SHORTEST[:3]
 
 
+def test_empty_short_text_replaces_one_that_would_be_cut(label):
+    label.set_text(LONG, short=[SHORTEST, ""])
+    label.resize(label.fontMetrics().horizontalAdvance(SHORTEST) - 4, 20)
+    assert label.text() == "" and label.toolTip() == LONG
+
+
 def test_details_are_always_in_the_tooltip(label):
     label.resize(label.fontMetrics().horizontalAdvance(LONG) + 4, 20)
     label.set_text(LONG, details="reason")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QUrl
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtGui import QDragLeaveEvent
+from PySide6.QtWidgets import QApplication, QLineEdit
 
 from tests.ui.file_drops import A, drop
 
@@ -67,3 +68,21 @@ def test_mixed_drop_adds_the_images_and_reports_the_rest(opened, files, qtbot):
 
 def test_text_fields_leave_files_to_the_window(opened):
     assert not any(field.acceptDrops() for field in opened.window.findChildren(QLineEdit))
+
+
+def test_drag_is_reported_from_its_start_to_its_end(application, files):
+    window, marks = application.window, []
+    window.file_drop.dragged.connect(marks.append)
+    drop(window, files / "notes.txt")
+    assert True not in marks
+    drop(window, files / "empty")
+    assert marks[-2:] == [True, False]
+    QApplication.sendEvent(window, QDragLeaveEvent())
+    assert marks[-1] is False
+
+
+def test_area_on_the_welcome_page_is_marked_and_unmarked(application):
+    welcome = application.window.welcome
+    for on in (True, False):
+        application.window.file_drop.dragged.emit(on)
+        assert welcome.drop_area.property("dragged") is on

@@ -13,10 +13,11 @@ from workbench.core.evaluation.evaluation_comparison import (
     FEWEST_PARTS,
     EvaluationComparison,
     FigureDifference,
+    FigureKind,
     compare_masks,
     compare_verdicts,
 )
-from workbench.core.evaluation.expectation import Expectation
+from workbench.core.evaluation.expectation import Expectation, points_text, signed
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
 from workbench.core.messages import Message
 from workbench.core.problems import RunUnusable
@@ -28,6 +29,7 @@ _KINDS = {
     "dice": "card.dice",
     "accuracy": "card.right_verdicts",
 }
+_SHARES = ("recall", "accuracy")  # shown in percent, their differences in percentage points
 _OUTCOMES = {
     "better": "compare.better",
     "worse": "compare.worse",
@@ -110,8 +112,9 @@ def _expectation_cells(comparison: EvaluationComparison) -> list[list[str]]:
     if any(each is not None and each.forecast is not None for each in comparison.expectations):
         rows.append([Message("compare.expected"), _expected_range(first), _expected_range(second), NOTHING, ""])
     if any(each is not None and each.worst is not None for each in comparison.expectations):
-        values = [each.worst.value for each in comparison.expectations if each is not None and each.worst is not None]
-        difference = f"{values[1] - values[0]:+.3f}" if len(values) == 2 else NOTHING
+        found = [each for each in comparison.expectations if each is not None and each.worst is not None]
+        values = [each.worst.value for each in found if each.worst is not None]
+        difference = _difference(values[1] - values[0], found[0].metric) if len(values) == 2 else NOTHING
         name = Message("compare.worst_lighting")
         rows.append([name, _worst_lighting(first), _worst_lighting(second), difference, ""])
     return rows
@@ -138,18 +141,32 @@ def figure_cells(figure: FigureDifference) -> list[str]:
     name: str = Message(_KINDS[figure.kind])
     if figure.scope:
         name = Message("compare.of", figure=name, name=figure.scope)
-    values = [_value(value, interval, "") for value, interval in zip(figure.values, figure.intervals)]
-    return [name, *values, _value(figure.difference, figure.interval, "+"), Message(_OUTCOMES[figure.outcome])]
+    values = [_value(*each, figure.kind) for each in zip(figure.values, figure.intervals, strict=True)]
+    difference = _value_difference(figure.difference, figure.interval, figure.kind)
+    return [name, *values, difference, Message(_OUTCOMES[figure.outcome])]
 
 
-def _value(value: float | None, interval: list[float] | None, sign: str) -> str:
+def _value(value: float | None, interval: list[float] | None, kind: FigureKind) -> str:
+    """Return a value with its interval: shares in percent, others with two decimals."""
     if value is None:
         return NOTHING
+    text, *edges = (f"{100 * each:.0f}%" if kind in _SHARES else f"{each:.2f}" for each in (value, *(interval or ())))
+    return Message("compare.value", n=text, low=edges[0], high=edges[1]) if edges else text
+
+
+def _value_difference(value: float | None, interval: list[float] | None, kind: FigureKind) -> str:
+    """Return the difference of two values with its interval, as `_value` shows them."""
+    if value is None:
+        return NOTHING
+    text = _difference(value, kind)
     if interval is None:
-        return f"{value:{sign}.3f}"
-    return Message(
-        "compare.value", n=f"{value:{sign}.3f}", low=f"{interval[0]:{sign}.2f}", high=f"{interval[1]:{sign}.2f}"
-    )
+        return text
+    low, high = (signed(100 * edge, 0) if kind in _SHARES else signed(edge, 2) for edge in interval)
+    return Message("compare.value", n=text, low=low, high=high)
+
+
+def _difference(value: float, kind: FigureKind) -> str:
+    return points_text(value) if kind in _SHARES else signed(value, 2)
 
 
 def _images(

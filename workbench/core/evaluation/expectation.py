@@ -182,9 +182,7 @@ class LightingChange:
     @property
     def points(self) -> str:
         """Difference in percentage points, such as "−3 points"."""
-        number = round(100 * self.difference)
-        text = signed(100 * self.difference, 0)
-        return Message("expectation.point", n=text) if abs(number) == 1 else Message("expectation.points", n=text)
+        return points_text(self.difference)
 
 
 @dataclass(frozen=True)
@@ -268,6 +266,12 @@ def signed(value: float, digits: int) -> str:
     """Return a number with its sign, "0" without one; the minus sign is as wide as the plus sign."""
     text = f"{value:+.{digits}f}"
     return text[1:] if not float(text) else text.replace("-", "−")
+
+
+def points_text(difference: float) -> str:
+    """Return a difference of two shares in percentage points, such as "−3 points"."""
+    id = "expectation.point" if abs(round(100 * difference)) == 1 else "expectation.points"
+    return Message(id, n=signed(100 * difference, 0))
 
 
 def expectation_of(run: Run) -> Expectation | None:

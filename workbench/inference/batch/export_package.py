@@ -12,7 +12,7 @@ _SOURCE_FOLDER = Path(__file__).resolve().parents[1]
 _PACKAGE_NAME = "inference"
 
 # Source of predict.py. It verifies the code before importing it, so it is short and uses only the standard library.
-_SCRIPT = '''"""Run this model: python predict.py PICTURES... --out results (or: from predict import Predictor)."""
+_SCRIPT = '''"""Run this model: python predict.py IMAGES... --out results (or: from predict import Predictor)."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Command line of an export: predict.py PICTURES..., including its self-test."""
+"""Command line of an export: predict.py IMAGES..., including its self-test."""
 
 from __future__ import annotations
 
@@ -106,12 +106,12 @@ def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
         )
         report = folder.report()
     if not complete:
-        done = f"{len(report['pictures'])} of {len(sources)} images are done, their results in {options.out}"
+        done = f"{len(report['pictures'])} of {_images(len(sources))} done; results in {options.out}"
         raise _UsageError(f"Stopped. {done}. Run it again with --continue for the others.")
     if not report["pictures"]:
         raise _UsageError(f"None of the images could be read: {report['skipped'][-1]['why']}.")
     left_out = f", {len(report['skipped'])} skipped" if report["skipped"] else ""
-    _print(f"{len(report['pictures'])} images{left_out}; results in {options.out}", options)
+    _print(f"{_images(len(report['pictures']))}{left_out}; results in {options.out}", options)
     return report
 
 
@@ -133,8 +133,12 @@ def _watch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
         _warn(folder)
         _note(f"Waiting for images in {', '.join(options.pictures)}; results go to {options.out}. Ctrl-C stops.")
         watch(folder, options.pictures, stop, on_image=on_image)
-    _print(f"Stopped. {count['pictures']} images, {count['skipped']} skipped; results in {options.out}", options)
+    _print(f"Stopped. {_images(count['pictures'])}, {count['skipped']} skipped; results in {options.out}", options)
     return {"stopped": True, **count}
+
+
+def _images(number: int) -> str:
+    return f"{number} image" if number == 1 else f"{number} images"
 
 
 def _warn(folder: ResultsFolder) -> None:
@@ -150,7 +154,7 @@ def _raise_first(problems: list[str]) -> None:
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = _Parser(prog="predict.py", description="Find defects in images: masks, overlays and tables of regions.")
-    parser.add_argument("pictures", nargs="*", metavar="PICTURES", help="files, folders or patterns")
+    parser.add_argument("pictures", nargs="*", metavar="IMAGES", help="files, folders or patterns")
     parser.add_argument("--out", type=Path, default=Path("results"), help="folder of results (results)")
     parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
     parser.add_argument(

@@ -99,7 +99,7 @@ def _check_header(container: ImageHeader, name: Path | str, *, whole: bool = Tru
         # Some builds of OpenCV silently fill the missing part of a JPEG with gray.
         raise ReadError(name, f"the file is incomplete: {container.cut}")
     if not container.kind:
-        raise ReadError(name, "this is no image file that can be read")
+        raise ReadError(name, "this is not an image file that can be read")
     width, height = container.width, container.height
     if not width or not height:
         if container.cut:
@@ -283,7 +283,7 @@ def _to_supported(image: np.ndarray, name: Path | str) -> np.ndarray:
             raise ReadError(name, f"it has {channels} channels; only gray and color images can be read")
         image = image[:, :, 0] if channels < 3 else image[:, :, :3]
     if image.ndim != 2 and image.ndim != 3 or 0 in image.shape:
-        raise ReadError(name, f"an array of shape {image.shape} is no image")
+        raise ReadError(name, f"an array of shape {image.shape} is not an image")
     if image.dtype in (np.uint8, np.uint16, np.float32) and image.dtype.isnative:
         return image
     if image.dtype == np.bool_:

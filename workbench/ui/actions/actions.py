@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
-from workbench.ui.actions.command_table import Command, CommandContext
+from workbench.ui.actions.command_table import Command, CommandContext, DisabledReasons
 from workbench.ui.actions.edit_commands import EditCommands
 from workbench.ui.actions.file_commands import FileCommands, WorkflowCommands
 from workbench.ui.actions.help_commands import HelpCommands
@@ -45,8 +45,22 @@ GROUPS = (
 )
 
 
+class DisabledKeys(QAction):
+    """Action with the shortcuts of all disabled commands, which Qt would ignore."""
+
+    pressed = Signal(QKeySequence)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Shortcut:
+            self.pressed.emit(event.key())
+            return True
+        return super().event(event)
+
+
 class Actions(QObject):
     """QActions by command id, one for each `Command`. `refresh` schedules an update of all states."""
+
+    refused = Signal(str, str)  # name of a disabled command whose key was pressed, reason why it is disabled
 
     def __init__(self, context: CommandContext, style: ThemeManager, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -61,6 +75,9 @@ class Actions(QObject):
         self.commands = {command.id: command for group in groups for command in group.commands(context)}
         self._groups: dict[str, QActionGroup] = {}
         self._actions = {command.id: self._create(command) for command in self.commands.values()}
+        self._reasons = DisabledReasons(context.session, self)
+        self.disabled_keys = DisabledKeys(self, autoRepeat=False)
+        self.disabled_keys.pressed.connect(self._refuse)
         self._refresh_timer = QTimer(self, singleShot=True, interval=0, timeout=self._update_states)
         style.changed.connect(self._update_icons)
         for signal in context.state_signals():
@@ -73,6 +90,10 @@ class Actions(QObject):
 
     def all(self) -> Iterable[QAction]:
         return self._actions.values()
+
+    def reason(self, id: str) -> str:
+        """Return the reason why a command cannot be run now, or ""."""
+        return "" if self._actions[id].isEnabled() else self._reasons.text(id)
 
     def reserved(self) -> list[QKeySequence]:
         """Return the shortcuts of the commands that change the current image's label or open another image."""
@@ -89,6 +110,22 @@ class Actions(QObject):
             action.setEnabled(command.enabled is None or bool(command.enabled()))
             if command.checked is not None:
                 action.setChecked(bool(command.checked()))
+            if command.name is not None:
+                name = command.name()
+                action.setText(name.replace("&", "&&") or command.text)
+                action.setVisible(bool(name))
+        self._update_disabled_keys()
+
+    def _update_disabled_keys(self) -> None:
+        keys = [keys for action in self.all() if not action.isEnabled() for keys in action.shortcuts()]
+        if keys != self.disabled_keys.shortcuts():
+            self.disabled_keys.setShortcuts(keys)
+
+    def _refuse(self, keys: QKeySequence) -> None:
+        id = next((id for id, action in self._actions.items() if keys in action.shortcuts()), None)
+        reason = self.reason(id) if id is not None else ""
+        if reason:
+            self.refused.emit(plain(self._actions[id].text()).rstrip("…"), reason)
 
     def _create(self, command: Command) -> QAction:
         action = QAction(command.text, self)
@@ -108,6 +145,7 @@ class Actions(QObject):
         """Update the shortcuts of all actions, and the tooltips that quote them, after `change_shortcuts`."""
         for command in self.commands.values():
             self._set_keys(command, self._actions[command.id])
+        self._update_disabled_keys()
 
     def _set_keys(self, command: Command, action: QAction) -> None:
         tip = command.tip or plain(command.text).rstrip("…")

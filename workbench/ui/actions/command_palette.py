@@ -13,9 +13,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QRect, QRectF, QSize, Q
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QListView, QStyledItemDelegate, QVBoxLayout
 
-from workbench.session.session import Session
 from workbench.ui.actions.actions import Actions
-from workbench.ui.actions.command_table import DisabledReasons
 from workbench.ui.actions.menus import MENUS, Table, titles
 from workbench.ui.text.formatting import plain
 from workbench.ui.text.translation import counterparts
@@ -146,9 +144,9 @@ class CommandPalette(QFrame):
     Disabled commands are listed with the reason; they cannot be run. Commands used last are offered first.
     """
 
-    def __init__(self, actions: Actions, session: Session, style: ThemeManager, parent) -> None:
+    def __init__(self, actions: Actions, style: ThemeManager, parent) -> None:
         super().__init__(parent, objectName="palette")
-        self._actions, self._reasons = actions, DisabledReasons(session, self)
+        self._actions = actions
         self._entries: list[CommandEntry] = []
         self._recent: list[str] = []
         self._return_focus = None
@@ -160,7 +158,7 @@ class CommandPalette(QFrame):
                 Qt.ItemDataRole.AccessibleTextRole: self._accessible_text,
                 PathRole: lambda entry: entry.path,
                 KeyRole: lambda entry: self._key(entry.id),
-                ReasonRole: lambda entry: self.reason(entry.id),
+                ReasonRole: lambda entry: self._actions.reason(entry.id),
                 CheckedRole: lambda entry: self._actions[entry.id].isChecked(),
             },
             self,
@@ -217,16 +215,12 @@ class CommandPalette(QFrame):
     def run(self, index: QModelIndex | None = None) -> None:
         """Run a command, by default the selected one. A disabled command is not run; its row shows the reason."""
         entry = (index or self.view.currentIndex()).data(ItemRole)
-        if entry is None or self.reason(entry.id):
+        if entry is None or self._actions.reason(entry.id):
             return
         self._recent = [entry.id, *(id for id in self._recent if id != entry.id)][:_RECENT]
         self.close_palette()
         # After the focus has returned, as a command may move it to another widget.
         QTimer.singleShot(0, self._actions[entry.id], self._actions[entry.id].trigger)
-
-    def reason(self, id: str) -> str:
-        """Return the reason why a command cannot be run now, or ""."""
-        return "" if self._actions[id].isEnabled() else self._reasons.text(id)
 
     # --- events ----------------------------------------------------------------------------------
 
@@ -276,7 +270,7 @@ class CommandPalette(QFrame):
         return self._actions[id].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
 
     def _accessible_text(self, entry: CommandEntry) -> str:
-        return ", ".join(filter(None, (entry.name, self._key(entry.id), self.reason(entry.id) or entry.path)))
+        return ", ".join(filter(None, (entry.name, self._key(entry.id), self._actions.reason(entry.id) or entry.path)))
 
 
 def _draw(painter: QPainter, box: QRect, text: str, metrics: QFontMetrics, color, *, left: bool) -> None:

@@ -44,7 +44,7 @@ class Command:
     enabled, checked: return the state; without `checked` the command is not checkable. Exactly one command of a `group`
     is checked. changes_image: changes the current image's label or opens another image; such a command has no effect
     while an editor has the focus. auto_repeat: repeats while its key is held. tip_keys: commands whose shortcuts `tip`
-    quotes, by field name.
+    quotes, by field name. name: returns the text in menus if it depends on the project, "" while the command is hidden.
     """
 
     id: str
@@ -58,6 +58,7 @@ class Command:
     tip_keys: Mapping[str, str] = field(default_factory=dict)
     changes_image: bool = False
     auto_repeat: bool = True
+    name: Callable[[], str] | None = None
 
 
 @dataclass(kw_only=True)
@@ -103,6 +104,7 @@ class CommandContext:
             session.history_changed,
             session.note_changed,
             session.classes_changed,
+            session.classes.chosen,
             self.canvas.tool_changed,
             self.canvas.clicks.changed,
             self.canvas.region_chosen,
@@ -136,6 +138,12 @@ class CommandGroup(QObject):
 def paintable(session: Session) -> bool:
     """Return whether the current image can be painted on."""
     return session.mask is not None and session.writable
+
+
+def verdict_name(session: Session, number: int) -> str:
+    """Return the name of a verdict by its number from 1; "" if the project has fewer."""
+    names = session.project.file.verdicts if session.project is not None else []
+    return names[number - 1] if number <= len(names) else ""
 
 
 # Commands that change the project: disabled while it is read-only.

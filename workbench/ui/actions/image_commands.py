@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from workbench.core.project.annotation import Split, Status
 from workbench.session.preferences import Preferences
 from workbench.session.session import Session
-from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup
+from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup, verdict_name
 from workbench.ui.images.images_panel import ImagesPanel
 
 _MAX_FOLDERS = 5  # opened at once
@@ -146,6 +146,8 @@ class ImageCommands(CommandGroup):
                 self.tr("Verdict {n}").format(n=n),
                 partial(context.verdict.choose, n - 1),
                 enabled=lambda n=n: has_note() and len(context.verdict.buttons) >= n,
+                checked=lambda n=n: session.note is not None and session.note.verdict == verdict_name(session, n) != "",
+                name=partial(verdict_name, session, n),
                 changes_image=True,
             )
             for n in range(1, 10)
@@ -156,6 +158,7 @@ class ImageCommands(CommandGroup):
                 self.tr("Verdict {n} and next").format(n=n),
                 partial(images.set_verdict, n - 1),
                 enabled=partial(images.can_set_verdict, n - 1),
+                name=partial(verdict_name, session, n),
                 auto_repeat=False,
             )
             for n in range(1, 10)

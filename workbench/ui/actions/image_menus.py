@@ -12,6 +12,7 @@ from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.image_commands import copy_paths, show_in_folder
 from workbench.ui.images.bulk_actions import SplitMenu
+from workbench.ui.shortcuts import key_text
 
 
 class ImageMenus(QObject):
@@ -54,8 +55,10 @@ class ImageMenu(QMenu):
         verdicts = self.addMenu(self.tr("Verdict"))
         present = {row.verdict for row in rows}
         names = list(session.project.file.verdicts) if session.project is not None else []
-        for name in (*names, None):
+        for number, name in enumerate((*names, None), 1):
             text = self.tr("No verdict") if name is None else name.replace("&", "&&")
+            if name is not None and keys == [session.key] and not context.images.browsing:
+                text += "\t" + key_text(f"verdict_{number}")
             action = verdicts.addAction(text, partial(steps.set_verdicts, keys, name))
             action.setCheckable(True)
             action.setChecked(present == {name})

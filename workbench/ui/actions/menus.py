@@ -250,7 +250,10 @@ def _fill(menu: QMenu, table: Table, actions: ActionTable, names: dict[str, str]
     menu.setToolTipsVisible(True)
     for entry in table:
         if isinstance(entry, tuple):
-            _fill(menu.addMenu(names[entry[0]]), entry[1], actions, names, recent)
+            submenu = menu.addMenu(names[entry[0]])
+            _fill(submenu, entry[1], actions, names, recent)
+            # The entries of some submenus depend on the project.
+            menu.aboutToShow.connect(lambda submenu=submenu: submenu.setEnabled(not submenu.isEmpty()))
         elif entry == "-":
             menu.addSeparator()
         elif entry == "@recent":

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.actions import Actions
-from workbench.ui.actions.menus import MENUS, ActionTable, ids, titles
+from workbench.ui.actions.menus import MENUS, ids, titles
 from workbench.ui.shortcuts import (
     FIXED_KEYS,
     change_shortcuts,
@@ -155,7 +155,7 @@ class ShortcutsDialog(QDialog):
 
     change_requested = Signal()
 
-    def __init__(self, actions: ActionTable, parent: QWidget | None = None) -> None:
+    def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Keyboard shortcuts"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -242,11 +242,11 @@ class ShortcutsDialog(QDialog):
                 label.setVisible(text.casefold().strip() in row_text)
 
 
-def _menu_rows(menu: str, actions: ActionTable) -> list[tuple[str, str]]:
+def _menu_rows(menu: str, actions: Actions) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for id in ids(MENUS[menu]):
         shortcuts = [key.toString(QKeySequence.SequenceFormat.NativeText) for key in actions[id].shortcuts()]
-        keys, text = ", ".join(dict.fromkeys(shortcuts)), plain(actions[id].text())
+        keys, text = ", ".join(dict.fromkeys(shortcuts)), plain(actions.commands[id].text)
         stem, _, number = id.rpartition("_")
         if stem in ("class", "verdict", "verdict_next") and _is_default(stem):  # numbers 1 to 9 share one line
             if number != "1":

@@ -6,7 +6,7 @@ from functools import partial
 
 from workbench.core.project.project import ClassInfo
 from workbench.session.session import Session
-from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup, paintable
+from workbench.ui.actions.command_table import Command, CommandContext, CommandGroup, paintable, verdict_name
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.images.images_panel import ImagesPanel
@@ -64,6 +64,8 @@ class ToolCommands(CommandGroup):
                 self.tr("Class {n}").format(n=n),
                 partial(_choose_class, session, context.images, n),
                 enabled=lambda n=n: _has_class(session, n) or _sets_verdict(session, context.images, n),
+                checked=partial(_is_current, session, n),
+                name=partial(_name_of_key, session, n),
             )
             for n in range(1, 10)
         ]
@@ -86,6 +88,23 @@ def _has_class(session: Session, number: int) -> bool:
 def _sets_verdict(session: Session, images: ImagesPanel, number: int) -> bool:
     """Return whether a number key sets a verdict. It does so only in projects without classes."""
     return session.project is not None and not session.project.classes and images.can_set_verdict(number - 1)
+
+
+def _is_current(session: Session, number: int) -> bool:
+    """Return whether a number key selected the current class, or the verdict in projects without classes."""
+    info = _class(session, number)
+    if info is not None:
+        return session.editor.class_id == info.id
+    name = _name_of_key(session, number)
+    return bool(name) and session.note is not None and session.note.verdict == name
+
+
+def _name_of_key(session: Session, number: int) -> str:
+    """Return the class that a number key selects, or the verdict in projects without classes; "" for neither."""
+    info = _class(session, number)
+    if info is not None:
+        return info.name
+    return verdict_name(session, number) if session.project is not None and not session.project.classes else ""
 
 
 def _choose_class(session: Session, images: ImagesPanel, number: int) -> None:

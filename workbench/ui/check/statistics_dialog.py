@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QColor, QIcon, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -143,7 +143,8 @@ class StatisticsDialog(ReportDialog):
 
     def _summary_rows(self, result: ProjectStatistics) -> list[tuple[str, str]]:
         images = [self.tr("{n} in total").format(n=number(result.images))]
-        images += [f"{w} × {h}: {number(n)}" for (w, h), n in list(result.sizes.items())[:4]]
+        sizes = [self.tr("{name}: {n}").format(name=f"{w} × {h}", n=number(n)) for (w, h), n in result.sizes.items()]
+        images += sizes[:4]
         if len(result.sizes) > 4:
             images.append(self.tr("other sizes: {n}").format(n=number(sum(list(result.sizes.values())[4:]))))
         if result.broken:
@@ -214,7 +215,8 @@ class StatisticsDialog(ReportDialog):
 
 
 def _counts(counts: dict[str, int]) -> str:
-    return listed(f"{name}: {number(n)}" for name, n in counts.items())
+    pattern = QCoreApplication.translate("StatisticsDialog", "{name}: {n}")
+    return listed(pattern.format(name=name, n=number(n)) for name, n in counts.items())
 
 
 def _size(value: float, metric: bool) -> str:

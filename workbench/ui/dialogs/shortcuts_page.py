@@ -96,7 +96,7 @@ class ShortcutsPage(QWidget):
             group = QTreeWidgetItem(self.tree, [plain(names[menu])])
             group.setFlags(group.flags() & ~Qt.ItemFlag.ItemIsSelectable)
             for id in ids(table):
-                item = QTreeWidgetItem(group, [plain(self._actions[id].text()).rstrip("…"), ""])
+                item = QTreeWidgetItem(group, [plain(self._actions.commands[id].text).rstrip("…"), ""])
                 item.setData(0, _ID, id)
                 item.setSizeHint(0, QSize(0, self.fontMetrics().height() + 8))
                 self.items[id] = item

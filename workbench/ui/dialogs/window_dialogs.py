@@ -47,7 +47,7 @@ class WindowDialogs(QObject):
         """Command palette, created when it is first opened."""
         from workbench.ui.actions.command_palette import CommandPalette
 
-        return CommandPalette(self._actions, self._context.session, self._style, self._window)
+        return CommandPalette(self._actions, self._style, self._window)
 
     def show_shortcuts(self) -> None:
         """Show the list of shortcuts."""

@@ -70,7 +70,7 @@ class ImageDelegate(QStyledItemDelegate):
         self, painter: QPainter, box: QRect, row: ImageRow, option: QStyleOptionViewItem, reason: str
     ) -> None:
         theme, metrics = self._style.theme, option.fontMetrics
-        folder, _, name = row.key.rpartition("/")
+        name = row.key.rpartition("/")[2]
         top = QRect(box.x(), box.y() + 8, box.width() - 20, metrics.height())
         painter.setPen(theme.color("text"))
         painter.drawText(
@@ -89,7 +89,7 @@ class ImageDelegate(QStyledItemDelegate):
             text = self.tr("Unreadable")
         else:
             painter.setPen(theme.color("muted"))
-            text = folder or (f"{row.width} × {row.height}" if row.width else "")
+            text = shown_folder(row.key) or (f"{row.width} × {row.height}" if row.width else "")
         width = max(0, right - below.x() - 6)
         painter.drawText(
             below.x(), below.y() + metrics.ascent(), metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width)
@@ -231,3 +231,8 @@ class ThumbnailDelegate(QStyledItemDelegate):
         text = metrics.elidedText(verdict, Qt.TextElideMode.ElideRight, box.width() - 24)
         tag = QRectF(box.x() + 5, box.y() + 5, metrics.horizontalAdvance(text) + 12, metrics.height() + 4)
         draw_badge(painter, tag, text, self._style.theme)
+
+
+def shown_folder(key: str) -> str:
+    """Return the folder of an image, without the mark of a source folder in its key."""
+    return key.rpartition("/")[0].removeprefix("@")

@@ -148,20 +148,23 @@ class PredictFolderDialog(JobDialog):
         self.action, self.cancel_action = self.tr("Predict"), self.tr("Stop")
         self._start_time = 0.0
         self._first = self._skipped = 0
-        self._add_fields(models)
+        self._models = models
+        self._add_fields()
         self.body.addWidget(self._make_results(), 1)
         self.show_results = self.add_button(self.tr("Open results folder"), lambda: open_path(self.out.path), link=True)
         self.show_results.hide()
         self.job.began.connect(self._show_total)
         self.job.predicted.connect(self._add)
         self.job.ended.connect(self._show_end)
-        self.show_status("")
+        for field in (self.model, self.images, self.out):
+            field.line.textChanged.connect(self._show_missing)
+        self._show_missing()
         self.refresh()
         (self.images if self.model.path else self.model).input.setFocus()
 
-    def _add_fields(self, models: Sequence[Path]) -> None:
+    def _add_fields(self) -> None:
         name = self.tr("Folder of a run or an export")
-        self.model = PathField(name, "folder", placeholder=name, choices=models)
+        self.model = PathField(name, "folder", placeholder=name, choices=self._models)
         self.images = PathField(
             self.tr("Folder of the images to predict"), "folder", placeholder=self.tr("Subfolders are included")
         )
@@ -226,6 +229,18 @@ class PredictFolderDialog(JobDialog):
 
     def complete(self) -> bool:
         return None not in (self.model.path, self.images.path, self.out.path)
+
+    def _show_missing(self, *_: object) -> None:
+        """Show what has to be chosen before the prediction can be started."""
+        if self.model.path is None:
+            text = self.tr("Choose a model: the folder of a run or an export.")
+            if not self._models:
+                text = self.tr("There is no model yet. Train one, or choose the folder of a run or an export.")
+        elif self.images.path is None:
+            text = self.tr("Choose the folder of the images to predict.")
+        else:
+            text = "" if self.out.path is not None else self.tr("Choose a folder for the results.")
+        self.show_status(text)
 
     def start(self) -> None:
         running = self.job.running

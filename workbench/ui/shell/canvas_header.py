@@ -120,7 +120,7 @@ class CanvasHeader(QWidget):
             self._level = -1
 
     def _fit(self) -> None:
-        self.name.setMinimumWidth(self._name_width())
+        self.name.setMinimumWidth(_NAME_LENGTH * self.fontMetrics().averageCharWidth())
         level = next((n for n in range(_LEVELS) if self._width_at(n) <= self.width()), _LEVELS - 1)
         if level != self._level:  # showing and hiding requests another layout
             self._level = level
@@ -132,7 +132,8 @@ class CanvasHeader(QWidget):
             self.layout().activate()
 
     def _name_width(self) -> int:
-        return _NAME_LENGTH * self.fontMetrics().averageCharWidth()
+        """Return the width that the name has before anything is left out for it."""
+        return _NAME_LENGTH * self.name.fontMetrics().averageCharWidth()  # of its bold font
 
     def _width_at(self, level: int) -> int:
         """Return the width that the content needs at a level of simplification."""

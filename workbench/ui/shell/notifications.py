@@ -21,6 +21,7 @@ from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text import export_texts, formatting
 from workbench.ui.text.added_files import added_text
+from workbench.ui.widgets.editor_keys import TEXTS
 from workbench.ui.widgets.message_bar import MessageBar
 
 
@@ -71,6 +72,12 @@ class Notifications(QObject):
             text, advice = self._tool_texts(reason)
             if text:
                 self._messages.show_message("info", text, advice, topic="refused")
+
+    def command_refused(self, name: str, reason: str) -> None:
+        """Show why a command is not available, unless a text is being edited."""
+        if not isinstance(self._messages.window().focusWidget(), TEXTS):
+            text = self.tr("“{command}” is not available.").format(command=name)
+            self._messages.show_message("info", text, self.tr("{reason}.").format(reason=reason), topic="command")
 
     def _tool_texts(self, reason: str) -> tuple[str, str]:
         """Return why a tool failed, and an alternative."""
@@ -174,7 +181,7 @@ class Notifications(QObject):
             self._messages.withdraw("save")
 
     def _project_opened(self) -> None:
-        for topic in ("refused", "mask", "drop", "export", "picture", "close"):
+        for topic in ("refused", "command", "mask", "drop", "export", "picture", "close"):
             self._messages.withdraw(topic)
 
     def _project_closed(self) -> None:

@@ -81,7 +81,8 @@ class Welcome(QScrollArea):
         sides.addLayout(self._make_choices(), 1, 0)
         sides.addLayout(self._make_side(), 1, 1)
         column.addLayout(sides)
-        column.addWidget(self._make_drop_area())
+        self.drop_area = self._make_drop_area()
+        column.addWidget(self.drop_area)
         column.addLayout(self._make_links())
         style.changed.connect(self._restyle)
         self._restyle()
@@ -189,6 +190,12 @@ class Welcome(QScrollArea):
             row.addWidget(link)
         row.addStretch(1)
         return row
+
+    def show_drag(self, on: bool) -> None:
+        """Mark the area for dropped files while a drag that can be dropped is over the window."""
+        self.drop_area.setProperty("dragged", on)
+        self.drop_area.style().unpolish(self.drop_area)
+        self.drop_area.style().polish(self.drop_area)
 
     def show_recent(self, paths: list[Path]) -> None:
         """List the recent projects. Without any, the stages of a project are explained instead."""

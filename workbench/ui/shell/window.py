@@ -174,7 +174,7 @@ class Window(QMainWindow):
         fill_menu_bar(self.menuBar(), self.table, self.project_commands.recent_menu)
         pages = self.training, self.evaluation, self.evaluation_navigation
         self.stage_bar = add_stage_bar(self.menuBar(), self._services.workflow, self.table, style, *pages)
-        self.addActions(list(self.table.all()))
+        self.addActions([*self.table.all(), self.table.disabled_keys])
         self.setStatusBar(self.status)
         self.side = SidePanel(
             [
@@ -206,9 +206,11 @@ class Window(QMainWindow):
             self.table.reserved(),
             self,
         )
+        self.editor_keys.leave_after_click(self.training.controls.button, self.training.controls.export)
         self.dialogs = WindowDialogs(self, self.table, self._context, style, self.editor_keys)
         self.options.click_model.files_requested.connect(lambda: self.dialogs.show_settings("click_model"))
         self.file_drop = FileDropFilter(self, self.project_commands.drop, self.project_commands.refuse_drop)
+        self.file_drop.dragged.connect(self.welcome.show_drag)
 
     def _connect(self, services: Services, style: ThemeManager) -> None:
         session, canvas, training, messages = services.session, self.canvas, self.training, self.notifications
@@ -234,6 +236,7 @@ class Window(QMainWindow):
         self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
         canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))
         canvas.refused.connect(messages.refused)
+        self.table.refused.connect(messages.command_refused)
         training.export_requested.connect(services.export_job.start)
         training.view.messaged.connect(messages.show_training_message)
         training.recovered.connect(messages.training_recovered)

@@ -49,7 +49,7 @@ def _filled(pattern: str, fields: dict[str, Any]) -> str:
 
 def plain(text: str) -> str:
     """Return a command's name without its mnemonic, as in "&Undo" and "撤销(&U)"."""
-    return re.sub(r"\(&\w\)", "", text).replace("&", "")
+    return re.sub(r"&(.)", r"\1", re.sub(r"\(&\w\)", "", text))
 
 
 # --- numbers ---------------------------------------------------------------------------------------
@@ -164,9 +164,12 @@ def started_text(event: Started) -> str:
 
 
 def device_text(event: Started) -> str:
+    """Return device and number type of a run as a sentence."""
     device = QCoreApplication.translate("words", "CPU") if event.device == "cpu" else event.device.upper()
-    name = f"{device} ({event.device_name})" if event.device_name else device
-    return f"{name}, {event.precision}"
+    pattern = QCoreApplication.translate("words", "{device}, {precision}.")
+    if event.device_name:
+        pattern = QCoreApplication.translate("words", "{device} ({name}), {precision}.")
+    return pattern.format(device=device, name=event.device_name, precision=event.precision)
 
 
 def precision_text(event: Started) -> str:

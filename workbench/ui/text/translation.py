@@ -5,10 +5,19 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from functools import cache
 
-from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 from workbench.core import resources
 from workbench.core.resources import LANGUAGES, SOURCE_LANGUAGE, matching_language
+
+# Texts of Qt, with their context, that the translations of the application replace.
+QT_TEXTS = (
+    QT_TRANSLATE_NOOP("QKeySequenceEdit", "Press shortcut"),
+    QT_TRANSLATE_NOOP("QLineEdit", "&Undo"),
+    QT_TRANSLATE_NOOP("QWidgetTextControl", "&Undo"),
+    QT_TRANSLATE_NOOP("QAbstractSpinBox", "&Step up"),
+    QT_TRANSLATE_NOOP("QAbstractSpinBox", "Step &down"),
+)
 
 
 def chosen(request: str) -> str:

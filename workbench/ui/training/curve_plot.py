@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication
 
 from workbench.core.runs.run_series import MOST, RunSeries
 from workbench.ui.training.plot_definitions import (
@@ -23,6 +23,7 @@ from workbench.ui.training.plot_definitions import (
 from workbench.ui.widgets.theme import Theme
 from workbench.ui.widgets.themed_plot import ThemedPlot
 
+_MAX_TICKS = 5  # intervals of a value axis
 AXIS_WIDTH = 48  # pixels of the value axis: equal in all plots, so that their time axes align
 
 
@@ -37,14 +38,21 @@ class _TimeAxis(pg.AxisItem):
         return [clock(v, long=self.range[1] >= 2 * 3600) for v in values]
 
 
-class _ValueAxis(pg.AxisItem):
+class ValueAxis(pg.AxisItem):
     """Value axis with few digits; a logarithmic axis shows the number, not its logarithm."""
 
     log = False
 
+    def tickSpacing(self, low, high, size):
+        """Return the smallest spacing of few ticks whose texts do not touch."""
+        texts = size / (1.3 * QFontMetrics(self.style["tickFont"] or QGuiApplication.font()).height())
+        least = (high - low) / max(1.0, min(texts, _MAX_TICKS))
+        power = 10.0 ** math.floor(math.log10(least)) if least > 0 else 1.0
+        return [(next((f * power for f in (1, 2, 5) if f * power >= least), 10 * power), 0)]
+
     def tickValues(self, low, high, size):
         if not self.log:
-            return super().tickValues(low, high, size)[:1]  # a low plot has no room for the finer ticks
+            return super().tickValues(low, high, size)
         factors = (1,) if high - low > 3 else (1, 3) if high - low > 1.5 else (1, 2, 5)
         powers = range(math.floor(low), math.ceil(high) + 1)
         return [(1.0, [tick for p in powers for factor in factors if low <= (tick := p + math.log10(factor)) <= high])]
@@ -63,7 +71,7 @@ class CurvePlot(ThemedPlot):
     span_requested = Signal(object)  # (first, last) seconds, or None for all
 
     def __init__(self, definition: PlotDefinition, theme: Theme) -> None:
-        axes = {"bottom": _TimeAxis("bottom"), "left": _ValueAxis("left")}
+        axes = {"bottom": _TimeAxis("bottom"), "left": ValueAxis("left")}
         super().__init__(axes)
         self.definition = definition
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -127,7 +127,8 @@ class RunDashboard(QWidget):
     def add_event(self, event: Event, *, live: bool) -> None:
         """Show an event that has a text of its own. `live`: it happens now."""
         if isinstance(event, Evaluated) and event.split == "val" and event.best:
-            self.result.set_text(formatting.result_text(event.metrics), short=formatting.short_results(event.metrics))
+            short = [*formatting.short_results(event.metrics), ""]
+            self.result.set_text(formatting.result_text(event.metrics), short=short)
         elif isinstance(event, Started):
             self._ending = ""
         elif isinstance(event, Profiled) and live:
@@ -145,7 +146,7 @@ class RunDashboard(QWidget):
             self._ending = formatting.ending_text(ending)
             if ending.result.get("metrics"):
                 text, short, details = run_texts.finished_text(ending.result)
-                self.result.set_text(text, short=short, details=details)
+                self.result.set_text(text, short=[*short, ""], details=details)
         self._live = self._health_hidden = False
         self._just_ended = self._monitor.run if notify else None
         self.refresh()
@@ -202,7 +203,7 @@ class RunDashboard(QWidget):
             texts.insert(0, run_texts.finding_text(finding))  # more useful than the duration
         started = formatting.started_text(series.started)  # includes the note about few validation images
         texts = [text for text in texts if text and text not in started]
-        texts += [started, f"{formatting.device_text(series.started)}.", formatting.precision_text(series.started)]
+        texts += [started, formatting.device_text(series.started), formatting.precision_text(series.started)]
         tone = "warning" if failed else finding.tone if len(texts) > 1 else "info"
         self.set_status(formatting.sentences(*texts), tone)
 

@@ -8,6 +8,7 @@ filtered: a filter on the whole application would run Python code for every even
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
@@ -67,6 +68,11 @@ class EditorKeys(QObject):
     def set_reserved(self, reserved: Iterable[QKeySequence]) -> None:
         """Replace the reserved shortcuts."""
         self._reserved = {keys[0].toCombined() for keys in reserved if keys.count()}
+
+    def leave_after_click(self, *buttons: QAbstractButton) -> None:
+        """Move the focus away from buttons when they are clicked, because another press would revoke the first."""
+        for button in buttons:
+            button.clicked.connect(partial(self._leave_button, button))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
@@ -152,11 +158,19 @@ class EditorKeys(QObject):
         editor = self._editor
         if editor is None or not isValid(editor) or editor.window() is not self._window:
             return None
+        return self._visible_target()
+
+    def _visible_target(self) -> QWidget | None:
         return next((target for target in self._focus_targets if target.isVisible()), None)
 
     def _leave(self) -> None:
         target = self._focus_target()
         if target is not None:
+            target.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _leave_button(self, button: QAbstractButton) -> None:
+        target = self._visible_target()
+        if button.hasFocus() and target is not None:
             target.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # --- wheel -----------------------------------------------------------------------------------

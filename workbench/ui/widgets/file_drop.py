@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
+from PySide6.QtCore import QEvent, QMimeData, QObject, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.core.images.image_files import IMAGE_SUFFIXES
@@ -20,10 +20,13 @@ LeftOut = list[tuple[str, str]]  # names, and reasons as in `index_worker.Added`
 class FileDropFilter(QObject):
     """Event filter that accepts a drag over a widget if it holds an image file or a folder, always as a copy.
 
-    A move would allow the source program to delete the files.
+    A move would allow the source program to delete the files. `dragged` is emitted with True when such a drag enters
+    the widget, with False when it ends.
     accept: called with the usable paths and the rejected entries of the drop; returns whether they are accepted.
     refuse: called with the rejected entries of a drag that holds nothing usable.
     """
+
+    dragged = Signal(bool)
 
     def __init__(
         self, widget: QWidget, accept: Callable[[list[Path], LeftOut], bool], refuse: Callable[[LeftOut], None]
@@ -42,11 +45,15 @@ class FileDropFilter(QObject):
             paths, left_out = split_drop(event.mimeData())
             self._usable = bool(paths)
             _set_accepted(event, self._usable)
+            self.dragged.emit(self._usable)
             if left_out and not paths:
                 self._refuse(left_out)  # there will be no drop event
         elif kind == QEvent.Type.DragMove:
             _set_accepted(event, self._usable)
+        elif kind == QEvent.Type.DragLeave:
+            self.dragged.emit(False)
         elif kind == QEvent.Type.Drop:
+            self.dragged.emit(False)
             paths, left_out = split_drop(event.mimeData())
             _set_accepted(event, bool(paths) and self._accept(paths, left_out))
         else:
