@@ -3005,8 +3005,8 @@
         <translation>没有良品参考图</translation>
     </message>
     <message>
-        <source>None</source>
-        <translation>无</translation>
+        <source>No reference</source>
+        <translation>无参考图</translation>
     </message>
     <message>
         <source>Image of a part without defects, of the same size</source>
@@ -3631,6 +3631,14 @@
         <translation>请关闭正在使用此项目的其他窗口，然后重新打开项目。</translation>
     </message>
     <message>
+        <source>“{command}” is not available.</source>
+        <translation>“{command}”当前不可用。</translation>
+    </message>
+    <message>
+        <source>{reason}.</source>
+        <translation>{reason}。</translation>
+    </message>
+    <message>
         <source>Nothing was painted because the area is too large.</source>
         <translation>区域过大，未涂画。</translation>
     </message>
@@ -4170,6 +4178,22 @@
         <translation>正在加载模型并列出图片…</translation>
     </message>
     <message>
+        <source>Choose a model: the folder of a run or an export.</source>
+        <translation>请选择模型：训练记录或导出的文件夹。</translation>
+    </message>
+    <message>
+        <source>There is no model yet. Train one, or choose the folder of a run or an export.</source>
+        <translation>还没有模型。请先训练模型，或选择训练记录或导出的文件夹。</translation>
+    </message>
+    <message>
+        <source>Choose the folder of the images to predict.</source>
+        <translation>请选择要预测的图片文件夹。</translation>
+    </message>
+    <message>
+        <source>Choose a folder for the results.</source>
+        <translation>请选择结果文件夹。</translation>
+    </message>
+    <message>
         <source>Waiting for images in {folder}…</source>
         <translation>正在等待 {folder} 中的图片…</translation>
     </message>
@@ -4673,6 +4697,38 @@
     <message>
         <source>Open or create a project first, then drop the images again.</source>
         <translation>请先打开或新建项目，然后重新拖入图片。</translation>
+    </message>
+</context>
+<context>
+    <name>QAbstractSpinBox</name>
+    <message>
+        <source>&amp;Step up</source>
+        <translation>增大(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Step &amp;down</source>
+        <translation>减小(&amp;D)</translation>
+    </message>
+</context>
+<context>
+    <name>QKeySequenceEdit</name>
+    <message>
+        <source>Press shortcut</source>
+        <translation>按下快捷键</translation>
+    </message>
+</context>
+<context>
+    <name>QLineEdit</name>
+    <message>
+        <source>&amp;Undo</source>
+        <translation>撤销(&amp;U)</translation>
+    </message>
+</context>
+<context>
+    <name>QWidgetTextControl</name>
+    <message>
+        <source>&amp;Undo</source>
+        <translation>撤销(&amp;U)</translation>
     </message>
 </context>
 <context>
@@ -5855,6 +5911,10 @@
     <message>
         <source>{n} in total</source>
         <translation>共 {n} 张</translation>
+    </message>
+    <message>
+        <source>{name}: {n}</source>
+        <translation>{name}：{n}</translation>
     </message>
     <message>
         <source>other sizes: {n}</source>
@@ -9728,14 +9788,6 @@
         <translation>TIFF 数据已损坏或属于未知变体（{why}）</translation>
     </message>
     <message>
-        <source>this is not a picture file that can be read</source>
-        <translation>这不是可读取的图片文件</translation>
-    </message>
-    <message>
-        <source>it has {n} channels; grey and colour pictures can be read</source>
-        <translation>它有 {n} 个通道；只能读取灰度和彩色图片</translation>
-    </message>
-    <message>
         <source>No space left on device</source>
         <translation>磁盘空间不足</translation>
     </message>
@@ -12348,14 +12400,6 @@
         <translation>其尺寸为 {w} × {h} 像素，而当前图片为 {width} × {height}</translation>
     </message>
     <message>
-        <source>there are no pictures in this folder</source>
-        <translation>此文件夹中没有图片</translation>
-    </message>
-    <message>
-        <source>no picture matches this pattern</source>
-        <translation>没有图片符合此模式</translation>
-    </message>
-    <message>
         <source>it is being written at this moment</source>
         <translation>它正在被写入</translation>
     </message>
@@ -12474,6 +12518,22 @@
     <message>
         <source>the image of the panoptic segments holds {n} {n:segment|segments} that the file does not list</source>
         <translation>全景分段图片中有 {n} 个分段未列在文件中</translation>
+    </message>
+    <message>
+        <source>this is not an image file that can be read</source>
+        <translation>这不是可读取的图片文件</translation>
+    </message>
+    <message>
+        <source>it has {n} channels; only gray and color images can be read</source>
+        <translation>它有 {n} 个通道；只能读取灰度和彩色图片</translation>
+    </message>
+    <message>
+        <source>there are no images in this folder</source>
+        <translation>此文件夹中没有图片</translation>
+    </message>
+    <message>
+        <source>no image matches this pattern</source>
+        <translation>没有图片符合此模式</translation>
     </message>
     <message>
         <source>it is being edited</source>
@@ -13043,6 +13103,14 @@
     <message>
         <source>CPU</source>
         <translation>CPU</translation>
+    </message>
+    <message>
+        <source>{device}, {precision}.</source>
+        <translation>{device}，{precision}。</translation>
+    </message>
+    <message>
+        <source>{device} ({name}), {precision}.</source>
+        <translation>{device}（{name}），{precision}。</translation>
     </message>
     <message>
         <source>Per step the CPU starts operations for {operators} ms and the GPU computes for {kernels} ms.</source>
