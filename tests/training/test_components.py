@@ -68,7 +68,7 @@ def test_ignored_pixels_do_not_affect_the_loss():
     assert np.isfinite(loss_of(logits, np.full_like(truth, IGNORED))[0])
 
 
-def test_classes_together_are_detected_as_one_and_told_apart():
+def test_loss_of_classes_that_are_detected_together():
     """Expected values from NumPy: cross entropy and Dice of any defect, and cross entropy between the classes."""
     generator = np.random.default_rng(3)
     logits = generator.normal(size=(2, 4, 6, 5))

@@ -107,7 +107,7 @@ def test_tool_is_off_until_both_files_are_chosen(empty, pair):
     window, driver = empty.driver.window, empty.driver
     action = window.table["click"]
     assert not action.isEnabled() and not empty.clicks.available
-    reason = window.dialogs.palette._reasons.text("click")
+    reason = window.table.reason("click")
     assert reason == "Choose the two ONNX files in Settings > Click model first"
     driver.canvas.choose_tool("click")  # as a button that is not updated yet
     refused = []
