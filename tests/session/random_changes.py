@@ -2,8 +2,8 @@
 
 It prints a dot after each completed change.
 
-`check` opens the project that the killed process left, and compares it with the states after the same changes in an
-expected_states session.
+`check` opens the project that the killed process left, and compares it with the states after the same changes in a
+session that was not killed.
 """
 
 from __future__ import annotations

@@ -48,13 +48,14 @@ def segmentation_loss(
     valid = (truth != IGNORED).astype("float32")
     # One plane per channel, by comparison: an ignored pixel is in none of them.
     targets = paddle.stack([(truth == c).astype("float32") for c in range(channels)], axis=1)
-    class_entropy = 0.0
+    class_entropy = None
     if class_weight and channels > 2:
         log_probabilities, targets, class_entropy = _detection_and_class(log_probabilities, targets)
         channels = 2
     entropy = -(targets * log_probabilities).sum() / valid.sum().clip(min=1.0)
     if not dice_weight:
-        return cross_entropy_weight * entropy + class_weight * class_entropy
+        loss = cross_entropy_weight * entropy
+        return loss if class_entropy is None else loss + class_weight * class_entropy
     predictions = log_probabilities.exp() * _broadcast(valid.unsqueeze(1), channels)
     # (N, foreground channels), used by both kinds of Dice.
     intersection, predictions, target_sum = (
@@ -63,7 +64,7 @@ def segmentation_loss(
     per_image = _dice_loss(intersection, predictions, target_sum)
     whole_batch = _dice_loss(intersection.sum(axis=0), predictions.sum(axis=0), target_sum.sum(axis=0))
     loss = cross_entropy_weight * entropy + dice_weight * (per_image + whole_batch) / 2
-    return loss + class_weight * class_entropy
+    return loss if class_entropy is None else loss + class_weight * class_entropy
 
 
 def _detection_and_class(

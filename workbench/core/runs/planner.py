@@ -23,9 +23,7 @@ from workbench.inference.cpu_environment import cores
 
 _MOST_SHARED = 640  # network pixels shared by neighboring tiles, regardless of the receptive field
 _GRAIN = 0.15  # agreement of line directions above which quarter turns give unrealistic images
-_SEPARABLE = (
-    0.8  # area under the ROC curve above which verdicts can be distinguished by the exposure of the images alone
-)
+_SEPARABLE = 0.8  # area under the ROC curve above which the exposure of the images alone distinguishes verdicts
 _SQUARE = 0.1  # share of lines at right angles above which small rotations give unrealistic images
 _FEW_STEPS = 80  # steps up to which AdamW trains a slim ResNet better than Muon
 
