@@ -16,7 +16,9 @@ from PySide6.QtWidgets import QApplication
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.opencv import cv2
+from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.label import Label
+from workbench.session.preferences import Preferences
 from workbench.session.session import Session
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.shell.application import GarbageControl
@@ -54,7 +56,7 @@ class Bench:
         self.garbage = GarbageControl()  # no garbage collection during an event, as in the window
         self.session = Session(save_delay=1e6)  # no save during a measurement
         self.session.open_project(root)
-        self.canvas = Measured(self.session)
+        self.canvas = Measured(self.session, ClickSegmentation(Preferences()))
         self.canvas.resize(WIDTH, HEIGHT)
         self.canvas.show()
         self.process_events()
