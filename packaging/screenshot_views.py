@@ -23,7 +23,7 @@ View = Callable[[Stage], None]
 
 
 def welcome(stage: Stage) -> None:
-    stage.window.project_commands.recent_menu.clear()
+    stage.window.project_commands.recent.menu.clear()
 
 
 def new_project(stage: Stage) -> None:

@@ -149,7 +149,7 @@ class RunList(QObject):
                 comparison = compare_runs(shown, run)
                 past = read_past(run, stopped=task.cancelled) if comparison.curves else PastRun()
                 if not comparison.scores:
-                    past.track.scores, past.track.best = Columns(("score",)), None
+                    past.track.scores, past.track.best = Columns(("score", "dice")), None
                 compared.append(ComparedRun(run, past.track, comparison))
             return compared
 
