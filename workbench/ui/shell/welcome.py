@@ -84,6 +84,14 @@ class RecentRow(QWidget):
             self.stops.append(button)
 
 
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self.button.sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the height of the button, whose texts get their fonts later than the layout measures them."""
+        return QSize(super().minimumSizeHint().width(), self.button.sizeHint().height())
+
+
 class Welcome(QScrollArea):
     """Page shown while no project is open."""
 
@@ -237,7 +245,9 @@ class Welcome(QScrollArea):
         recent = self._projects
         projects = recent.projects()
         while self._recent.count():
-            self._recent.takeAt(0).widget().deleteLater()
+            old = self._recent.takeAt(0).widget()
+            old.hide()
+            old.deleteLater()
         stops: list[QWidget] = [self.buttons["make_sample"]]
         for project in projects[:_MAX_RECENT]:
             row = RecentRow(project, self._style)
