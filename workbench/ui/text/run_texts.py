@@ -240,7 +240,8 @@ def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:
         rest = QCoreApplication.translate("findings", "expect {low} to {high} on other parts")
         rest = rest.format(low=low, high=high)
     joined = QCoreApplication.translate("findings", "{metric}; {expected}")
-    fields = {"value": expectation.number(value), "n": formatting.number(images)}
+    shown = formatting.number(value, 2) if expectation.metric == "dice" else formatting.percent(value)
+    fields = {"value": shown, "n": formatting.number(images)}
     text, short = fill(text, **fields), short.format(**fields)
     long, shorter = (joined.format(metric=each, expected=rest) for each in (text, short))
     return long, (shorter, short), f"{counts}\n{details}"
