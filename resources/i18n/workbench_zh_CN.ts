@@ -7646,6 +7646,10 @@
         <translation>{n} 张验证图片上 Dice 为 {value}</translation>
     </message>
     <message>
+        <source>Export {name}</source>
+        <translation>导出 {name}</translation>
+    </message>
+    <message>
         <source>Dice {value}</source>
         <translation>Dice {value}</translation>
     </message>
