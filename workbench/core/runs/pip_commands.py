@@ -188,15 +188,6 @@ def parse_version(text: str) -> Version:
     return tuple(map(int, found.group(0).split("."))) if found else ()
 
 
-def build_table() -> str:
-    """Return the builds as the Markdown table of the guide."""
-    lines = ["| GPU | index | driver on Linux | driver on Windows |", "|---|---|---|---|"]
-    for build in BUILDS:
-        linux, windows = (build.least_driver(system) for system in ("Linux", "Windows"))
-        lines.append(f"| {build.gpus} | `{build.name}` | {linux} | {windows} |")
-    return "\n".join(lines)
-
-
 def pip_command(*requirements: str, index: str = "") -> str:
     """Return a command line that can be pasted: this interpreter's pip, every requirement quoted."""
     quoted = " ".join(f'"{requirement}"' for requirement in requirements)
