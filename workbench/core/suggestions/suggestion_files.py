@@ -1,5 +1,6 @@
-"""Suggestions stored for later decision in proposals/<key>.json below the project folder, see `proposals`, and their
-batch creation for a project's images. The GUI shows them when an image is opened.
+"""Suggestions stored for later decision in proposals/<key>.json of the project, and their creation for many images.
+
+The window shows them when an image is opened.
 """
 
 from __future__ import annotations
