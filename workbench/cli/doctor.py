@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import platformdirs
@@ -23,7 +24,7 @@ from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.runs import pip_commands
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.launch import is_frozen
-from workbench.core.runs.pip_commands import pip_command, python_pip, requirement
+from workbench.core.runs.pip_commands import in_sequence, pip_command, python_pip, requirement
 from workbench.inference.cpu_environment import cores, cpu_environment
 from workbench.inference.engines.registry import KINDS, cannot_make
 
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         checks.append(check)
         console.line(f"{'ok  ' if check.ok else 'FIX '} {check.name}: {check.detail}")
         if check.fix:
-            console.line(f"       {check.fix}")
+            console.line(indent(check.fix, " " * 7))
     return {
         "ok": all(check.ok for check in checks),
         "checks": [{"name": c.name, "ok": c.ok, "detail": c.detail, "fix": c.fix} for c in checks],
@@ -155,7 +156,7 @@ def _opencv() -> Check:
     required = requirement("opencv-python-headless")
     if len(builds) > 1:
         # The builds share the folder cv2: uninstalling one removes files of the other.
-        fix = f'{python} uninstall -y {" ".join(builds)} && {python} install "{required}"'
+        fix = in_sequence(f"{python} uninstall -y {' '.join(builds)}", f'{python} install "{required}"')
         return Check("opencv", False, f"several builds overwrite each other: {listed}", fix)
     try:
         from workbench.inference.io.opencv import cv2
@@ -174,7 +175,7 @@ def _onnxruntime() -> Check:
     if plain and gpu:
         # Both own the folder onnxruntime: uninstalling one removes files of the other.
         install = command.replace("onnxruntime", "onnxruntime-gpu")
-        fix = f"{python_pip()} uninstall -y onnxruntime onnxruntime-gpu && {install}"
+        fix = in_sequence(f"{python_pip()} uninstall -y onnxruntime onnxruntime-gpu", install)
         detail = f"onnxruntime {plain} and onnxruntime-gpu {gpu} are both installed and overwrite each other"
         return Check("onnxruntime", False, detail, fix)
     if number == "1.24.0":

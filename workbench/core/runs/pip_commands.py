@@ -9,6 +9,7 @@ capability, e.g. 8.6 on 8.9.
 from __future__ import annotations
 
 import importlib.util
+import platform
 import re
 import sys
 from dataclasses import dataclass
@@ -205,7 +206,17 @@ def pip_command(*requirements: str, index: str = "") -> str:
 
 
 def python_pip() -> str:
-    return f'"{sys.executable}" -m pip'
+    """Return the command of this interpreter's pip. On Windows it works in PowerShell, and in cmd unless the path has
+    spaces: PowerShell takes a quoted path for a text unless `&` precedes it, which cmd does not know.
+    """
+    if platform.system() != "Windows":
+        return f'"{sys.executable}" -m pip'
+    return f'& "{sys.executable}" -m pip' if " " in sys.executable else f"{sys.executable} -m pip"
+
+
+def in_sequence(*commands: str) -> str:
+    """Return commands to be run one after the other: on Windows in a line each, as its PowerShell has no `&&`."""
+    return ("\n" if platform.system() == "Windows" else " && ").join(commands)
 
 
 def paddle_command(build: PaddleBuild | None = None) -> str:
@@ -222,7 +233,7 @@ def replace_paddle_command(build: PaddleBuild | None) -> str:
 
 
 def replace_command(install: str) -> str:
-    return f"{python_pip()} uninstall -y paddlepaddle paddlepaddle-gpu && {install}"
+    return in_sequence(f"{python_pip()} uninstall -y paddlepaddle paddlepaddle-gpu", install)
 
 
 def paddle_command_here(facts: GpuFacts | None = None) -> str:
