@@ -83,7 +83,6 @@ class RecentRow(QWidget):
             row.addWidget(button)
             self.stops.append(button)
 
-
     def sizeHint(self) -> QSize:
         return QSize(super().sizeHint().width(), self.button.sizeHint().height())
 
