@@ -74,6 +74,15 @@ def test_the_smoothed_loss_is_the_mean_of_the_newest_steps():
     assert len(times) <= MOST and series.at("smoothed", 399.9) == pytest.approx(losses[-reach:].mean(), abs=1e-6)
 
 
+def test_metric_is_the_dice_of_all_classes_together():
+    track = RunSeries()
+    track.add_event(Evaluated(step=10, time=1.5, score=0.4, metrics={"any_defect": {"dice": 0.6}}, best=True))
+    assert track.metric == "dice" and track.best == (1.5, 0.6) and track.at("dice", 2.0) == pytest.approx(0.6)
+    verdicts = RunSeries()
+    verdicts.add_event(Evaluated(step=10, time=1.5, score=0.4, metrics={"accuracy": 0.7, "macro_f1": 0.4}, best=True))
+    assert verdicts.metric == "score" and verdicts.best == (1.5, 0.4)
+
+
 def test_scores_skipped_steps_and_system_samples():
     series = RunSeries()
     series.add_event(Started(model="unet", device="gpu:0", precision="fp16"))

@@ -79,8 +79,8 @@ class Full:
         elif way == "close":
             table["close_project"].trigger()
         elif way == "recent":
-            window.project_commands.recent_menu.aboutToShow.emit()
-            actions = [a for a in window.project_commands.recent_menu.actions() if str(self.other.parent) in a.text()]
+            window.project_commands.recent.menu.aboutToShow.emit()
+            actions = [a for a in window.project_commands.recent.menu.actions() if str(self.other.parent) in a.text()]
             next(a for a in actions if a.text().startswith(self.other.name)).trigger()
         elif way == "drop":
             data = QMimeData()

@@ -13,7 +13,7 @@ from workbench.core.problems import CannotWrite, MaskBroken, NoteBroken, Project
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, inside, link_file, same_content, write_bytes
-from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.atomic_write import make_folder, replace_path
 
 Progress = Callable[[int, int], None]
 _FOLDERS = {"image": "pictures", "mask": "masks", "note": "notes"}  # in the order in which they are written
@@ -120,7 +120,7 @@ def place_image(project: Project, image: ImportedImage) -> bool:
             _place_label(prepared, target, _original(project, kind, image.key))
         elif not target.exists():
             make_folder(target.parent)
-            prepared.rename(target)
+            replace_path(prepared, target)
         elif not same_content(target, prepared):
             for kind in image.files:
                 prepared_path(project, kind, image.key).unlink(missing_ok=True)
@@ -139,7 +139,7 @@ def _place_label(prepared: Path, target: Path, original: Path) -> None:
     temporary = prepared.with_name(".place")
     temporary.unlink(missing_ok=True)
     link_file(prepared, temporary)
-    temporary.replace(target)
+    replace_path(temporary, target)
 
 
 def _restore(project: Project, image: ImportedImage) -> bool:
@@ -165,10 +165,10 @@ def _restore(project: Project, image: ImportedImage) -> bool:
         if kind == "image":
             prepared = prepared_path(project, kind, image.key)
             make_folder(prepared.parent)
-            target.rename(prepared)
+            replace_path(target, prepared)
         elif kind in image.replaces:
             make_folder(target.parent)
-            _original(project, kind, image.key).replace(target)
+            replace_path(_original(project, kind, image.key), target)
         else:
             target.unlink()
     return True

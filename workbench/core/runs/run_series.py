@@ -12,7 +12,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from workbench.core.runs.events import Evaluated, Event, Started, Step
+from workbench.core.runs.events import Evaluated, Event, Started, Step, overall_dice
 from workbench.core.runs.system_stats import SystemSample, training_gpus
 from workbench.inference.text_safety import csv_cell
 
@@ -138,9 +138,9 @@ class RunSeries:
     def __init__(self) -> None:
         self.started: Started | None = None
         self.steps = Columns(STEP_VALUES)
-        self.scores = Columns(("score",))
+        self.scores = Columns(("score", "dice"))
         self.machine = Columns(("cpu", "ram", "ram_total", "disk"))
-        self.best: tuple[float, float] | None = None  # time, score
+        self.best: tuple[float, float] | None = None  # time, value of `metric`
         self.skips: list[float] = []  # times at which skipped steps were detected
         self.gpu_names: list[str] = []  # by index
         self.no_gpu_reason = ""  # reason why there is none
@@ -164,9 +164,10 @@ class RunSeries:
                 self.skips.append(event.time)
             self._skipped = event.skipped
         elif isinstance(event, Evaluated) and event.split == "val" and event.score is not None:
-            self.scores.add(event.time, {"score": event.score})
+            dice = overall_dice(event.metrics)
+            self.scores.add(event.time, {"score": event.score, "dice": dice})
             if event.best:
-                self.best = event.time, event.score
+                self.best = event.time, event.score if dice is None else dice
         self.last = max(self.last, event.time)
 
     def add_sample(self, time: float, sample: SystemSample) -> None:
@@ -213,9 +214,14 @@ class RunSeries:
 
     # --- curves ----------------------------------------------------------------------------------
 
+    @property
+    def metric(self) -> str:
+        """Name of the values that show the quality: Dice of all classes together, for verdicts the macro F1."""
+        return "dice" if self.has("dice") else "score"
+
     def source(self, name: str) -> Columns:
         """Return the columns that contain `name`."""
-        if name == "score":
+        if name in self.scores:
             return self.scores
         return self.steps if name in STEP_VALUES else self.machine
 

@@ -147,7 +147,7 @@ class RunList(QObject):
                 comparison = compare_runs(shown, run)
                 past = read_past(run, stopped=task.cancelled) if comparison.curves else PastRun()
                 if not comparison.scores:
-                    past.series.scores, past.series.best = Columns(("score",)), None
+                    past.series.scores, past.series.best = Columns(("score", "dice")), None
                 compared.append(ComparedRun(run, past.series, comparison))
             return compared
 
