@@ -46,7 +46,7 @@ class SuggestionFilter(QWidget):
         grid.setContentsMargins(6, 0, 4, 0)
         grid.setHorizontalSpacing(6)
         grid.setVerticalSpacing(4)
-        self.probability = QSpinBox(maximum=100, singleStep=5, suffix=" %", keyboardTracking=False)
+        self.probability = QSpinBox(maximum=100, singleStep=5, suffix="%", keyboardTracking=False)
         self.area = QSpinBox(maximum=_MAX_AREA, singleStep=10, suffix=self.tr(" px"), keyboardTracking=False)
         for row, (spin, text, tip) in enumerate(
             (
