@@ -237,28 +237,6 @@ def test_missing_paddle_is_installed_for_the_gpu_of_this_machine(monkeypatch):
     assert "paddlepaddle-gpu" not in pip_commands.paddle_command_here()
 
 
-@pytest.mark.parametrize(
-    ("python", "first"),
-    [
-        (r"C:\lines\.venv\Scripts\python.exe", r"C:\lines\.venv\Scripts\python.exe -m pip uninstall -y paddlepaddle"),
-        (r"C:\my lines\python.exe", r'& "C:\my lines\python.exe" -m pip uninstall -y paddlepaddle'),
-    ],
-)
-def test_commands_for_windows_work_in_powershell(monkeypatch, python, first):
-    """PowerShell before version 7 has no `&&`, and takes a quoted path at the beginning of a line for a text."""
-    monkeypatch.setattr(pip_commands.sys, "executable", python)
-    _, text = Machine(RTX_3060, system="Windows", build="cpu").lines(monkeypatch)["paddle for the card"]
-    _, uninstall, install = text.splitlines()
-    assert uninstall.startswith(first) and "&&" not in text
-    assert install.startswith(first.split(" -m ")[0]) and "/cu126/" in install
-
-
-def test_commands_after_a_driver_update_on_windows_have_lines_of_their_own(monkeypatch):
-    machine = Machine(RTX_5090, driver="572.16", system="Windows", build="cpu")
-    lines = machine.lines(monkeypatch)["paddle for the card"][1].splitlines()
-    assert lines[1].endswith("then run:") and "uninstall" in lines[2] and "/cu129/" in lines[3]
-
-
 def test_training_program_that_does_not_start_is_explained(monkeypatch):
     command = [sys.executable, "-c", "raise OSError('CUDA error(35)')"]
     monkeypatch.setattr(gpu_checks, "worker_command", lambda verb: command)

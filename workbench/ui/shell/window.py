@@ -170,8 +170,8 @@ class Window(QMainWindow):
         self.header = CanvasHeader(session, self.images, self.table, style)
         self.options = OptionBar(self.canvas, session)
         self.status = StatusBar(session, self.canvas, lambda: self.overlay.run)
-        self.welcome = Welcome(self.table, style)
-        fill_menu_bar(self.menuBar(), self.table, self.project_commands.recent_menu)
+        self.welcome = Welcome(self.table, style, self.project_commands.recent)
+        fill_menu_bar(self.menuBar(), self.table, self.project_commands.recent.menu)
         pages = self.training, self.evaluation, self.evaluation_navigation
         self.stage_bar = add_stage_bar(self.menuBar(), self._services.workflow, self.table, style, *pages)
         self.addActions([*self.table.all(), self.table.disabled_keys])
@@ -225,7 +225,6 @@ class Window(QMainWindow):
         services.predictions.predicted.connect(self.table.refresh)
         services.run_list.listed.connect(self.table.refresh)
         services.continuous_training.changed.connect(training.refresh)  # its best model can be exported from then on
-        self.welcome.chosen.connect(self.project_commands.open)
         self.source_commands.unpacked.connect(self.project_commands.open)
         self.project_commands.unpack_requested.connect(self.source_commands.unpack)
         self.images.files_requested.connect(self.project_commands.add_images)
@@ -237,6 +236,7 @@ class Window(QMainWindow):
         canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))
         canvas.refused.connect(messages.refused)
         self.table.refused.connect(messages.command_refused)
+        self.editor_keys.repeated_key.held_back.connect(messages.key_held_back)
         training.export_requested.connect(services.export_job.start)
         training.view.messaged.connect(messages.show_training_message)
         training.recovered.connect(messages.training_recovered)
@@ -255,7 +255,7 @@ class Window(QMainWindow):
         """Show the workspace of the open project, or the welcome page without one."""
         if self._services.session.project is None:
             self.pages.setCurrentWidget(self.welcome)
-            self.welcome.show_recent(self.project_commands.recent())
+            self.welcome.show_recent()
             self.welcome.buttons["new_project"].setFocus()
             self.setWindowTitle("Defect Workbench")
         else:
