@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from workbench import cli
 from workbench.cli import doctor, gpu_checks
 from workbench.core.runs import pip_commands
+from workbench.core.runs.child_process import ChildOutput
 from workbench.core.runs.launch import paddle_installed
 from workbench.core.runs.pip_commands import BUILDS, paddle_command, requirement
 from workbench.inference.engines.registry import KINDS, install_command
@@ -97,3 +99,24 @@ def test_commands_are_quoted_for_a_shell():
         assert command.count('"') % 2 == 0 and "<3.4" in command
     assert "--extra-index-url" not in paddle_command() and paddle_command(BUILDS[0]).endswith("/cu126/")
     assert requirement("no-such-package") == "no-such-package"
+
+
+@pytest.mark.parametrize(
+    ("output", "language", "ok", "detail"),
+    [
+        ("120 8", "en_US", True, "120 families, 8 of them with Chinese characters"),
+        ("12 0", "en_US", True, "in English only"),
+        ("12 0", "zh_CN", False, "in English only"),
+        ("0 0", "en_US", False, "no font is installed"),
+        ("", "en_US", True, "not tested"),
+    ],
+)
+def test_fonts(monkeypatch, output, language, ok, detail):
+    monkeypatch.setattr(doctor, "run_captured", lambda *_, **__: ChildOutput(0, output, ""))
+    monkeypatch.setattr(doctor.locale, "getlocale", lambda: (language, "UTF-8"))
+    check = doctor.check_fonts()
+    assert (check.ok, bool(check.fix)) == (ok, not ok) and detail in check.detail
+
+
+def test_fonts_of_this_machine_are_counted():
+    assert re.fullmatch(r"(\d+ families.*|no font .*)", doctor.check_fonts().detail)

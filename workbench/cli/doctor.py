@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import getpass
+import locale
 import os
 import platform
 import shutil
@@ -17,13 +19,14 @@ from typing import Any
 import platformdirs
 import psutil
 
-from workbench.cli import gpu_acceptance, gpu_checks
+from workbench.cli import gpu_acceptance, gpu_checks, windows_checks
 from workbench.cli.gpu_checks import Check
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.runs import pip_commands
 from workbench.core.runs.child_process import run_captured
 from workbench.core.runs.launch import is_frozen
-from workbench.core.runs.pip_commands import pip_command, python_pip, requirement
+from workbench.core.runs.pip_commands import pip, pip_command, requirement
+from workbench.core.runs.shell_commands import command_line, in_sequence
 from workbench.inference.cpu_environment import cores, cpu_environment
 from workbench.inference.engines.registry import KINDS, cannot_make
 
@@ -48,6 +51,14 @@ _PACKAGES = {
     "pyqtgraph": "pyqtgraph",
     "pynvml": "nvidia-ml-py",
 }
+# Print the number of font families, and of those with Chinese characters.
+_COUNT_FONTS = """
+from PySide6.QtGui import QFontDatabase, QGuiApplication
+app = QGuiApplication([])
+systems = (QFontDatabase.WritingSystem.Any, QFontDatabase.WritingSystem.SimplifiedChinese)
+print(*(len(QFontDatabase.families(system)) for system in systems))
+"""
+_INSTALL_FONTS = "Install a font with Chinese characters, such as Microsoft YaHei or Noto Sans CJK SC."
 _QT_LIBRARIES = "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libdbus-1-3 libfontconfig1"
 
 
@@ -94,7 +105,10 @@ def _checks(*, quick: bool) -> Iterator[Check]:
     yield _packages()
     yield _opencv()
     yield _onnxruntime()
+    yield from windows_checks.checks()
     yield check_window(quick)
+    if not quick:
+        yield check_fonts()
     yield from gpu_checks.checks(quick=quick)
     yield _formats()
 
@@ -132,9 +146,9 @@ def _writing() -> Check:
             with tempfile.NamedTemporaryFile(dir=existing):
                 pass
         except OSError as error:
-            grant = f'icacls "{existing}" /grant "%USERNAME%":(OI)(CI)M'
-            command = grant if os.name == "nt" else f'chmod u+rwx "{existing}"'
-            return Check("write access", False, f"{existing} is not writable: {error.strerror}", command)
+            grant = ["icacls", str(existing), "/grant", f"{getpass.getuser()}:(OI)(CI)M"]
+            command = grant if os.name == "nt" else ["chmod", "u+rwx", str(existing)]
+            return Check("write access", False, f"{existing} is not writable: {error.strerror}", command_line(command))
     return Check("write access", True, "the current folder and the folder of preferences are writable")
 
 
@@ -151,18 +165,17 @@ def _packages() -> Check:
 def _opencv() -> Check:
     builds = {name: number for name in _OPENCV if (number := pip_commands.installed_version(name))}
     listed = ", ".join(f"{name} {number}" for name, number in builds.items()) or "none installed"
-    python = python_pip()
     required = requirement("opencv-python-headless")
     if len(builds) > 1:
         # The builds share the folder cv2: uninstalling one removes files of the other.
-        fix = f'{python} uninstall -y {" ".join(builds)} && {python} install "{required}"'
+        fix = in_sequence(pip("uninstall", "-y", *builds), pip_command(required))
         return Check("opencv", False, f"several builds overwrite each other: {listed}", fix)
     try:
         from workbench.inference.io.opencv import cv2
 
         cv2.connectedComponents  # noqa: B018
     except (ImportError, AttributeError) as error:
-        fix = f'{python} install --force-reinstall --no-deps "{required}"'
+        fix = pip("install", "--force-reinstall", "--no-deps", required)
         return Check("opencv", False, f"{listed}, cannot be imported: {error}", fix)
     return Check("opencv", True, listed if builds else f"cv2 {cv2.__version__}")
 
@@ -173,8 +186,8 @@ def _onnxruntime() -> Check:
     command = pip_command(requirement("onnxruntime"))
     if plain and gpu:
         # Both own the folder onnxruntime: uninstalling one removes files of the other.
-        install = command.replace("onnxruntime", "onnxruntime-gpu")
-        fix = f"{python_pip()} uninstall -y onnxruntime onnxruntime-gpu && {install}"
+        install = pip_command(requirement("onnxruntime").replace("onnxruntime", "onnxruntime-gpu"))
+        fix = in_sequence(pip("uninstall", "-y", "onnxruntime", "onnxruntime-gpu"), install)
         detail = f"onnxruntime {plain} and onnxruntime-gpu {gpu} are both installed and overwrite each other"
         return Check("onnxruntime", False, detail, fix)
     if number == "1.24.0":
@@ -182,18 +195,19 @@ def _onnxruntime() -> Check:
     try:
         import onnxruntime
     except ImportError as error:
-        return Check("onnxruntime", False, f"cannot be imported: {error}", command)
+        missing_library = sys.platform == "win32" and "DLL load failed" in str(error)
+        fix = windows_checks.INSTALL_RUNTIME if missing_library else command
+        return Check("onnxruntime", False, f"cannot be imported: {error}", fix)
     return Check("onnxruntime", True, onnxruntime.__version__)
 
 
 def check_window(quick: bool) -> Check:
     """Test in another process that the window can be opened. quick: check the version only."""
     number = pip_commands.installed_version("PySide6-Essentials") or pip_commands.installed_version("PySide6")
-    python = python_pip()
     if number is None and not is_frozen():
         return Check("window", False, "PySide6 is not installed", pip_command("PySide6-Essentials>=6.8,!=6.12.0"))
     if number == "6.12.0" and sys.version_info < (3, 12):
-        fix = f'{python} install "PySide6-Essentials>=6.8,!=6.12.0"'
+        fix = pip_command("PySide6-Essentials>=6.8,!=6.12.0")
         return Check("window", False, "PySide6 6.12.0 crashes on this version of Python", fix)
     if quick or is_frozen():
         return Check("window", True, f"PySide6 {number or 'built in'}")
@@ -201,11 +215,31 @@ def check_window(quick: bool) -> Check:
     if output.returncode != 0:
         why = output.last_line or "it crashed"
         system = f"sudo apt-get install -y {_QT_LIBRARIES}" if sys.platform.startswith("linux") else ""
-        fix = system if ".so" in why and system else f'{python} install --force-reinstall "PySide6-Essentials"'
+        fix = system if ".so" in why and system else pip("install", "--force-reinstall", "PySide6-Essentials")
         return Check("window", False, f"PySide6 {number} cannot be loaded: {why}", fix)
     display = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     note = "" if display else "; no display found, only the command line can be used"
     return Check("window", True, f"PySide6 {number}{note}")
+
+
+def check_fonts() -> Check:
+    """Test in another process that the system has fonts, also for the languages of the window."""
+    if is_frozen():
+        return Check("fonts", True, "tested by the window")
+    environment = os.environ | ({"QT_QPA_PLATFORM": "offscreen"} if sys.platform == "linux" else {})
+    output = run_captured([sys.executable, "-c", _COUNT_FONTS], seconds=120, environment=environment)
+    try:
+        fonts, chinese = map(int, output.stdout.split())
+    except ValueError:
+        return Check("fonts", True, "not tested, because the window cannot be loaded")
+    fix = "sudo apt-get install -y fonts-dejavu-core fonts-noto-cjk" if sys.platform == "linux" else _INSTALL_FONTS
+    if not fonts:
+        return Check("fonts", False, "no font is installed, so the window shows no text", fix)
+    if not chinese:
+        wanted = (locale.getlocale()[0] or "").startswith(("zh", "Chinese"))
+        detail = "no font has Chinese characters, so the window can be used in English only"
+        return Check("fonts", not wanted, detail, fix if wanted else "")
+    return Check("fonts", True, f"{fonts} families, {chinese} of them with Chinese characters")
 
 
 def _formats() -> Check:

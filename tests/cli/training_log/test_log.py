@@ -16,6 +16,7 @@ from workbench.cli.training_log import run_values
 from workbench.cli.training_log.log_targets import TARGETS
 from workbench.cli.training_log.run_values import STEP_NAMES, Scalar, Text
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, Trouble, encode
+from workbench.core.runs.pip_commands import pip_command
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.run_history import machine_path
 from workbench.core.runs.run_lock import RunLock
@@ -178,7 +179,7 @@ def test_missing_library_is_named_with_its_command(run, tmp_path, capsys, monkey
     monkeypatch.setitem(sys.modules, TARGETS[name].module, None)
     result = call(capsys, run.root, "--to", name, "--out", tmp_path)
     assert result["status"] == 1 and TARGETS[name].title in result["error"]
-    assert f'-m pip install "{TARGETS[name].requirement}"' in result["error"]
+    assert pip_command(TARGETS[name].requirement) in result["error"]
 
 
 def test_wrong_use(run, tmp_path, capsys):

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.conftest import fill_project
 from workbench.core import problems
-from workbench.core.project import annotation
+from workbench.core.project import annotation, trash
 from workbench.core.project.packing import is_packed, pack, packed_name, unpack
 from workbench.core.project.project import Project
 from workbench.core.project.source_locations import locate_source, source_reports
 from workbench.core.project.sources import relative_path
+from workbench.inference.io import atomic_write
 from workbench.inference.io.image_io import write_png
 
 
@@ -135,6 +137,30 @@ def test_canceled_unpacking_leaves_no_files(station, tmp_path):
         tmp_path / "p.zip", tmp_path / "home", progress=lambda n, _: done.append(n), stopped=lambda: len(done) > 2
     )
     assert result is None and len(done) == 3 and list((tmp_path / "home").iterdir()) == []
+
+
+def test_files_in_use_on_windows_are_moved_again(station, tmp_path, monkeypatch):
+    """A virus scanner reads new files: the first move of each fails there."""
+    packed, moved, move = tmp_path / "packed.zip", set(), Path.replace
+    with Project.open(station / "inspection", write=False) as project:
+        pack(project, packed)
+
+    def replace(self: Path, target: Path) -> Path:
+        if self not in moved:
+            moved.add(self)
+            raise PermissionError(13, "The process cannot access the file")
+        return move(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    monkeypatch.setattr(Path, "rename", replace)
+    monkeypatch.setattr(atomic_write, "PAUSES", (0.001,))
+    root = unpack(packed, tmp_path)
+    with Project.open(root) as project:
+        count = len(project.images())
+        removed = trash.remove_images(project, project.images()[:2])
+        assert len(project.images()) == count - 2
+        trash.restore(project, removed.name)
+        assert len(project.images()) == count
 
 
 def test_entries_that_point_outside_are_left_out(tmp_path):

@@ -23,6 +23,7 @@ def blocked(monkeypatch):
             return move(self, target)
 
         monkeypatch.setattr(Path, "replace", replace)
+        monkeypatch.setattr(Path, "rename", replace)
         monkeypatch.setattr(atomic_write, "PAUSES", (0.001, 0.001, 0.001))
         return attempts
 

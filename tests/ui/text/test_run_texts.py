@@ -34,7 +34,7 @@ TEXTS = [
         "The GPU waits for images 30% of the time.",
     ),
     (HealthFinding("overflows", "warning", {"times": 4}), "The loss scale dropped 4 times"),
-    (HealthFinding("ran_away", "warning", {"times": 1}), "Training diverged once."),
+    (HealthFinding("diverged", "warning", {"times": 1}), "Training diverged once."),
     (HealthFinding("rises", "warning", {"least": 0.5, "now": 2.0}), "from 0.50 to 2.00"),
     (HealthFinding("no_validation", "warning"), "No validation images"),
     (HealthFinding("no_defects_held_out", "warning"), "No validation image has a defect"),
@@ -52,7 +52,7 @@ TEXTS = [
     (HealthFinding("memory_full", "warning", {"used": 15 * GB, "total": 16 * GB}), "(15.0 GB of 16.0 GB)"),
     (HealthFinding("hot", "warning", {"card": "Card", "temperature": 91.0}), "Card is throttling at 91 °C"),
     (HealthFinding("hot", "warning", {"card": "Card", "temperature": None}), "at ? °C"),
-    (HealthFinding("idle_card", "info", {"load": 12.0}), "only 12% of the time"),
+    (HealthFinding("idle_gpu", "info", {"load": 12.0}), "only 12% of the time"),
     (HealthFinding("silent", "warning", {"seconds": 125.0}), "for 2 min 5 s"),
     (
         HealthFinding("few_held_out", "info", {"note": Message("dataset.few_images_held_out", n=3)}),

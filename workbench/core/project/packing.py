@@ -18,7 +18,7 @@ from workbench.core.problems import CannotWrite, NotPacked
 from workbench.core.project.label_files import extract
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, walk
-from workbench.inference.io.atomic_write import make_folder, replacing
+from workbench.inference.io.atomic_write import make_folder, replace_path, replacing
 
 Progress = Callable[[int, int], None]
 Stopped = Callable[[], bool]
@@ -130,7 +130,7 @@ def unpack(
             make_folder(temporary)
             extract(archive, temporary, report)
         target = free_path(folder, top.name or path.stem)
-        temporary.joinpath(*top.parts).rename(target)
+        replace_path(temporary.joinpath(*top.parts), target)
         return target
     except _Stopped:
         return None

@@ -24,7 +24,7 @@ from workbench.core.problems import CannotWrite, NotInProject, Problem, ProjectB
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, walk
 from workbench.core.project.storage import check_links, inside, unused_backup_path, write_json
-from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.atomic_write import make_folder, replace_path
 
 Progress = Callable[[int, int], None]
 FORMAT = 1
@@ -224,7 +224,7 @@ def move_file(path: Path, target: Path) -> None:
     """Move a file into a folder that is created if needed. Raises OSError."""
     make_folder(target.parent)
     try:
-        path.rename(target)
+        replace_path(path, target)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise

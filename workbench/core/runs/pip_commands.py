@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted, read_gpu_facts
+from workbench.core.runs.shell_commands import command_line, in_sequence
 
 _HOST = "https://www.paddlepaddle.org.cn/packages/stable"
 Version = tuple[int, ...]
@@ -188,24 +189,14 @@ def parse_version(text: str) -> Version:
     return tuple(map(int, found.group(0).split("."))) if found else ()
 
 
-def build_table() -> str:
-    """Return the builds as the Markdown table of the guide."""
-    lines = ["| GPU | index | driver on Linux | driver on Windows |", "|---|---|---|---|"]
-    for build in BUILDS:
-        linux, windows = (build.least_driver(system) for system in ("Linux", "Windows"))
-        lines.append(f"| {build.gpus} | `{build.name}` | {linux} | {windows} |")
-    return "\n".join(lines)
-
-
 def pip_command(*requirements: str, index: str = "") -> str:
-    """Return a command line that can be pasted: this interpreter's pip, every requirement quoted."""
-    quoted = " ".join(f'"{requirement}"' for requirement in requirements)
-    extra = f" --extra-index-url {index}" if index else ""
-    return f"{python_pip()} install {quoted}{extra}"
+    """Return a command line that can be pasted: this interpreter's pip, and the requirements to install."""
+    return pip("install", *requirements, *(["--extra-index-url", index] if index else []))
 
 
-def python_pip() -> str:
-    return f'"{sys.executable}" -m pip'
+def pip(*arguments: str) -> str:
+    """Return a command line that can be pasted into the shell of the user: this interpreter's pip."""
+    return command_line([sys.executable, "-m", "pip", *arguments])
 
 
 def paddle_command(build: PaddleBuild | None = None) -> str:
@@ -222,7 +213,7 @@ def replace_paddle_command(build: PaddleBuild | None) -> str:
 
 
 def replace_command(install: str) -> str:
-    return f"{python_pip()} uninstall -y paddlepaddle paddlepaddle-gpu && {install}"
+    return in_sequence(pip("uninstall", "-y", "paddlepaddle", "paddlepaddle-gpu"), install)
 
 
 def paddle_command_here(facts: GpuFacts | None = None) -> str:

@@ -268,22 +268,22 @@ def _gb(size: int | None) -> float | None:
 
 
 def series_table(runs: Sequence[tuple[str, RunSeries]]) -> bytes:
-    """Return UTF-8 with a byte order mark, as required by Excel. runs: (name, track)."""
-    names = list(dict.fromkeys(name for _, track in runs for columns in _sources(track) for name in columns.names))
+    """Return UTF-8 with a byte order mark, as required by Excel. runs: (name, series)."""
+    names = list(dict.fromkeys(name for _, series in runs for columns in _sources(series) for name in columns.names))
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["run", "seconds", *map(csv_cell, names)])
-    for run, track in runs:
-        for number, (moment, values) in enumerate(moments(track)):
+    for run, series in runs:
+        for number, (moment, values) in enumerate(moments(series)):
             writer.writerow([csv_cell(run), f"{moment:.3f}", *(_reported_values(values.get(name)) for name in names)])
             if number % 200 == 0:
                 time.sleep(0.0002)  # give the GUI thread time, since this runs in a worker thread
     return text.getvalue().encode("utf-8-sig")
 
 
-def moments(track: RunSeries) -> Iterator[tuple[float, dict[str, float]]]:
+def moments(series: RunSeries) -> Iterator[tuple[float, dict[str, float]]]:
     """Yield the times of a run in order with the values measured at each."""
-    sources = [columns for columns in _sources(track) if columns.count]
+    sources = [columns for columns in _sources(series) if columns.count]
     at = [0] * len(sources)
     while True:
         left = [columns.times[i] for columns, i in zip(sources, at) if i < columns.count]
@@ -297,8 +297,8 @@ def moments(track: RunSeries) -> Iterator[tuple[float, dict[str, float]]]:
         yield float(moment), values
 
 
-def _sources(track: RunSeries) -> tuple[Columns, ...]:
-    return track.steps, track.scores, track.machine
+def _sources(series: RunSeries) -> tuple[Columns, ...]:
+    return series.steps, series.scores, series.machine
 
 
 def _reported_values(value: float | None) -> str:

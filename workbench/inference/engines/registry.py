@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -54,10 +55,11 @@ KINDS: dict[str, EngineSpec] = {
 
 
 def install_command(name: str) -> str:
-    """Return the command that installs an engine's packages."""
+    """Return the command that installs an engine's packages; two lines on Windows, whose PowerShell has no `&&`."""
     command = "pip install " + " ".join(f'"{need}"' for need in KINDS[name].requirements)
     # ONNX Runtime's builds own one folder: beside each other, both are broken.
-    return f"pip uninstall -y onnxruntime && {command}" if name == "tensorrt" else command
+    uninstall = "pip uninstall -y onnxruntime" + ("\n" if sys.platform == "win32" else " && ")
+    return uninstall + command if name == "tensorrt" else command
 
 
 def unavailable_reason(name: str) -> str:

@@ -23,6 +23,7 @@ from workbench.core.runs.pip_commands import (
     mismatch,
     replace_paddle_command,
 )
+from workbench.core.runs.shell_commands import command_line
 from workbench.session.tasks import TaskRunner
 
 _WIDTH = 640  # px
@@ -80,10 +81,10 @@ class GpuCheckDialog(QDialog):
             self._add_command(
                 "install", self.tr("Install the matching PaddlePaddle:"), replace_paddle_command(choice.build)
             )
-        self._add_command("doctor", self.tr("Check the installation:"), _quoted(program_command("doctor")))
+        self._add_command("doctor", self.tr("Check the installation:"), command_line(program_command("doctor")))
         if facts.usable:
             test = self.tr("Test the GPU (10 to 12 minutes, writes gpu-report.md):")
-            self._add_command("acceptance", test, _quoted(program_command("doctor", "--gpu")))
+            self._add_command("acceptance", test, command_line(program_command("doctor", "--gpu")))
         self._column.addStretch(1)
         close = QPushButton(self.tr("Close"))
         close.clicked.connect(self.accept)
@@ -137,10 +138,6 @@ def _label(text: str, name: str = "") -> QLabel:
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return label
-
-
-def _quoted(command: list[str]) -> str:
-    return " ".join(f'"{part}"' if " " in part or "\\" in part else part for part in command)
 
 
 class AboutDialog(QDialog):

@@ -211,7 +211,7 @@ class SuggestAllCard(QFrame):
             column.addWidget(widget)
         self._job.began.connect(self._start)
         self._job.predicted.connect(self._image_done)
-        self._job.state_changed.connect(lambda: self.setVisible(self._job.running))
+        self._job.state_changed.connect(self._update_visibility)
         self.setVisible(False)
 
     def _start(self, total: int) -> None:
@@ -220,6 +220,9 @@ class SuggestAllCard(QFrame):
         self.bar.setValue(0)
         self.cancel.setEnabled(True)
         self.text.setText(fill(self.tr("Predicting {n} {n:image|images}…"), n=formatting.number(total)))
+
+    def _update_visibility(self) -> None:
+        self.setVisible(self._job.running)
 
     def _image_done(self, number: int, key: str, count: int, why: str) -> None:
         self.bar.setValue(number)

@@ -28,7 +28,7 @@ _FINDINGS: dict[str, str] = {
         "findings",
         "The training process has not responded for {seconds}. Stop training to keep the best model so far.",
     ),
-    "ran_away": QT_TRANSLATE_NOOP(
+    "diverged": QT_TRANSLATE_NOOP(
         "findings", "Training diverged {times}. It was rolled back and the learning rate was reduced."
     ),
     "overflows": QT_TRANSLATE_NOOP(
@@ -73,7 +73,7 @@ _FINDINGS: dict[str, str] = {
         "slower. Reduce the batch size or close other programs.",
     ),
     "hot": QT_TRANSLATE_NOOP("findings", "{card} is throttling at {temperature} °C. Check its cooling."),
-    "idle_card": QT_TRANSLATE_NOOP("findings", "The GPU is busy only {load} of the time. Increase the batch size."),
+    "idle_gpu": QT_TRANSLATE_NOOP("findings", "The GPU is busy only {load} of the time. Increase the batch size."),
     "worse": QT_TRANSLATE_NOOP(
         "findings",
         "Possible overfitting: validation results have been getting worse since {moment}. Label "

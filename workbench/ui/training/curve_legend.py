@@ -255,7 +255,10 @@ class CurveExport(QObject):
         run = self._monitor.run
         if run is None:
             return
-        runs = [(run.name, self._monitor.track), *((other.run.name, other.track) for other in self._run_list.compared)]
+        runs = [
+            (run.name, self._monitor.series),
+            *((other.run.name, other.series) for other in self._run_list.compared),
+        ]
         self._submit(lambda: write_bytes(path, series_table(runs)), path)
 
     def _submit(self, write: Callable[[], None], path: Path) -> None:
