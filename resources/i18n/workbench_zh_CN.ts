@@ -6684,6 +6684,10 @@
         <translation>完成最初几步后显示曲线。</translation>
     </message>
     <message>
+        <source>This run has no curves.</source>
+        <translation>此训练记录没有曲线。</translation>
+    </message>
+    <message>
         <source>Select a run above to view its curves, or train a new model.</source>
         <translation>选择上方的训练记录查看曲线，或训练新模型。</translation>
     </message>
@@ -13217,6 +13221,10 @@
     <message>
         <source>Training on {train} {train:image|images}, validated on {held}.</source>
         <translation>用 {train} 张图片训练，{held} 张验证。</translation>
+    </message>
+    <message>
+        <source>Training on {train} {train:image|images}.</source>
+        <translation>用 {train} 张图片训练。</translation>
     </message>
     <message>
         <source>CPU</source>
