@@ -250,7 +250,7 @@ class Window(QMainWindow):
     # --- events ----------------------------------------------------------------------------------
 
     def _show_project(self) -> None:
-        """Show the workspace of the open project, or the welcome page without one."""
+        """Show the open project, or the welcome page."""
         if self._services.session.project is None:
             self.pages.setCurrentWidget(self.welcome)
             self.welcome.show_recent()
@@ -273,8 +273,8 @@ class Window(QMainWindow):
         self.canvas.ruler.set_scale(self._services.display_presets.um_per_pixel)
 
     def _restyle(self) -> None:
-        theme = self.theme_manager.theme
-        self.canvas.scene.backdrop, self.canvas.scene.frame = theme.color("canvas"), theme.color("border")
+        color, scene = self.theme_manager.theme.color, self.canvas.scene
+        scene.backdrop, scene.frame = color("canvas"), color("border")
         self.canvas.update()
 
     # --- end --------------------------------------------------------------------------------------
