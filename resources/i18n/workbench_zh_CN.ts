@@ -2346,8 +2346,8 @@
         <translation>高于此值拒收（px²）</translation>
     </message>
     <message>
-        <source>Anomaly score: probability times area, summed over the regions of an image</source>
-        <translation>异常分数：图片中所有区域的概率乘以面积之和</translation>
+        <source>Anomaly score: area of all regions of an image, weighted by the probability</source>
+        <translation>异常分数：图片中所有区域按概率加权的面积</translation>
     </message>
     <message>
         <source>Verdict of a rejected image</source>
@@ -3007,6 +3007,10 @@
     <message>
         <source>No reference</source>
         <translation>无参考图</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation type="unfinished">无</translation>
     </message>
     <message>
         <source>Image of a part without defects, of the same size</source>
@@ -5796,6 +5800,10 @@
         <translation>再标注 1 张有缺陷的图片</translation>
     </message>
     <message>
+        <source>Label {n} images with defects</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Label {n} more images with defects</source>
         <translation>再标注 {n} 张有缺陷的图片</translation>
     </message>
@@ -5806,6 +5814,10 @@
     <message>
         <source>Set the verdict of 1 more image</source>
         <translation>再为 1 张图片设定判定</translation>
+    </message>
+    <message>
+        <source>Set the verdict of {n} images</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Set the verdict of {n} more images</source>
@@ -6003,16 +6015,16 @@
         <translation>无法读取：{n}</translation>
     </message>
     <message>
-        <source>not started</source>
-        <translation>未开始</translation>
-    </message>
-    <message>
-        <source>started</source>
-        <translation>已开始</translation>
-    </message>
-    <message>
         <source>done</source>
         <translation>已完成</translation>
+    </message>
+    <message>
+        <source>new</source>
+        <translation type="unfinished">新增</translation>
+    </message>
+    <message>
+        <source>in progress</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Images</source>
@@ -11606,10 +11618,6 @@
         <translation>图片边缘 {n} 像素以内的内容不计入异常分数和判定。</translation>
     </message>
     <message>
-        <source>An image is {bad} if its anomaly score, the sum of probability times area over its regions, is above {n} px²; otherwise it is {good}.</source>
-        <translation>图片的异常分数（所有区域的概率乘以面积之和）高于 {n} px² 时判定为 {bad}，否则为 {good}。</translation>
-    </message>
-    <message>
         <source>An image is {bad} if a region reaches a limit of its class; otherwise it is {good}.</source>
         <translation>有区域达到其类别的限值时，图片判定为 {bad}，否则为 {good}。</translation>
     </message>
@@ -12612,6 +12620,10 @@
     <message>
         <source>the image of the panoptic segments holds {n} {n:segment|segments} that the file does not list</source>
         <translation>全景分段图片中有 {n} 个分段未列在文件中</translation>
+    </message>
+    <message>
+        <source>An image is {bad} if its anomaly score, the area of its regions weighted by the probability, is above {n} px²; otherwise it is {good}.</source>
+        <translation>如果图片的异常分数（其区域按概率加权的面积）高于 {n} px²，则判定为 {bad}；否则判定为 {good}。</translation>
     </message>
     <message>
         <source>mean Dice of the classes {n} in 32 bits, {m} in reduced precision</source>

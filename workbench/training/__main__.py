@@ -75,13 +75,7 @@ def main(argv: list[str] | None = None) -> int:
 
         def work() -> Event:
             _claim(run, report, options, channel)
-            try:
-                return _train(run, report, channel, clock, options.resume)
-            except KeyboardInterrupt:
-                if not channel.stop:
-                    raise
-                # A signal after a request to stop, for which the import of Paddle left no time: not a failure.
-                return process_exit.stopped_event(run.name, 0.0, usable=run.usable, resumable=run.resumable)
+            return _train_or_stop(run, report, channel, clock, options.resume)
 
         status = _run_command(work, report, run.log_path)
         if options.apart:
@@ -153,6 +147,16 @@ def _run_worker_rank(run: Run, clock: Clock, number: int, options: argparse.Name
     report, log = Reporter(None, clock, path), run.ranks / f"rank-{number}.log"
     channel = ControlChannel(None, in_group=True)
     return _run_command(lambda: _train(run, report, channel, clock, options.resume), report, log)
+
+
+def _train_or_stop(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, resume: bool) -> Event:
+    """Train. A signal after a request to stop, for which the import of Paddle left no time, is not a failure."""
+    try:
+        return _train(run, report, channel, clock, resume)
+    except KeyboardInterrupt:
+        if not channel.stop:
+            raise
+        return process_exit.stopped_event(run.name, 0.0, usable=run.usable, resumable=run.resumable)
 
 
 def _train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, resume: bool) -> Event:

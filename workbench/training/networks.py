@@ -19,6 +19,8 @@ from workbench.training.unet import UNet, multiple_of
 # Pixels. Larger tiles waste less on overlap, and most images fit into one. Without a stem that reduces the resolution
 # they would take too much memory.
 _TILE, _TILE_AT_FULL_RESOLUTION = 2048, 1024
+# Of the probability in the anomaly score. Otherwise large areas of low probability outweigh small certain defects.
+ANOMALY_EXPONENT = 8
 _PIXELS_PER_BATCH = 1 << 20  # pixels of the tiles that form one batch
 
 
@@ -126,6 +128,7 @@ def settings(
             batch=max(1, _PIXELS_PER_BATCH // tile**2),
             thresholds=tuple(thresholds) or (0.5,) * len(classes),
             min_area=tuple(min_area) or (settings.min_area,) * len(classes),
+            anomaly_exponent=ANOMALY_EXPONENT,
             **common,
         )
     except SettingsError as error:
