@@ -12,8 +12,8 @@
         <translation>版本 {version}</translation>
     </message>
     <message>
-        <source>Label surface defects, train UNet and ResNet models on this workstation, review the results and export a model for the production line. No data leaves this computer.</source>
-        <translation>标注表面缺陷，在本机训练 UNet 和 ResNet，复核结果，并导出供产线使用的模型。数据不会离开这台计算机。</translation>
+        <source>Label surface defects, train UNet and ResNet models on this workstation, evaluate the results and export a model for the production line. No data leaves this computer.</source>
+        <translation>标注表面缺陷，在本机训练 UNet 和 ResNet 模型，评估结果，并导出用于产线的模型。数据不会离开本机。</translation>
     </message>
     <message>
         <source>Close</source>
@@ -202,7 +202,7 @@
     </message>
     <message>
         <source>No verdict</source>
-        <translation>不判定</translation>
+        <translation>无判定</translation>
     </message>
     <message>
         <source>Set the verdict of the selected images: {name}</source>
@@ -960,10 +960,6 @@
         <translation>平场校正</translation>
     </message>
     <message>
-        <source>Stretch</source>
-        <translation>拉伸</translation>
-    </message>
-    <message>
         <source>Local contrast</source>
         <translation>局部对比度</translation>
     </message>
@@ -1014,6 +1010,10 @@
     <message>
         <source>Correct uneven illumination</source>
         <translation>校正光照不均</translation>
+    </message>
+    <message>
+        <source>Auto contrast</source>
+        <translation>自动对比度</translation>
     </message>
     <message>
         <source>Stretch to the minimum and maximum gray value</source>
@@ -2265,7 +2265,7 @@
     </message>
     <message>
         <source>No verdict</source>
-        <translation>不判定</translation>
+        <translation>无判定</translation>
     </message>
     <message>
         <source>Show in folder</source>
@@ -2299,7 +2299,7 @@
     </message>
     <message>
         <source>No verdict</source>
-        <translation>不判定</translation>
+        <translation>无判定</translation>
     </message>
     <message>
         <source>Limit false alarms</source>
@@ -2689,8 +2689,8 @@
         <translation>反相(&amp;V)</translation>
     </message>
     <message>
-        <source>Stretch &amp;brightness</source>
-        <translation>拉伸亮度(&amp;B)</translation>
+        <source>&amp;Auto contrast</source>
+        <translation>自动对比度(&amp;A)</translation>
     </message>
     <message>
         <source>Stretch to the minimum and maximum gray value</source>
@@ -3010,7 +3010,7 @@
     </message>
     <message>
         <source>None</source>
-        <translation type="unfinished">无</translation>
+        <translation>无</translation>
     </message>
     <message>
         <source>Image of a part without defects, of the same size</source>
@@ -5801,7 +5801,7 @@
     </message>
     <message>
         <source>Label {n} images with defects</source>
-        <translation type="unfinished"></translation>
+        <translation>标注 {n} 张有缺陷的图片</translation>
     </message>
     <message>
         <source>Label {n} more images with defects</source>
@@ -5817,7 +5817,7 @@
     </message>
     <message>
         <source>Set the verdict of {n} images</source>
-        <translation type="unfinished"></translation>
+        <translation>为 {n} 张图片设置判定</translation>
     </message>
     <message>
         <source>Set the verdict of {n} more images</source>
@@ -6020,11 +6020,11 @@
     </message>
     <message>
         <source>new</source>
-        <translation type="unfinished">新增</translation>
+        <translation>新图片</translation>
     </message>
     <message>
         <source>in progress</source>
-        <translation type="unfinished"></translation>
+        <translation>进行中</translation>
     </message>
     <message>
         <source>Images</source>
@@ -6682,6 +6682,10 @@
     <message>
         <source>The curves appear after the first steps.</source>
         <translation>完成最初几步后显示曲线。</translation>
+    </message>
+    <message>
+        <source>This run has no curves.</source>
+        <translation>此训练记录没有曲线。</translation>
     </message>
     <message>
         <source>Select a run above to view its curves, or train a new model.</source>
@@ -7644,6 +7648,10 @@
     <message>
         <source>Dice {value} on {n} validation {n:image|images}</source>
         <translation>{n} 张验证图片上 Dice 为 {value}</translation>
+    </message>
+    <message>
+        <source>Export {name}</source>
+        <translation>导出 {name}</translation>
     </message>
     <message>
         <source>Dice {value}</source>
@@ -9167,6 +9175,10 @@
     <message>
         <source>{count} on {pictures} {pictures:image|images}</source>
         <translation>{pictures} 张图片上 {count} 处</translation>
+    </message>
+    <message>
+        <source>too few parts for a 95% CI</source>
+        <translation>零件过少，无法给出 95% 置信区间</translation>
     </message>
     <message>
         <source>px²</source>
@@ -13209,6 +13221,10 @@
     <message>
         <source>Training on {train} {train:image|images}, validated on {held}.</source>
         <translation>用 {train} 张图片训练，{held} 张验证。</translation>
+    </message>
+    <message>
+        <source>Training on {train} {train:image|images}.</source>
+        <translation>用 {train} 张图片训练。</translation>
     </message>
     <message>
         <source>CPU</source>

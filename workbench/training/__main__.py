@@ -12,7 +12,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from workbench.core.messages import Message
 from workbench.core.problems import PaddleMissing, Problem, RunBroken, RunInUse, WorkerFailed
@@ -75,7 +75,7 @@ def main(argv: list[str] | None = None) -> int:
 
         def work() -> Event:
             _claim(run, report, options, channel)
-            return _train_or_stop(run, report, channel, clock, options.resume)
+            return _train_until_signal(run, report, channel, clock, options.resume)
 
         status = _run_command(work, report, run.log_path)
         if options.apart:
@@ -84,7 +84,7 @@ def main(argv: list[str] | None = None) -> int:
     report = Reporter(pipe, Clock(began))
     channel = ControlChannel(None, keep_running=options.keep_running)
     channel.listen()
-    return _run_command(lambda: _export(run, report, channel, options), report, _export_log(options.out))
+    return _run_command(lambda: _export(run, report, channel, options), report, _export_log(options.out), "export")
 
 
 def _processes(run: Run) -> int:
@@ -149,8 +149,8 @@ def _run_worker_rank(run: Run, clock: Clock, number: int, options: argparse.Name
     return _run_command(lambda: _train(run, report, channel, clock, options.resume), report, log)
 
 
-def _train_or_stop(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, resume: bool) -> Event:
-    """Train. A signal after a request to stop, for which the import of Paddle left no time, is not a failure."""
+def _train_until_signal(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, resume: bool) -> Event:
+    """Train. A signal after a request to stop is no failure: the import of Paddle may have left no time for it."""
     try:
         return _train(run, report, channel, clock, resume)
     except KeyboardInterrupt:
@@ -197,8 +197,10 @@ def _measure(options: argparse.Namespace, pipe: int | None) -> int:
     return status
 
 
-def _run_command(work: Callable[[], Event | int], report: Reporter, log: Path) -> int:
-    """Run `work` so that the last event is always Finished or Failed.
+def _run_command(
+    work: Callable[[], Event | int], report: Reporter, log: Path, what: Literal["training", "export"] = "training"
+) -> int:
+    """Run `work` so that the last event is always Finished or Failed. what: name of the process in its failure.
 
     work: returns the last event, or an exit status if that event was already reported.
     """
@@ -215,7 +217,7 @@ def _run_command(work: Callable[[], Event | int], report: Reporter, log: Path) -
     except BaseException as error:
         _keep_traceback(log)
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        report(process_exit.failed_event("training", f"{type(error).__name__}: {first}", log))
+        report(process_exit.failed_event(what, f"{type(error).__name__}: {first}", log))
     return 1
 
 
