@@ -188,7 +188,8 @@ def test_impossible_run_is_reported_once(labeled_project, child):
     trainer = child("train", run.root)
     assert trainer.end() == 1
     assert [event.kind for event in trainer.events] == ["failed"]
-    assert trainer.last.problem == "DeviceMissing" and "0,1" in trainer.last.why and wait_until_ended(run)
+    assert trainer.last.problem == "DeviceMissing" and "gpu:0,1" in trainer.last.why and wait_until_ended(run)
+    assert trainer.last.fields["device"] == "gpu:0,1" and not run.usable
 
 
 def test_diverged_training_is_rolled_back_in_all_ranks(labeled_project, child):
