@@ -20,6 +20,7 @@ from workbench.training import device as devices
 from workbench.training import precision
 from workbench.training.acceptance import trial_runs
 from workbench.training.acceptance.correctness import interpolate_contrast
+from workbench.training.acceptance.facts import unsupported
 from workbench.training.acceptance.items import FAIL, NOT_ON_CPU, PASS, SLOW, Conditions, Outcome
 from workbench.training.acceptance.trial_runs import SMALL, make_run, prepare_run
 from workbench.training.learner import Learner
@@ -75,7 +76,7 @@ def compare(conditions: Conditions) -> Outcome:
     rows: dict[str, dict[str, Any]] = {}
     left_out = {}
     for kind in ("fp32", "fp16", "bf16"):
-        why = _unsupported(kind, conditions)
+        why = unsupported(kind, conditions.device)
         if why:
             left_out[kind] = why
         else:
@@ -248,17 +249,6 @@ def driver_index(chosen: devices.Device) -> int | None:
         return None
     found = (gpu.index for gpu in read_gpu_facts().gpus if chosen.uuid and gpu.uuid.startswith(chosen.uuid))
     return next(found, None)
-
-
-def _unsupported(kind: str, conditions: Conditions) -> str:
-    """Return the reason why a number type is left out on this device, or ""."""
-    if kind == "fp32":
-        return ""
-    if not conditions.on_gpu:
-        return NOT_ON_CPU
-    capability = devices.choose(conditions.device).capability
-    least = (7, 0) if kind == "fp16" else (8, 0)
-    return "" if capability >= least else f"{kind} needs compute capability {least[0]}.{least[1]}"
 
 
 def _reduced(network: Network) -> Network:
