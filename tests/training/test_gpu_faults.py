@@ -525,6 +525,24 @@ def test_step_is_measured_on_the_network_of_the_run(labeled_project):
     assert 0 < cost.seconds < 60 and cost.memory == 0.0
 
 
+def test_measured_step_computes_the_local_contrast_as_the_training_does(simulated_gpu, labeled_project, monkeypatch):
+    """By the transposed convolution a step takes many milliseconds longer on a GPU: the batch would be too small."""
+    run = make_run(labeled_project, device="gpu", precision="fp32", widths=[4, 8], stem=1, patch=32, batch=2)
+    context = prepared(run)
+    learners = []
+
+    def step(learner, *_):
+        learners.append(learner)
+
+    monkeypatch.setattr(Learner, "step", step)
+    device_settings.measure_step(run.settings(), run.dataset(), context.device)
+    for learner in (context.learner, learners[0]):
+        assert learner.net.contrast.interpolated and learner.mean.contrast.interpolated
+    on_cpu = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
+    device_settings.measure_step(on_cpu.settings(), on_cpu.dataset(), Device("cpu"))
+    assert not learners[-1].net.contrast.interpolated
+
+
 def test_measurement_without_memory_is_a_memory_error(labeled_project, monkeypatch):
     run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
     monkeypatch.setattr(Learner, "step", lambda *a, **k: (_ for _ in ()).throw(OSError(OUT_OF_MEMORY)))

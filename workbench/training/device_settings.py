@@ -91,7 +91,7 @@ def measure_step(settings: TrainingSettings, dataset: Dataset, device: Device) -
 
 def _measure(settings: TrainingSettings, dataset: Dataset, device: Device) -> StepCost:
     paddle.seed(settings.seed)
-    net, mean = networks.build(settings, dataset), networks.build(settings, dataset)
+    net, mean = (networks.build(settings, dataset, on_gpu=device.is_gpu) for _ in range(2))
     choice = precision.choose(settings.precision, device)
     learner = Learner(
         net,

@@ -19,7 +19,6 @@ from workbench.core.runs.gpu_plan import SIZES
 from workbench.training import device as devices
 from workbench.training import precision
 from workbench.training.acceptance import trial_runs
-from workbench.training.acceptance.correctness import interpolate_contrast
 from workbench.training.acceptance.facts import unsupported
 from workbench.training.acceptance.items import FAIL, NOT_ON_CPU, PASS, SLOW, Conditions, Outcome
 from workbench.training.acceptance.trial_runs import SMALL, make_run, prepare_run
@@ -262,7 +261,7 @@ def _make_learner(network: Network, kind: str, chosen: devices.Device) -> Learne
     if network.model == "unet":
         nets: list[Any] = [UNet(1, 3, network.widths, stem=network.stem) for _ in range(2)]
         for net in nets:
-            interpolate_contrast(net, chosen)
+            net.interpolate_contrast(chosen.is_gpu)
         loss: Any = partial(segmentation_loss, dice_weight=1.0, cross_entropy_weight=1.0)
     else:
         width = 0.25 if network.side < 64 else 1.0
