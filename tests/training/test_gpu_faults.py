@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import subprocess
 import sys
 import threading
 import types
@@ -18,7 +19,7 @@ from tests.training.conftest import make_run, state_of
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, DeviceMissing, RunBroken, WorkerFailed
 from workbench.core.runs import gpu_plan, launch
-from workbench.core.runs.events import Checkpoint, Finished, Started, Step, Trouble
+from workbench.core.runs.events import Checkpoint, Failed, Finished, Started, Step, Trouble
 from workbench.core.runs.run import create_run, write_settings
 from workbench.core.runs.training_settings import concerns, request
 from workbench.inference.engines import EngineError, NotFiniteError, paddle_engine
@@ -588,6 +589,43 @@ def test_probe_reports_the_automatic_device(capfd, monkeypatch):
     monkeypatch.setattr("workbench.training.__main__.claim_stdout", lambda: 1)
     assert main(["probe"]) == 0
     assert json.loads(capfd.readouterr().out)["device"] == "cpu"
+
+
+PADDLE_STACK = "\\n\\n--------------------------------------\\nC++ Traceback (most recent call last):\\n---------\\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (
+            "MemoryError('\\n\\nOut of memory error on GPU 0. Cannot allocate 1.0GB memory')",
+            "the process ran out of memory",
+        ),
+        ("OSError('(External) CUDA error(2), out of memory.')", "the process ran out of memory"),
+        (
+            f"OSError('{PADDLE_STACK}(External) CUDA error(700), an illegal memory access.')",
+            "CUDA error(700), an illegal",
+        ),
+    ],
+)
+def test_failure_before_the_first_step_ends_the_run_with_its_cause(labeled_project, error, words):
+    """For example, another program leaves too little memory of the GPU for the weights."""
+    run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
+    code = (
+        "import sys\n"
+        "from workbench.training import training_loop\n"
+        "from workbench.training.__main__ import main\n"
+        f"def fail(*_, **__): raise {error}\n"
+        "training_loop.prepare = fail\n"
+        "sys.exit(main(['train', sys.argv[1], '--keep-running']))\n"
+    )
+    environment = launch.worker_environment("cpu")
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(run.root)], env=environment, capture_output=True, timeout=120
+    )
+    last = list(run.events())[-1]
+    assert done.returncode == 1 and isinstance(last, Failed), done.stderr[-2000:]
+    assert words in last.why and "----" not in last.why and "MemoryError" not in last.why
 
 
 # --- local contrast -----------------------------------------------------------------------------------

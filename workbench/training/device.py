@@ -67,7 +67,7 @@ def choose(request: str) -> Device:
     try:
         return _choose_gpu(own_number, request if len(numbers) == size else "", size)
     except (OSError, RuntimeError) as error:
-        fault = Message("device.gpu_fault", why=_first_line(error))
+        fault = Message("device.gpu_fault", why=first_line(error))
         if request == "auto" and size == 1:
             return _choose_cpu(size, fault)
         raise DeviceMissing(device=request, why=fault) from error
@@ -130,7 +130,7 @@ def gpu_fault() -> str:
             paddle.device.cuda.device_count()
     except (OSError, RuntimeError) as error:
         old = "cuda error(35)" in str(error).casefold() or "insufficient" in str(error).casefold()
-        return Message("device.old_driver") if old else Message("device.gpu_fault", why=_first_line(error))
+        return Message("device.old_driver") if old else Message("device.gpu_fault", why=first_line(error))
     return ""
 
 
@@ -220,7 +220,7 @@ def _total_memory(number: int) -> int:
         return 0
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     """Return the line of a Paddle error that states the cause: the one after its stack, else the first."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip() and not set(line.strip()) <= {"-"}]
     cause = next((line for line in lines if line.startswith("(") or "Error" in line), lines[0] if lines else "")
