@@ -12,7 +12,17 @@ from workbench.cli.verb_runner import Console, WrongUse, percent, progress_bar
 from workbench.core import problems
 from workbench.core.evaluation.expectation import Expectation
 from workbench.core.project.project import Project, read_project_file
-from workbench.core.runs.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble, overall_dice
+from workbench.core.runs.events import (
+    Evaluated,
+    Event,
+    Finished,
+    Profiled,
+    Progress,
+    Started,
+    Step,
+    Trouble,
+    overall_dice,
+)
 from workbench.core.runs.run import Run, find_run, plan_run
 from workbench.core.runs.training_process import new_run, requested_settings, run_training
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings, concerns, parse_settings

@@ -32,7 +32,15 @@ from workbench.core.runs.run_series import RunSeries, series_table
 from workbench.session.tasks import TaskRunner
 from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.ui.text.formatting import plain
-from workbench.ui.training.plot_definitions import PLOTS, PlotDefinition, gpu_names, metric_tip, missing, shown_value, title
+from workbench.ui.training.plot_definitions import (
+    PLOTS,
+    PlotDefinition,
+    gpu_names,
+    metric_tip,
+    missing,
+    shown_value,
+    title,
+)
 from workbench.ui.widgets.theme import ThemeManager
 
 _STORED_PLOTS = "training/plots"  # key in QSettings
