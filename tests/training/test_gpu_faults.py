@@ -526,6 +526,17 @@ def test_step_is_measured_on_the_network_of_the_run(labeled_project):
     assert 0 < cost.seconds < 60 and cost.memory == 0.0
 
 
+@pytest.mark.parametrize(("free", "name"), [(1 << 30, "cpu"), (3 << 30, "gpu:0"), (None, "gpu:0")])
+def test_export_beside_a_training_that_fills_the_gpu_computes_on_the_cpu(simulated_gpu, monkeypatch, free, name):
+    def mem_get_info():
+        if free is None:
+            raise AttributeError("_cudart")
+        return free, 12 << 30
+
+    monkeypatch.setattr(paddle.cuda, "mem_get_info", mem_get_info)
+    assert device.choose_beside_training().name == name
+
+
 def test_measured_step_computes_the_local_contrast_as_the_training_does(simulated_gpu, labeled_project, monkeypatch):
     """By the transposed convolution a step takes many milliseconds longer on a GPU: the batch would be too small."""
     run = make_run(labeled_project, device="gpu", precision="fp32", widths=[4, 8], stem=1, patch=32, batch=2)

@@ -18,6 +18,7 @@ from workbench.core.runs.launch import rank_of_this_process
 
 _SELECTED_GPUS = "FLAGS_selected_gpus"
 
+_PREDICTION_BYTES = 2 << 30  # of a tile of 1,024 pixels in a large UNet in 32 bits, with some to spare
 
 # Texts of Paddle, CUDA, cuDNN and cuBLAS for memory that could not be allocated, in lower case.
 _OUT_OF_MEMORY = (
@@ -71,6 +72,16 @@ def choose(request: str) -> Device:
         if request == "auto" and size == 1:
             return _choose_cpu(size, fault)
         raise DeviceMissing(device=request, why=fault) from error
+
+
+def choose_beside_training() -> Device:
+    """Select a GPU with memory left for predictions, else the CPU: a training may hold nearly all of its memory."""
+    chosen = choose("auto")
+    if chosen.is_gpu:
+        with contextlib.suppress(OSError, RuntimeError, ValueError, AttributeError):
+            if paddle.cuda.mem_get_info()[0] < _PREDICTION_BYTES:
+                return _choose_cpu(1, "")
+    return chosen
 
 
 def _choose_cpu(size: int, fault: str) -> Device:
