@@ -736,6 +736,15 @@ def test_algorithms_are_searched_in_the_first_steps_only(gpu_training, monkeypat
 # --- checkpoints --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("gib", "limit"), [(2, 128), (4, 256), (12, 768), (80, 1024), (0, 512)])
+def test_search_for_algorithms_leaves_the_memory_of_a_step(monkeypatch, gib, limit):
+    """Paddle allocates the whole limit for a search: a gigabyte does not fit beside a step on a GPU of four."""
+    flags = {}
+    monkeypatch.setattr(paddle, "set_flags", flags.update)
+    device.search_algorithms(Device("gpu:0", memory=gib << 30), True)
+    assert flags == {"FLAGS_cudnn_exhaustive_search": True, "FLAGS_conv_workspace_size_limit": limit}
+
+
 def test_checkpoint_is_written_beside_the_training(gpu_training, monkeypatch):
     """A step is taken while the file is written; the event follows the file, and rollback and end wait for it."""
     writing, stepped, order = threading.Event(), threading.Event(), []
