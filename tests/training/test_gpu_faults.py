@@ -578,7 +578,7 @@ def memory_in_use(monkeypatch):
 def test_memory_of_other_programs_counts_when_a_step_is_measured(labeled_project, memory_in_use):
     run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
     measured = device_settings.measure_step(run.settings(), run.dataset(), Device("cpu", memory=10 * 10**9))
-    assert measured.memory == pytest.approx(0.6)
+    assert measured.memory == pytest.approx(0.6) and measured.other == pytest.approx(0.2)
 
 
 def test_step_for_which_windows_moves_memory_to_the_computer_does_not_fit(labeled_project, memory_in_use):
