@@ -543,10 +543,7 @@ def test_measured_step_computes_the_local_contrast_as_the_training_does(simulate
     context = prepared(run)
     learners = []
 
-    def step(learner, *_):
-        learners.append(learner)
-
-    monkeypatch.setattr(Learner, "step", step)
+    monkeypatch.setattr(Learner, "advance", lambda learner, *_: learners.append(learner))
     device_settings.measure_step(run.settings(), run.dataset(), context.device)
     for learner in (context.learner, learners[0]):
         assert learner.net.contrast.interpolated and learner.mean.contrast.interpolated
@@ -557,7 +554,7 @@ def test_measured_step_computes_the_local_contrast_as_the_training_does(simulate
 
 def test_measurement_without_memory_is_a_memory_error(labeled_project, monkeypatch):
     run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
-    monkeypatch.setattr(Learner, "step", lambda *a, **k: (_ for _ in ()).throw(OSError(OUT_OF_MEMORY)))
+    monkeypatch.setattr(Learner, "advance", lambda *a, **k: (_ for _ in ()).throw(OSError(OUT_OF_MEMORY)))
     with pytest.raises(MemoryError):
         device_settings.measure_step(run.settings(), run.dataset(), Device("cpu"))
 
