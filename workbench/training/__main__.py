@@ -216,9 +216,20 @@ def _run_command(
         report(process_exit.from_problem(problem, log=log), keep=not isinstance(problem, RunInUse))
     except BaseException as error:
         _keep_traceback(log)
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        report(process_exit.failed_event(what, f"{type(error).__name__}: {first}", log))
+        report(process_exit.failed_event(what, _cause(error), log))
     return 1
+
+
+def _cause(error: BaseException) -> str:
+    """Return the cause of an unexpected error, as a part of a sentence."""
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    if "paddle" in sys.modules:
+        from workbench.training.device import first_line, is_out_of_memory
+
+        if is_out_of_memory(error):
+            return Message("exit.out_of_memory")
+        line = first_line(error)
+    return f"{type(error).__name__}: {line}"
 
 
 def _keep_traceback(log: Path) -> None:

@@ -35,11 +35,14 @@ class ProbabilityHead(nn.Layer):
         return nn.functional.softmax(self.net(x), axis=1)
 
 
-def build(settings: TrainingSettings, dataset: Dataset) -> UNet | ResNet:
-    """Return the untrained network of a run. A UNet has one output for the background and one per class."""
+def build(settings: TrainingSettings, dataset: Dataset, *, on_gpu: bool = False) -> UNet | ResNet:
+    """Return the untrained network of a run. A UNet has one output for the background and one per class.
+
+    on_gpu: compute the local contrast as is fastest on a GPU; not for exports.
+    """
     if settings.model == "unet":
         outputs = len(dataset.classes) + 1
-        return UNet(
+        net = UNet(
             settings.channels,
             outputs,
             settings.widths,
@@ -48,6 +51,8 @@ def build(settings: TrainingSettings, dataset: Dataset) -> UNet | ResNet:
             encoder=ENCODERS[settings.encoder],
             width=settings.width,
         )
+        net.interpolate_contrast(on_gpu)
+        return net
     outputs = len(dataset.verdicts)
     return ResNet(
         settings.channels,
