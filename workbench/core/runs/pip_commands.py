@@ -9,7 +9,6 @@ capability, e.g. 8.6 on 8.9.
 from __future__ import annotations
 
 import importlib.util
-import platform
 import re
 import sys
 from dataclasses import dataclass
