@@ -12518,6 +12518,10 @@
         <translation>其训练仍在进行，模型可能会改变</translation>
     </message>
     <message>
+        <source>Validation/test images show {n} parts, but few of them have most of the images or of the defect area. They count as {effective} parts. A forecast needs at least {m}.</source>
+        <translation>验证/测试图片包含 {n} 个零件，但其中少数几个占了大部分图片或缺陷面积，因此只相当于 {effective} 个零件。预测范围至少需要 {m} 个。</translation>
+    </message>
+    <message>
         <source>Expect Dice {low} to {high} on other parts.</source>
         <translation>其他零件上 Dice 预计为 {low} 到 {high}。</translation>
     </message>

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from textwrap import indent
 from typing import Any
 
 import platformdirs
@@ -91,7 +90,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         checks.append(check)
         console.line(f"{'ok  ' if check.ok else 'FIX '} {check.name}: {check.detail}")
         if check.fix:
-            console.line(indent(check.fix, " " * 7))
+            console.line(f"       {check.fix}")
     return {
         "ok": all(check.ok for check in checks),
         "checks": [{"name": c.name, "ok": c.ok, "detail": c.detail, "fix": c.fix} for c in checks],

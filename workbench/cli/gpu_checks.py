@@ -156,8 +156,7 @@ def _with_driver_update(facts: GpuFacts, command: str) -> str:
         return command
     install = command if choice.build.index in command else paddle_command(choice.build)
     where = "https://www.nvidia.com/drivers"
-    update = f"Update the NVIDIA driver {facts.driver} to {choice.update} or newer ({where}), then run:"
-    return update + ("\n" if "\n" in install else " ") + install
+    return f"Update the NVIDIA driver {facts.driver} to {choice.update} or newer ({where}), then run: {install}"
 
 
 def training(command: str) -> tuple[Check, dict[str, Any]]:

@@ -75,7 +75,13 @@ def main(argv: list[str] | None = None) -> int:
 
         def work() -> Event:
             _claim(run, report, options, channel)
-            return _train(run, report, channel, clock, options.resume)
+            try:
+                return _train(run, report, channel, clock, options.resume)
+            except KeyboardInterrupt:
+                if not channel.stop:
+                    raise
+                # A signal after a request to stop, for which the import of Paddle left no time: not a failure.
+                return process_exit.stopped_event(run.name, 0.0, usable=run.usable, resumable=run.resumable)
 
         status = _run_command(work, report, run.log_path)
         if options.apart:

@@ -52,7 +52,7 @@ def shown(opened, old_run, qtbot):
 
 def make_other_run(project, *, score: float, **settings) -> Run:
     run = create_run(project, request("unet", minutes=0.2, device="cpu", **settings))
-    best = Evaluated(step=19, time=2, metrics=METRICS, score=score, best=True)
+    best = Evaluated(step=19, time=2, metrics={**METRICS, "dice": score}, score=score, best=True)
     events = [STARTED, *steps(20), best, Finished(time=9)]
     run.events_path.write_text("\n".join(map(encode, events)) + "\n", "utf-8")
     return run
@@ -129,7 +129,7 @@ def test_pointer_shows_values_of_all_curves_at_one_time(shown, opened):
     smoothed = loss[max(0, newest - 5) : newest].mean()
     assert legend.moment.text() == f"At 0:{int(at):02d}"
     assert float(legend.items["loss"].text(1)) == pytest.approx(smoothed, abs=0.006)
-    assert legend.items["gpu_load"].text(1) == "40 · 41 %" and legend.items["gpu_memory"].text(1) == "6.0 · 6.0 GB"
+    assert legend.items["gpu_load"].text(1) == "40 · 41%" and legend.items["gpu_memory"].text(1) == "6.0 · 6.0 GB"
     plot.hovered.emit(None)
     assert not any(line.isVisible() for line in lines.values()) and legend.moment.text() == "Final values"
 
@@ -200,7 +200,7 @@ def test_metrics_on_other_validation_images_are_not_compared(shown, opened, qtbo
     assert "metrics are not compared" in shown.view.compared.lines[0].full_text
     qtbot.waitUntil(lambda: shown.curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     shown.curves.redraw()
-    assert shown.curves.plots["score"].drawn("other 0") == 0 and shown.curves.plots["score"].drawn("score") == 2
+    assert shown.curves.plots["score"].drawn("other 0") == 0 and shown.curves.plots["score"].drawn("dice") == 2
 
 
 def test_long_run_is_drawn_with_few_points(opened, qtbot):

@@ -51,7 +51,7 @@ def test_running_training_shows_status_text(opened, qtbot):
     qtbot.waitUntil(lambda: "62%" in panel.view.status.full_text, timeout=2000)
     assert "GPU:0 (Card), fp16" in panel.view.status.full_text
     legend = panel.view.legend.items
-    assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62 %"
+    assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62%"
     training.reported.emit(Evaluated(step=30, time=3, metrics=METRICS, score=0.81, best=True))
     assert "11 of 12" in panel.view.result.full_text
     training.reported.emit(Trouble(what=Message("training.diverged", n=7), done=Message("training.rolled_back", n=3)))
@@ -100,7 +100,7 @@ def test_missing_data_is_disabled_with_reason(opened, qtbot):
     assert legend["gpu_load"].isDisabled() and legend["gpu_load"].toolTip(0) == "No NVIDIA driver is installed"
     qtbot.waitUntil(lambda: {"cpu", "ram"} <= set(panel.curves.plots), timeout=3000)
     assert "gpu_load" not in panel.curves.plots
-    assert legend["score"].text(0) == "Macro F1" and legend["cpu"].text(1) == "33 %"
+    assert legend["score"].text(0) == "Macro F1" and legend["cpu"].text(1) == "33%"
     without_trainer(opened)
 
 

@@ -28,7 +28,7 @@ class ContinuousTraining(QObject):
         self._training = training
         training.started.connect(self._training_started)
         training.reported.connect(self._reported)
-        training.ended.connect(lambda _: self.changed.emit())
+        training.ended.connect(self._training_ended)
 
     def switch(self, on: bool) -> None:
         """Switch continuous training; when off, the run ends after its time or its current round."""
@@ -52,6 +52,9 @@ class ContinuousTraining(QObject):
     def _training_started(self, _: Run) -> None:
         self.state, self.newest = None, None
         self.added.clear()
+        self.changed.emit()
+
+    def _training_ended(self, _: object) -> None:
         self.changed.emit()
 
     def _reported(self, event: Event) -> None:

@@ -275,9 +275,12 @@ def _exchanged(parameters: Iterable[paddle.Tensor]) -> list[tuple[paddle.Tensor,
 
 
 def _wait_for(tensor: paddle.Tensor) -> None:
-    """Wait until a message is complete. With NCCL it is only queued; reading one value waits for it."""
+    """Wait until a message is complete. With NCCL it is only queued; reading one value waits for it.
+
+    The value is copied first, because `numpy` would read the whole memory to which it belongs.
+    """
     if tensor.place.is_gpu_place():
-        tensor.flatten()[:1].numpy()
+        tensor.flatten()[:1].clone().numpy()
 
 
 def host_number() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QObject, QUrl
+from PySide6.QtCore import QCoreApplication, QObject, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QKeySequence
 
 from workbench.core import problems
@@ -81,6 +81,7 @@ class Notifications(QObject):
 
     def key_held_back(self, key: int, button: str) -> None:
         """Show that a second press of the key that has pressed a button had no effect."""
+        key = Qt.Key.Key_Enter if key == Qt.Key.Key_Return else key  # as the window calls it
         name = QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
         text = self.tr("{key} has already pressed “{button}”.").format(key=name, button=button)
         self._messages.show_message(

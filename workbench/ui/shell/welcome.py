@@ -98,6 +98,7 @@ class Welcome(QScrollArea):
         super().__init__(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="welcome")
         self.setAccessibleName(self.tr("Welcome"))
         self._style, self._actions, self._projects = style, actions, recent
+        self._fitting = QTimer(self, singleShot=True, interval=0, timeout=self._fit)
         body = QWidget(objectName="welcomeBody")
         outer = QVBoxLayout(body)
         outer.setContentsMargins(16, 16, 16, 16)
@@ -260,14 +261,14 @@ class Welcome(QScrollArea):
             self.setTabOrder(before, after)
         self._side_title.setText(self.tr("Recent projects") if projects else self.tr("From images to a model"))
         self._introduction.setVisible(not projects)
-        QTimer.singleShot(0, self, self._fit)
+        self._fitting.start()
 
     def changeEvent(self, event) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._restyle()
         elif event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            QTimer.singleShot(0, self, self._fit)  # after all widgets have the new style
+            self._fitting.start()  # after all widgets have the new style
 
     def _fit(self) -> None:
         """Fit the card to the size of its texts. A layout that centers it does not regard its height for its width."""

@@ -218,9 +218,7 @@ class Window(QMainWindow):
         session.project_closed.connect(self._show_project)
         session.folder.changed.connect(self._update_title)
         style.changed.connect(self._restyle)
-        session.image_previewed.connect(lambda _, small, size: canvas.scene.show_preview(small, size))
-        presets = services.display_presets
-        presets.scale_changed.connect(lambda: canvas.ruler.set_scale(presets.um_per_pixel))
+        services.display_presets.scale_changed.connect(self._update_scale)
         services.image_pages.turned.connect(canvas.content.show_page)
         services.predictions.predicted.connect(self.table.refresh)
         services.run_list.listed.connect(self.table.refresh)
@@ -270,6 +268,9 @@ class Window(QMainWindow):
             if not project.writable:
                 name = self.tr("{name} (read-only)").format(name=name)
             self.setWindowTitle(f"{name} – Defect Workbench")
+
+    def _update_scale(self) -> None:
+        self.canvas.ruler.set_scale(self._services.display_presets.um_per_pixel)
 
     def _restyle(self) -> None:
         theme = self.theme_manager.theme

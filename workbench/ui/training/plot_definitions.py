@@ -156,7 +156,8 @@ def shown_value(definition: PlotDefinition, series: RunSeries, time: float) -> s
         values = [series.at(definition.legend or names(definition, series)[0], time)]
     digits = {"%": 0, "GB": 1, "°C": 0, "W": 0, "MHz": 0}.get(definition.unit)
     known = [number(value * definition.factor, digits) for value in values if value == value]
-    return f"{' · '.join(known)} {definition.unit}".strip() if known else "–"
+    space = "" if definition.unit == "%" else " "
+    return f"{' · '.join(known)}{space}{definition.unit}".strip() if known else "–"
 
 
 def metric_tip(series: RunSeries) -> str:
