@@ -130,7 +130,7 @@ class Evaluator:
         cancelled: Callable[[], bool] = lambda: False,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Evaluation | None:
-        """Evaluate `items` in their order. Return None if cancelled or if none of them could be read.
+        """Evaluate `items` in their order. Return None if canceled or if none of them could be read.
 
         choose: choose thresholds on these images and report the metrics at them. cross_fit: report the metrics of each
         half of the parts at the thresholds chosen on the other half. change: evaluate copies of the images with this

@@ -53,7 +53,7 @@ def left_out_text(name: str, found: Parity) -> Message:
 
 
 class ExportCancelled(Exception):
-    """Raised when the task was cancelled."""
+    """Task that was canceled."""
 
 
 class ProgressStages:
