@@ -72,7 +72,7 @@ class DygraphEngine:
 class Evaluation:
     """Result of an evaluation.
 
-    metrics: as reported by core.metrics. score: main metric of a model, 0..1; None without validation/test images.
+    metrics: as reported by core.evaluation.metrics. score: main metric of a model, 0..1; None without images.
     settings: as given, or with thresholds, minimum areas and temperature chosen on these images. keys: of the
     evaluated images. counts: numerator and denominator of the main ratio of each image, see
     `core.evaluation.expectation`. seconds: duration.

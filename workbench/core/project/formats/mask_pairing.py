@@ -98,7 +98,7 @@ def masks_beside_images(tree: FileTree) -> set[str]:
 
 
 def _checked_pairs(tree: FileTree, files: list[str]) -> dict[str, str]:
-    """Pair masks in the folder of their image; those that differ from it by the suffix only are recognized by content."""
+    """Pair masks in the folder of their image; those with another suffix only are recognized by content."""
     pairs = _pair_in_folder(files)
     twins = [m for m, image in pairs.items() if without_suffix(m).casefold() == without_suffix(image).casefold()]
     if not all(is_likely_mask(tree, mask) for mask in twins[:: max(1, len(twins) // 6)]):
