@@ -73,7 +73,7 @@ def _plan_for_cpu(settings: TrainingSettings, project: Project, dataset: Dataset
 
 
 def measure_step(settings: TrainingSettings, dataset: Dataset, device: Device) -> StepCost:
-    """Return the cost of a training step with random images. Raise MemoryError if it does not fit into the memory.
+    """Return the cost of a training step with random images. Raises MemoryError if it does not fit into the memory.
 
     More than the memory is in use if the driver moves some to the memory of the computer, as on Windows, where it
     reports no failure; such a step takes many times as long.

@@ -206,7 +206,7 @@ class TrainingContext:
 def prepare(
     run: Run, report: Reporter, control: ControlChannel, clock: Clock, *, resume: bool = False
 ) -> TrainingContext:
-    """Prepare all components of a training. Raise a Problem if the run cannot begin.
+    """Prepare all components of a training. Raises a Problem if the run cannot begin.
 
     resume: weights come from `last/`, so no initial ones are loaded.
     """

@@ -52,7 +52,7 @@ def check_shared(conditions: Conditions) -> Outcome:
 
 @contextlib.contextmanager
 def filled(conditions: Conditions) -> Iterator[None]:
-    """Let another process hold nearly all of the GPU's memory within the context. Raise ChildFailed."""
+    """Let another process hold nearly all of the GPU's memory within the context. Raises ChildFailed."""
     command = trial_runs.target_command("memory:hold", conditions, None)
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=trial_runs.environment(conditions)
@@ -84,7 +84,7 @@ def hold(conditions: Conditions) -> Outcome:
 
 
 def assess(events: list[Event], *, must_adapt: bool) -> Outcome:
-    """Judge a training with little memory: adapted and finished, or failed with a sentence about memory."""
+    """Assess a training with little memory: adapted and finished, or failed with a sentence about memory."""
     last, adapted = events[-1], summary(events)["adapted"]
     if isinstance(last, Finished):
         if must_adapt and not adapted:

@@ -55,7 +55,7 @@ from workbench.training.reporter import Reporter
 
 
 def export(run: Run, out: Path, options: ExportOptions, report: Reporter, *, cancelled: Callable[[], bool]) -> Finished:
-    """Export the best weights of a run to `out`. Raise a Problem; then, and if cancelled, no files are left."""
+    """Export the best weights of a run to `out`. Raises a Problem; then, and if canceled, no files are left."""
     out = out.absolute()
     options.check()
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
