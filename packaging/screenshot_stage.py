@@ -16,6 +16,7 @@ from workbench.core.runs.run import find_run
 from workbench.session.preferences import Preferences
 from workbench.ui.shell.application import Application
 from workbench.ui.shell.window import Window
+from workbench.ui.widgets import message_bar
 
 _SECONDS = 150.0  # time limit of each wait
 _LABELS = ("masks", "notes", "journal")
@@ -35,10 +36,22 @@ class Stage:
         self.window: Window = self.application.window
         self.services = self.application.services
         self.session = self.services.session
+        # Messages stay until the picture is taken, however long the window needs for its other sizes.
+        message_bar._TIMEOUT = 24 * 60 * 60 * 1000
         self.window.resize(*size)
         self.application.show()
         self.pause(0.2)
         self.window.training.make_curves()
+
+    def show_as(self, theme: str, size: tuple[int, int]) -> None:
+        """Show the window in another theme or size."""
+        if theme != self.services.preferences.theme:
+            self.window.view_settings.set_theme(theme)
+        if size != self.window.size().toTuple():
+            self.window.resize(*size)
+        self.pause(0.3)  # a request of a layout may be pending
+        if self.window.training.curves is not None:
+            self.window.training.curves.redraw()
 
     # --- time -------------------------------------------------------------------------------------
 

@@ -23,7 +23,15 @@ View = Callable[[Stage], None]
 
 
 def welcome(stage: Stage) -> None:
-    stage.window.project_commands.recent_menu.clear()
+    stage.window.project_commands.recent.menu.clear()
+
+
+def recent_projects(stage: Stage) -> None:
+    """Recent projects, one of them not found."""
+    stage.open_project()
+    stage.services.preferences.recent_projects.append(str(stage.sample.parent / "line-3" / "castings"))
+    stage.session.close_project()
+    stage.pause(0.5)
 
 
 def new_project(stage: Stage) -> None:
@@ -243,6 +251,7 @@ PAGE_VIEWS: dict[str, View] = {
     view.__name__: view
     for view in (
         welcome,
+        recent_projects,
         new_project,
         quick_project,
         new_images,

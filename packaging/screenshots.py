@@ -13,6 +13,7 @@ resources/screenshot.png, `--guide` the sheets of views in the guide, from the f
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import shutil
@@ -54,27 +55,26 @@ GUIDE_VIEWS = (
 )
 
 
-def take(sample: Path, out: Path, theme: str, language: str, size: str, views: list[str]) -> None:
-    """Take the views of one combination. Views that fail and texts that are cut are reported.
+def take(sample: Path, out: Path, themes: list[str], language: str, sizes: list[str], views: list[str]) -> None:
+    """Take the views of one language and scale. Views that fail and texts that are cut are reported.
 
-    Views that change the window or the project have a window of their own.
+    Views that change the window or the project have a window of their own. Each view is made in the first theme and
+    size; the window is then restyled and resized for the other ones.
     """
-    width, height = logical_size(size)
-    folder = out / f"{theme}-{language}-{size}"
-    folder.mkdir(parents=True, exist_ok=True)
     stage: Stage | None = None
     for name in views:
         if stage is None:
             QSettings().clear()
-            stage = Stage(sample, theme, language, (width, height))
+            stage = Stage(sample, themes[0], language, logical_size(sizes[0]))
         try:
             (VIEWS | FOCUS_VIEWS)[name](stage)
-            stage.pause(0.1)  # a request of a layout may be pending
-            stage.grab().save(str(folder / f"{name}.png"))
-            for text in faults(stage.app, language):
-                print(f"{folder.name}/{name}: {text}", file=sys.stderr, flush=True)
         except Exception as error:
-            print(f"{folder.name}/{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            print(f"{language}/{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        for theme in themes:
+            for size in sizes:
+                stage.show_as(theme, logical_size(size))
+                grab(stage, out / f"{theme}-{language}-{size}", name, language)
+        stage.show_as(themes[0], logical_size(sizes[0]))
         stage.close_dialogs()
         if name not in HARMLESS:
             stage.close()
@@ -83,11 +83,25 @@ def take(sample: Path, out: Path, theme: str, language: str, size: str, views: l
         stage.close()
 
 
+def grab(stage: Stage, folder: Path, name: str, language: str) -> None:
+    """Save a picture of the window, and report the faults that it shows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stage.grab().save(str(folder / f"{name}.png"))
+    for text in faults(stage.app, language):
+        print(f"{folder.name}/{name}: {text}", file=sys.stderr, flush=True)
+
+
 def logical_size(size: str) -> tuple[int, int]:
     """Return width and height of a size such as 2560x1440@2 in logical pixels."""
     pixels, _, scale = size.partition("@")
     width, height = map(int, pixels.split("x"))
     return round(width / float(scale or 1)), round(height / float(scale or 1))
+
+
+def by_scale(sizes: list[str]) -> list[list[str]]:
+    """Return groups of sizes on screens of the same scale, the smallest first: dialogs fit themselves to it."""
+    scales = dict.fromkeys(size.partition("@")[2] for size in sizes)
+    return [sorted((size for size in sizes if size.partition("@")[2] == scale), key=logical_size) for scale in scales]
 
 
 def screen(size: str, folder: Path) -> dict[str, str]:
@@ -167,22 +181,23 @@ def main() -> int:
         QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
         QApplication.setOrganizationName("defect-workbench-screenshots")
         app = QApplication(sys.argv[:1])  # noqa: F841 - lives as long as the windows
-        take(options.sample, options.out, options.themes, options.languages, options.sizes, options.views.split(","))
+        themes, sizes, views = (value.split(",") for value in (options.themes, options.sizes, options.views))
+        take(options.sample, options.out, themes, options.languages, sizes, views)
         return 0
     themes, languages, sizes = (value.split(",") for value in (options.themes, options.languages, options.sizes))
     with tempfile.TemporaryDirectory() as folder:
         sample = Path(folder) / "sample-project"
         shutil.copytree(options.sample, sample)
         prepare(sample)
-        for theme in themes:
-            for language in languages:
-                for size in sizes:  # the scale of the screen is fixed for a process
-                    environment = {**os.environ, **screen(size, Path(folder)), "HOME": folder}
-                    command = [sys.executable, __file__, str(sample), str(options.out), "--one"]
-                    command += ["--themes", theme, "--languages", language, "--sizes", size, "--views", options.views]
-                    subprocess.run(command, env=environment, check=False)
-                    if options.sheet:
-                        sheet(options.out / f"{theme}-{language}-{size}")
+        for language in languages:
+            for same in by_scale(sizes):  # the scale of the screen is fixed for a process
+                environment = {**os.environ, **screen(same[0], Path(folder)), "HOME": folder}
+                command = [sys.executable, __file__, str(sample), str(options.out), "--one", "--views", options.views]
+                command += ["--themes", options.themes, "--languages", language, "--sizes", ",".join(same)]
+                subprocess.run(command, env=environment, check=False)
+        if options.sheet:
+            for theme, language, size in itertools.product(themes, languages, sizes):
+                sheet(options.out / f"{theme}-{language}-{size}")
     if options.readme:
         shutil.copyfile(options.out / f"{themes[0]}-{languages[0]}-{sizes[0]}" / "labeling.png", README_PICTURE)
     if options.guide:

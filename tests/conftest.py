@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -26,46 +27,34 @@ hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory) -> Iterator[Path]:
+    """Iterator over new home folders. `mktemp` would search all folders of earlier tests for each one."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def private_places(tmp_path_factory, monkeypatch):
+def private_places(homes, monkeypatch):
     """Redirect preferences and caches, so that those of the user running the tests are not changed."""
-    home = tmp_path_factory.mktemp("home")
+    home = next(homes)
+    home.mkdir()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
 
 
-class PermanentObjects:
-    """Objects of imported modules, excluded from garbage collection: a full collection then takes milliseconds."""
-
-    def __init__(self) -> None:
-        self._objects = self._modules = 0
-
-    def collect(self) -> None:
-        """Collect garbage. Exclude the rest if modules were imported since, or if a test ended the exclusion."""
-        gc.collect()
-        if len(sys.modules) > self._modules or gc.get_freeze_count() < self._objects // 2:
-            gc.freeze()
-            self._objects, self._modules = gc.get_freeze_count(), len(sys.modules)
-
-
-@pytest.fixture(scope="session")
-def permanent_objects() -> PermanentObjects:
-    permanent = PermanentObjects()
-    permanent.collect()
-    return permanent
-
-
 @pytest.fixture(autouse=True)
-def widgets_end_in_the_main_thread(request, permanent_objects):
+def widgets_end_in_the_main_thread(request):
     """Collect garbage in the main thread only, as the application does: a worker thread must not destroy a widget."""
     if "qtbot" not in request.fixturenames:
         yield
         return
     gc.disable()
     yield
-    permanent_objects.collect()
+    gc.collect()
+    gc.freeze()  # the rest, mostly imported modules: later collections then take milliseconds
     gc.enable()
 
 

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -275,7 +276,7 @@ def words_of_code(tree: ast.AST) -> set[str]:
 
 
 # Names in other libraries.
-FOREIGN_NAMES = {"ignore_index"}
+FOREIGN_NAMES = {"ignore_index", "infer", "paddleseg.deploy.infer"}
 DESCRIBED = re.compile(r"(?:^|[.;] )([a-z_]+(?:, [a-z_]+)*): ")
 
 
@@ -292,14 +293,28 @@ def test_docstrings_describe_existing_parameters():
     assert not found
 
 
-def test_docstrings_quote_existing_names():
-    """A name in backticks is that of something in the sources."""
-    known = FOREIGN_NAMES.union(*(words_of_code(parsed(path)) | {path.stem} for path in SOURCES))
+def comments(path: Path) -> list[str]:
+    """Return the comments of a file."""
+    with path.open("rb") as file:
+        return [token.string for token in tokenize.tokenize(file.readline) if token.type == tokenize.COMMENT]
+
+
+QUOTED_FILES = re.compile(r".*\.(bin|json|jsonl|md|onnx|png|py|sqlite|txt)")
+
+
+def test_docstrings_and_comments_quote_existing_names():
+    """A name in backticks is in the sources: `owner.name` in a file of this name, or in one that has both names."""
+    words = {path: words_of_code(parsed(path)).union(path.with_suffix("").parts) for path in SOURCES}
+    known = FOREIGN_NAMES.union(*words.values())
     found = []
     for path in SOURCES:
-        for _, text in docstrings(parsed(path)):
-            quoted = re.findall(r"`(?:[a-z_]\w*\.)*([A-Za-z_]\w*)`", text)
-            found += [f"{path.relative_to(ROOT)}: {name}" for name in quoted if name not in known]
+        for text in [*(text for _, text in docstrings(parsed(path))), *comments(path)]:
+            for quoted in re.findall(r"`([A-Za-z_][\w.]*)`", text):
+                owner, _, name = quoted.rpartition(".")
+                owner = owner.rpartition(".")[2]
+                owned = not owner or any({owner, name} <= names for names in words.values())
+                if quoted not in FOREIGN_NAMES and not QUOTED_FILES.fullmatch(quoted):
+                    found += [f"{path.relative_to(ROOT)}: {quoted}"] if name not in known or not owned else []
     assert not found
 
 
@@ -333,7 +348,7 @@ NEEDED_BY = {
     "pip-licenses": ("packaging/build.py", r"pip-licenses"),
 }
 
-
+# Functions that import a module by its name.
 BY_NAME = ("importlib.import_module", "pytest.importorskip")
 
 
@@ -346,10 +361,7 @@ def imported_names() -> set[str]:
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names.add(node.module.split(".")[0])
-            elif isinstance(node, ast.Call) and ast.unparse(node.func) in (
-                "importlib.import_module",
-                "pytest.importorskip",
-            ):
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) in BY_NAME:
                 names |= {str(a.value).split(".")[0] for a in node.args[:1] if isinstance(a, ast.Constant)}
     return names
 

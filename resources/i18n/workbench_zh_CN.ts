@@ -1900,8 +1900,8 @@
         <translation>每张图片的误报</translation>
     </message>
     <message>
-        <source>Dice of all pixels</source>
-        <translation>全部像素的 Dice</translation>
+        <source>Dice</source>
+        <translation>Dice</translation>
     </message>
     <message>
         <source>A labeled defect counts as detected if predictions cover at least 10% of it. The interval is a Wilson interval.</source>
@@ -3639,6 +3639,14 @@
         <translation>{reason}。</translation>
     </message>
     <message>
+        <source>{key} has already pressed “{button}”.</source>
+        <translation>{key}键刚才已按下“{button}”。</translation>
+    </message>
+    <message>
+        <source>Press {key} again to use it on the image.</source>
+        <translation>如需对图片使用，请再按一次{key}键。</translation>
+    </message>
+    <message>
         <source>Nothing was painted because the area is too large.</source>
         <translation>区域过大，未涂画。</translation>
     </message>
@@ -4655,10 +4663,6 @@
 <context>
     <name>ProjectCommands</name>
     <message>
-        <source>Open &amp;recent</source>
-        <translation>最近的项目(&amp;R)</translation>
-    </message>
-    <message>
         <source>Folder of images</source>
         <translation>图片文件夹</translation>
     </message>
@@ -4689,10 +4693,6 @@
     <message>
         <source>Drop images, a folder of images, labels of another tool, or a project.</source>
         <translation>可拖入图片、图片文件夹、其他工具的标注或项目。</translation>
-    </message>
-    <message>
-        <source>No recent projects</source>
-        <translation>没有最近的项目</translation>
     </message>
     <message>
         <source>Open or create a project first, then drop the images again.</source>
@@ -4788,6 +4788,84 @@
     <message>
         <source>Labels found: {formats}. Their import is shown after the project is created.</source>
         <translation>发现标注：{formats}。创建项目后将显示导入界面。</translation>
+    </message>
+</context>
+<context>
+    <name>RecentProjects</name>
+    <message>
+        <source>Open &amp;recent</source>
+        <translation>最近的项目(&amp;R)</translation>
+    </message>
+    <message>
+        <source>The project {path} was not found.</source>
+        <translation>未找到项目 {path}。</translation>
+    </message>
+    <message>
+        <source>Connect its drive, or locate the folder to which it was moved.</source>
+        <translation>请连接其所在的磁盘，或定位项目移动后的文件夹。</translation>
+    </message>
+    <message>
+        <source>Locate…</source>
+        <translation>定位…</translation>
+    </message>
+    <message>
+        <source>Remove from list</source>
+        <translation>从列表中移除</translation>
+    </message>
+    <message>
+        <source>Locate project {name}</source>
+        <translation>定位项目 {name}</translation>
+    </message>
+    <message>
+        <source>{folder} holds another project: {name}.</source>
+        <translation>{folder} 中是另一个项目：{name}。</translation>
+    </message>
+    <message>
+        <source>Choose the folder to which {name} was moved.</source>
+        <translation>请选择 {name} 移动后的文件夹。</translation>
+    </message>
+    <message>
+        <source>{project} – not found</source>
+        <translation>{project} – 未找到</translation>
+    </message>
+    <message>
+        <source>No recent projects</source>
+        <translation>没有最近的项目</translation>
+    </message>
+</context>
+<context>
+    <name>RecentRow</name>
+    <message>
+        <source>Not found: {folder}</source>
+        <translation>未找到：{folder}</translation>
+    </message>
+    <message>
+        <source>Remove from list</source>
+        <translation>从列表中移除</translation>
+    </message>
+    <message>
+        <source>Locate…</source>
+        <translation>定位…</translation>
+    </message>
+    <message>
+        <source>Choose the folder to which the project was moved</source>
+        <translation>选择项目移动后的文件夹</translation>
+    </message>
+    <message>
+        <source>Locate project {name}</source>
+        <translation>定位项目 {name}</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove the project from this list. Its folder is not changed.</source>
+        <translation>从此列表中移除该项目，项目文件夹不变。</translation>
+    </message>
+    <message>
+        <source>Remove {name} from the list</source>
+        <translation>从列表中移除 {name}</translation>
     </message>
 </context>
 <context>
@@ -7365,6 +7443,10 @@
         <translation>在此计算机上，常用尺寸的图片用时 {time}。</translation>
     </message>
     <message>
+        <source>Mean Dice of the classes</source>
+        <translation>各类别的平均 Dice</translation>
+    </message>
+    <message>
         <source>Detected {before} → {after} of {all}</source>
         <translation>检出 {before} → {after}，共 {all}</translation>
     </message>
@@ -7384,12 +7466,12 @@
         <translation>模型只预测出背景。请延长训练时间或标注更多缺陷。</translation>
     </message>
     <message>
-        <source>{card} is throttling at {temperature} °C. Check its cooling.</source>
-        <translation>{card} 温度达 {temperature} °C，已降频。请检查散热。</translation>
+        <source>Almost no defects are detected yet. Train longer or label more defects.</source>
+        <translation>目前几乎没有检出缺陷。请延长训练时间，或标注更多缺陷。</translation>
     </message>
     <message>
-        <source>Training is improving, now {score}.</source>
-        <translation>训练正常，指标在提升，当前 {score}。</translation>
+        <source>{card} is throttling at {temperature} °C. Check its cooling.</source>
+        <translation>{card} 温度达 {temperature} °C，已降频。请检查散热。</translation>
     </message>
     <message>
         <source>No improvement since {moment}. Label more images; training longer will not help.</source>
@@ -7440,10 +7522,6 @@
         <translation>验证图片都没有缺陷，因此没有指标。请标注更多有缺陷的图片。</translation>
     </message>
     <message>
-        <source>Almost no defects are detected yet (validation metric {score}). Train longer or label more defects.</source>
-        <translation>目前几乎没有检出缺陷（验证指标 {score}）。请延长训练或标注更多缺陷。</translation>
-    </message>
-    <message>
         <source>Training waits for images {share} of the time.</source>
         <translation>训练有 {share} 的时间在等待图片。</translation>
     </message>
@@ -7482,6 +7560,10 @@
     <message>
         <source>Possible overfitting: validation results have been getting worse since {moment}. Label more images; training longer will not help.</source>
         <translation>可能过拟合：自 {moment} 起验证结果持续变差。请标注更多图片，延长训练没有帮助。</translation>
+    </message>
+    <message>
+        <source>Training is improving.</source>
+        <translation>模型仍在改进。</translation>
     </message>
     <message>
         <source>The metrics were still improving when the time was up. Train longer.</source>
@@ -7540,6 +7622,14 @@
         <translation>图片、标注和设置均相同。</translation>
     </message>
     <message>
+        <source>Predictions, evaluation and export use the run {run}: it is better on the validation images{results}.</source>
+        <translation>预测、评估和导出使用训练记录 {run}：其在验证图片上更好{results}。</translation>
+    </message>
+    <message>
+        <source> ({best} instead of {other})</source>
+        <translation>（{best}，当前为 {other}）</translation>
+    </message>
+    <message>
         <source>Dice {value} on {n} validation {n:image|images}</source>
         <translation>{n} 张验证图片上 Dice 为 {value}</translation>
     </message>
@@ -7570,10 +7660,6 @@
     <message>
         <source>This run was stopped early. Predictions, evaluation and export use the run {run}.</source>
         <translation>本训练记录提前停止。预测、评估和导出使用训练记录 {run}。</translation>
-    </message>
-    <message>
-        <source>Predictions, evaluation and export use the run {run}: its validation metric is higher ({best} instead of {score}).</source>
-        <translation>预测、评估和导出使用训练记录 {run}：其验证指标更高（{best}，本训练记录为 {score}）。</translation>
     </message>
     <message>
         <source>To use this run, select it in the list of runs.</source>
@@ -7883,10 +7969,6 @@
         <translation>损失缩放</translation>
     </message>
     <message>
-        <source>Mean Dice</source>
-        <translation>平均 Dice</translation>
-    </message>
-    <message>
         <source>solid</source>
         <translation>实线</translation>
     </message>
@@ -7901,6 +7983,10 @@
     <message>
         <source>dash-dotted</source>
         <translation>点划线</translation>
+    </message>
+    <message>
+        <source>Dice</source>
+        <translation>Dice</translation>
     </message>
     <message>
         <source>Images/s</source>
@@ -7933,6 +8019,14 @@
     <message>
         <source>CPU load</source>
         <translation>CPU 占用率</translation>
+    </message>
+    <message>
+        <source>Mean F1 score of the verdicts on the validation images. The star marks the model that is kept.</source>
+        <translation>各判定在验证图片上的平均 F1。星号表示保留的模型。</translation>
+    </message>
+    <message>
+        <source>Dice of all classes together on the validation images. The star marks the model that is kept: the one with the best mean of this Dice and of the Dice of each class.</source>
+        <translation>所有类别合并后在验证图片上的 Dice。星号表示保留的模型：此 Dice 与各类别 Dice 的平均值最高。</translation>
     </message>
     <message>
         <source>Only fp16 training uses a loss scale. This run uses {name}.</source>
@@ -11604,10 +11698,6 @@
         <translation>{name} 在验证/测试图片上：{metrics}。</translation>
     </message>
     <message>
-        <source>Dice {n} in 32 bits, {m} in reduced precision</source>
-        <translation>Dice：32 位 {n}，低精度 {m}</translation>
-    </message>
-    <message>
         <source>accuracy {n} in 32 bits, {m} in reduced precision</source>
         <translation>准确率：32 位 {n}，低精度 {m}</translation>
     </message>
@@ -12428,6 +12518,10 @@
         <translation>其训练仍在进行，模型可能会改变</translation>
     </message>
     <message>
+        <source>Validation/test images show {n} parts, but few of them have most of the images or of the defect area. They count as {effective} parts. A forecast needs at least {m}.</source>
+        <translation>验证/测试图片包含 {n} 个零件，但其中少数几个占了大部分图片或缺陷面积，因此只相当于 {effective} 个零件。预测范围至少需要 {m} 个。</translation>
+    </message>
+    <message>
         <source>Expect Dice {low} to {high} on other parts.</source>
         <translation>其他零件上 Dice 预计为 {low} 到 {high}。</translation>
     </message>
@@ -12518,6 +12612,10 @@
     <message>
         <source>the image of the panoptic segments holds {n} {n:segment|segments} that the file does not list</source>
         <translation>全景分段图片中有 {n} 个分段未列在文件中</translation>
+    </message>
+    <message>
+        <source>mean Dice of the classes {n} in 32 bits, {m} in reduced precision</source>
+        <translation>各类别的平均 Dice：32 位 {n}，低精度 {m}</translation>
     </message>
     <message>
         <source>this is not an image file that can be read</source>

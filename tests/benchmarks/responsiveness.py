@@ -342,7 +342,7 @@ def row_points(bench: Bench, args: argparse.Namespace) -> dict[str, Any]:
     more.start()
     drawn = bench.run_window(args.seconds)
     more.stop()
-    return {"read": read, "points": drawn, "kept": bench.services.run_monitor.track.steps.count, "seconds": seconds}
+    return {"read": read, "points": drawn, "kept": bench.services.run_monitor.series.steps.count, "seconds": seconds}
 
 
 def row_first(bench: Bench, args: argparse.Namespace) -> dict[str, Any]:

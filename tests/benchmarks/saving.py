@@ -119,12 +119,11 @@ def gui_thread(app: QCoreApplication, side: int, rounds: int) -> list[tuple[str,
             session.editor.begin("paint")
             session.editor.paint_segment((100, 100 + number), (180, 130), 12, 1 + number % 5)
             commits.append(milliseconds(session.editor.commit, 1))
-            held = MethodTimer(autosave, "_save", "_saved")
-            autosave._timer.stop()
-            autosave.save_all()
+            held = MethodTimer(autosave, "_save", "_finish_save")
+            autosave.retry()
             gaps.append(longest_gap(app, lambda: session.save_state == "saved"))
             shares.append(held.total)
-            del autosave._save, autosave._saved
+            del autosave._save, autosave._finish_save
         whole = {}
         for what, order in (
             ("unpainted: not labelled", lambda: session.editor.set_explicit_background(True)),

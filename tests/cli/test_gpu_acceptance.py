@@ -34,7 +34,7 @@ def test_items_are_rehearsed_on_the_cpu_and_reported(tmp_path, capsys):
     facts = stored["items"][0]["values"]
     assert facts["training"]["paddle"] and facts["cores"] and facts["disk_mb_s"] > 0
     text = (tmp_path / "gpu-report.md").read_text("utf-8")
-    assert "| PASS | losses |" in text and "| SKIP | layers fp16 |" in text
+    assert "| PASS | losses |" in text and "| SKIP | layers fp16 |" in text and "rehearsal with small networks" in text
 
 
 def test_gpu_that_cannot_be_used_is_one_failure(tmp_path, capsys):

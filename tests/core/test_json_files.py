@@ -186,7 +186,7 @@ def test_an_event_with_values_of_other_types_is_skipped_and_counted(labeled_proj
     lines = [events.encode(good[0]), json.dumps(line), events.encode(good[1])]
     run.events_path.write_text("\n".join(lines) + "\n", "utf-8")
     past = read_past(run)
-    assert past.skipped == 1 and past.track.steps.count == 1 and past.notable == good[:1]
+    assert past.skipped == 1 and past.series.steps.count == 1 and past.notable == good[:1]
     assert math.isnan(past.state.step.loss) and diagnose(past.state).kind
 
 

@@ -88,8 +88,8 @@ def test_from_a_folder_of_images_to_a_verified_export(user, qtbot, tmp_path, raw
     steps = [e for e in events if isinstance(e, Step)]
     assert len(steps) >= 6
     assert np.mean([s.loss for s in steps[-3:]]) < np.mean([s.loss for s in steps[:3]])
-    assert user.services.run_monitor.track.steps.count >= len(steps)
-    assert user.services.run_monitor.track.machine.count
+    assert user.services.run_monitor.series.steps.count >= len(steps)
+    assert user.services.run_monitor.series.machine.count
     assert any(isinstance(e, Preview) for e in events) and overlays
     assert any(image != blank for image in overlays)
     run = training.run

@@ -15,8 +15,20 @@ from workbench.session.session import Session
 
 
 @pytest.fixture
-def session(qtbot):
-    session = Session(save_delay=0.02, retry=0.1)
+def save_delay() -> float:
+    """Seconds from a stroke to its save. Tests set another value with `parametrize`."""
+    return 0.02
+
+
+@pytest.fixture
+def retry_delay() -> float:
+    """Seconds from a failed save to the next attempt."""
+    return 0.1
+
+
+@pytest.fixture
+def session(qtbot, save_delay, retry_delay):
+    session = Session(save_delay=save_delay, retry=retry_delay)
     yield session
     session.end()
 

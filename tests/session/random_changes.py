@@ -25,9 +25,7 @@ from PySide6.QtCore import QCoreApplication
 
 from workbench.core.project import annotation
 from workbench.core.project.annotation import ConfirmedLabel, Note, SuggestionDecision
-from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
-from workbench.inference.io.image_io import write_png
 from workbench.session.label_issue_review import CONFIRM
 from workbench.session.session import Session
 from workbench.session.suggestion_decisions import REJECT, RESTORE, SuggestionDecisions
@@ -36,14 +34,6 @@ from workbench.session.verdict_steps import VerdictChange
 SIZES = {"a (1).png": (96, 80), "批次/b.png": (96, 80), "big.png": (1500, 1100)}
 FIELDS = ("verdict", "status", "pin", "explicit_background", "decided", "confirmed")  # compared fields of a note
 State = dict[str, dict[str, object]]  # by image: "mask" and the fields of its note
-
-
-def make_project(root: Path) -> Path:
-    with Project.create(root, classes=["scratch", "dent"]) as project:
-        for key, (width, height) in SIZES.items():
-            project.image_path(key).parent.mkdir(parents=True, exist_ok=True)
-            write_png(project.image_path(key), np.full((height, width), 140, np.uint8))
-    return root
 
 
 def make_changes(session: Session, seed: int) -> Iterator[int]:

@@ -6,9 +6,10 @@ import logging
 import threading
 
 import pytest
+from PySide6.QtCore import QObject, Qt, QThreadPool
 
 from workbench.session.error_log import LOGGER
-from workbench.session.tasks import Task
+from workbench.session.tasks import Task, TaskRunner
 
 
 @pytest.fixture
@@ -20,6 +21,12 @@ def log(monkeypatch) -> list[logging.LogRecord]:
     LOGGER.addHandler(handler)
     yield records
     LOGGER.removeHandler(handler)
+
+
+def runner_of(owner: QObject) -> TaskRunner:
+    """Return the task runner of an object that has one."""
+    (runner,) = owner.findChildren(TaskRunner, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    return runner
 
 
 class Gate:
@@ -38,6 +45,11 @@ class Gate:
 
     def open(self) -> None:
         self.released.set()
+
+
+def running_threads(runner: TaskRunner) -> int:
+    """Return the number of threads in use."""
+    return runner.findChild(QThreadPool).activeThreadCount()
 
 
 def fail(error: Exception):

@@ -13,6 +13,7 @@ import pytest
 
 from tests.session.conftest import dot, saved_mask, settle, show
 from tests.session.journal_files import journal_files, patches
+from tests.session.task_work import runner_of, running_threads
 from workbench.core import problems
 from workbench.core.geometry.drawing import Paint, Rect, draw_segment
 from workbench.core.project import annotation
@@ -118,28 +119,28 @@ def in_journal(session, key):
     return [patch for patch, _ in found]
 
 
+@pytest.mark.parametrize("save_delay", [600])  # no save by itself
 def test_stroke_made_during_save_stays_in_journal(opened):
-    opened.autosave.delay_ms = 600_000
     dot(opened, 20, 20, 2)
     opened.autosave.schedule(opened.editor.label, now=True)
-    opened.autosave.tasks.finish_work()  # written, but the result is not delivered yet
+    runner_of(opened.autosave).finish_work()  # written, but the result is not delivered yet
     dot(opened, 60, 60, 2)
     second = opened.undo_stack.next_undo.patch
-    opened.autosave.tasks.wait()
+    runner_of(opened.autosave).wait()
     assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.save_state == "dirty"
     assert in_journal(opened, opened.key) == [second]
     assert opened.flush() and saved_mask(opened, opened.key)[60, 60] == 2 and not journal_files(opened)
 
 
+@pytest.mark.parametrize("save_delay", [600])  # no save by itself
 def test_stroke_included_in_save_is_removed_from_journal(opened):
-    opened.autosave.delay_ms = 600_000
     gate = threading.Event()
-    opened.autosave.tasks.submit(lambda _: gate.wait(10))
+    runner_of(opened.autosave).submit(lambda _: gate.wait(10))
     dot(opened, 20, 20, 2)
     opened.autosave.schedule(opened.editor.label, now=True)  # waits for the blocked task
     dot(opened, 60, 60, 2)
     gate.set()
-    opened.autosave.tasks.wait()
+    runner_of(opened.autosave).wait()
     assert opened.save_state == "saved" and saved_mask(opened, opened.key)[60, 60] == 2
     assert not journal_files(opened)
 
@@ -148,6 +149,7 @@ KILLED = """
 import sys, time
 from PySide6.QtCore import QCoreApplication
 from workbench.session.session import Session
+from workbench.session.tasks import TaskRunner
 app = QCoreApplication([])
 session = Session(save_delay=600)
 session.open_project(sys.argv[1])
@@ -164,7 +166,7 @@ while session.key != sys.argv[2]:
     app.processEvents()
 paint((20, 20, 2), (40, 50, 1))
 session.autosave.schedule(session.editor.label, now=True)   # these two reach the mask file ...
-session.autosave.tasks.wait()
+session.autosave.findChild(TaskRunner).wait()
 paint((60, 30, 2), (60, 60, 1), (10, 70, 2))       # ... and these only the journal
 session.undo()
 session.open_image(sys.argv[3])
@@ -371,5 +373,5 @@ def test_closed_sessions_leave_no_thread(root, qtbot):
         session.open_project(root)
         session.close_project()
         for part in (session.autosave, session.image_loader, session.image_list, session._parts.label_copier):
-            assert part.tasks.running_threads == 0
+            assert running_threads(runner_of(part)) == 0
     assert os.path.exists(root / "project.json")

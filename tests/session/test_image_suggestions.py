@@ -12,6 +12,7 @@ import pytest
 
 from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, gray_settings, write_onnx
 from tests.session.conftest import saved_mask, settle, show
+from tests.session.task_work import runner_of
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
 from workbench.core.problems import ProposesNothing
@@ -186,7 +187,7 @@ def test_rejection_is_written_at_once(open_session, root):
     opened = open_session()
     opened.predict()
     opened.suggestions.reject([opened.one(10, 10)])
-    opened.session.autosave.tasks.wait()
+    runner_of(opened.session.autosave).wait()
     note = annotation.Note.model_validate_json((root / "notes" / f"{KEY}.json").read_bytes())
     assert [(one.what, one.y, one.x) for one in note.decided] == [("rejected", 10, 10)]
 

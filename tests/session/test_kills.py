@@ -8,6 +8,7 @@ import signal
 
 import pytest
 
+from tests.blank_project import create_blank_project
 from tests.session import random_changes
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
@@ -17,7 +18,7 @@ SEED, CHANGES = 11, 600
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    return random_changes.make_project(tmp_path_factory.mktemp("kills") / "项目 (x)")
+    return create_blank_project(tmp_path_factory.mktemp("kills") / "项目 (x)", random_changes.SIZES)
 
 
 @pytest.fixture(scope="module")

@@ -75,10 +75,10 @@ VERDICTS = WorkflowState(model="resnet", images=40, verdicts=2, open_images=40)
         ),
         (replace(VERDICTS, verdicts=0), "label", "add_verdict", "add_verdict", 0),
         (replace(VERDICTS, examples=8), "label", "assign_verdicts", "next_unlabelled", ENOUGH - 8),
-        (replace(VERDICTS, examples=20, kinds=1), "label", "second_verdict", "next_unlabelled", 0),
-        (replace(VERDICTS, examples=20, kinds=2), "train", "train", "train", 5.0),
+        (replace(VERDICTS, examples=20, used_verdicts=1), "label", "second_verdict", "next_unlabelled", 0),
+        (replace(VERDICTS, examples=20, used_verdicts=2), "train", "train", "train", 5.0),
         (
-            replace(VERDICTS, examples=20, kinds=2, run=replace(RUN, model="resnet", labeled=20, missed=1)),
+            replace(VERDICTS, examples=20, used_verdicts=2, run=replace(RUN, model="resnet", labeled=20, missed=1)),
             "evaluate",
             "wrong_verdicts",
             "review",

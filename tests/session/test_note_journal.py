@@ -16,6 +16,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.session.conftest import dot, show
+from tests.session.task_work import runner_of
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.annotation import ConfirmedLabel, Note, SuggestionDecision
@@ -247,8 +248,8 @@ def test_merging_twice_changes_nothing():
 def test_verdict_set_during_save_stays_in_journal(opened, qtbot):
     opened.notes.set_verdict("NG")
     opened.notes.set_status("started")  # the verdict is being saved
-    opened.autosave.tasks.finish_work()
-    opened.autosave.tasks._deliver()
+    runner_of(opened.autosave).finish_work()
+    runner_of(opened.autosave)._deliver()
     changes = Journal(opened.project.root / "journal")
     changes.leftovers()
     found = [change.fields for change in changes.note_changes.get(opened.key, [])]
@@ -259,9 +260,9 @@ def test_verdict_set_during_save_stays_in_journal(opened, qtbot):
 def test_saved_note_is_a_copy(opened, qtbot, monkeypatch):
     """Entries of the lists of a note are changed in place while a thread writes the note."""
     decisions = SuggestionDecisions(opened)
-    opened.autosave.tasks.wait()
+    runner_of(opened.autosave).wait()
     submitted = []
-    monkeypatch.setattr(opened.autosave.tasks, "submit", lambda work, *_, **__: submitted.append(work))
+    monkeypatch.setattr(runner_of(opened.autosave), "submit", lambda work, *_, **__: submitted.append(work))
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=1))
     decisions.decide(REJECT, "one", added=[DECIDED])
     opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=2))

@@ -10,7 +10,8 @@ from tests.session.conftest import dot, saved_mask, show
 from workbench.core import problems
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import region_at
-from workbench.core.project import annotation
+from workbench.core.project import annotation, history
+from workbench.core.project.history import StepRecording
 from workbench.session import editor
 
 
@@ -210,9 +211,9 @@ def test_strokes_on_explicit_background(opened, qtbot):
 def test_large_mask_is_replaced_in_thread(opened, qtbot, monkeypatch):
     monkeypatch.setattr(editor, "THREAD_PIXELS", 0)
     threads = []
-    replace = editor.replace_id
+    replace = StepRecording.replace_id
     monkeypatch.setattr(
-        editor, "replace_id", lambda *given: threads.append(threading.current_thread()) or replace(*given)
+        StepRecording, "replace_id", lambda *given: threads.append(threading.current_thread()) or replace(*given)
     )
     show(opened, qtbot, opened.keys[6])
     with qtbot.waitSignal(opened.editor.committed):
@@ -240,7 +241,7 @@ def test_failed_replacement_of_large_mask_restores_it(opened, qtbot, monkeypatch
     def short(*_):
         raise MemoryError
 
-    monkeypatch.setattr(editor.cv2, "LUT", short)
+    monkeypatch.setattr(history.cv2, "LUT", short)
     with qtbot.capture_exceptions() as problems_met:
         opened.editor.set_explicit_background(True)
         opened.editor.commit()

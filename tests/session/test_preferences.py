@@ -61,3 +61,15 @@ def test_lists_are_limited():
         settings.opened(f"/p{i}", "a.png")
     assert len(settings.recent_projects) == 12 and settings.recent_projects[0] == "/p499"
     assert len(settings.last_pictures) == 200 and "/p499" in settings.last_pictures
+
+
+def test_moved_project_keeps_its_place_and_its_last_image():
+    settings = Preferences()
+    settings.opened("/a", "1.png", id="1" * 32)
+    settings.opened("/b", id="2" * 32)
+    settings.move_project("/a", "/moved")
+    assert settings.recent_projects == ["/b", "/moved"]
+    assert settings.project_ids == {"/b": "2" * 32, "/moved": "1" * 32}
+    assert settings.last_pictures == {"/moved": "1.png"}
+    settings.remove_project("/b")
+    assert settings.recent_projects == ["/moved"] and settings.project_ids == {"/moved": "1" * 32}

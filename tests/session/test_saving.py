@@ -18,6 +18,7 @@ from tests import disk
 from tests.read_only import read_only
 from tests.session.conftest import dot, saved_mask, show
 from tests.session.journal_files import journal_files
+from tests.session.task_work import runner_of
 from workbench.core import problems
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project import annotation, incremental_png
@@ -30,15 +31,16 @@ from workbench.session.session import Session
 
 
 @pytest.fixture
-def large(session, tmp_path, qtbot) -> Session:
-    """Session with an open image of 2400 x 1800 pixels, whose mask has many bands."""
+def large(tmp_path, qtbot):
+    """Session with an open image of 2400 x 1800 pixels, whose mask has many bands. It does not save by itself."""
+    session = Session(save_delay=600)
     root = tmp_path / "large"
     with Project.create(root, classes=["scratch", "dent"]) as project:
         write_png(project.image_path("large.png"), np.full((1800, 2400), 140, np.uint8))
-    session.autosave.delay_ms = 600_000
     session.open_project(root)
     show(session, qtbot, "large.png")
-    return session
+    yield session
+    session.end()
 
 
 def check_file(session: Session, key: str = "large.png") -> None:
@@ -184,11 +186,11 @@ def test_save_during_stroke_is_repeated_after_it(large):
     dot(large, 100, 100, 2)
     large.editor.begin("paint")
     large.editor.paint_segment((500, 500), (600, 500), 4, 1)
-    autosave.save_all()
-    autosave.tasks.wait()
+    autosave.retry()
+    runner_of(autosave).wait()
     assert large.save_state == "dirty" and not large.project.mask_path("large.png").exists()
     large.editor.commit()
-    autosave.tasks.wait()
+    runner_of(autosave).wait()
     assert large.save_state == "saved"
     check_file(large)
 
@@ -227,8 +229,8 @@ def test_restore_is_saved_and_can_be_undone(opened, qtbot):
     assert np.array_equal(opened.mask, other)
 
 
+@pytest.mark.parametrize("save_delay", [600])  # no save by itself
 def test_a_restored_explicit_background_survives_a_crash(opened, root, qtbot):
-    opened.autosave.delay_ms = 600_000
     key, start = opened.key, opened.mask.copy()
     dot(opened, 20, 20, 2)
     opened.editor.set_explicit_background(True)
@@ -313,8 +315,8 @@ def test_mask_written_by_another_program_clears_undo(opened, qtbot):
     assert opened.mask[20, 20] == 0
 
 
+@pytest.mark.parametrize("save_delay", [600])  # no save by itself
 def test_recovered_strokes_do_not_overwrite_later_changes(opened, root):
-    opened.autosave.delay_ms = 600_000
     key = opened.key
     dot(opened, 20, 20, 2)
     dot(opened, 70, 70, 2)
@@ -353,8 +355,8 @@ def test_journal_of_newer_version_is_kept_and_reported(session, root):
     )
 
 
+@pytest.mark.parametrize("save_delay", [600])  # no save by itself
 def test_several_images_are_recovered(opened, root, qtbot):
-    opened.autosave.delay_ms = 600_000
     painted = {}
     for key in opened.keys:
         show(opened, qtbot, key)
@@ -372,8 +374,8 @@ def test_several_images_are_recovered(opened, root, qtbot):
     assert not list((crashed / "masks").rglob("*.tmp")) and not journal_files(opened)
 
 
+@pytest.mark.parametrize("save_delay", [600])  # no save by itself
 def test_temporary_files_of_killed_process_are_removed(opened, root):
-    opened.autosave.delay_ms = 600_000
     dot(opened, 20, 20, 2)
     folder = opened.project.mask_path(opened.key).parent
     crashed = shutil.copytree(root, root.with_name("crashed"))
@@ -436,9 +438,9 @@ def test_full_disk_loses_no_labels(on_small_disk, small_disk, qtbot):
     assert not journal_files(session) and states[-1] == "saved"
 
 
+@pytest.mark.parametrize(("save_delay", "retry_delay"), [(600, 600)])
 def test_strokes_are_journaled_after_disk_was_full(on_small_disk, small_disk):
     session = on_small_disk
-    session.autosave.delay_ms = session.autosave.retry_ms = 600_000
     key = session.key
     ballast = disk.fill_up(small_disk)
     noise(session, 0)

@@ -11,7 +11,7 @@ import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QObject, QThread
 
-from tests.session.task_work import Gate, fail, log
+from tests.session.task_work import Gate, fail, log, running_threads
 from workbench.core.problems import ProjectBroken, UnexpectedError, WorkerFailed
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 
@@ -171,7 +171,7 @@ def test_stop_ends_everything_and_the_runner_can_be_used_again(tasks):
     assert started.wait(60)
     tasks.submit(runs.append, results.append)
     tasks.stop()
-    assert tasks.running_threads == 0 and not tasks.busy
+    assert running_threads(tasks) == 0 and not tasks.busy
     QCoreApplication.processEvents()
     assert results == [] and runs == []
     tasks.submit(lambda _: 2, results.append)

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.blank_project import create_blank_project
 from workbench.core.project import annotation
-from workbench.core.project.project import Project
-from workbench.inference.io.image_io import write_png
 from workbench.session.rescue_journal import rescue_folder
 from workbench.session.session import Session
 
@@ -18,11 +17,7 @@ SIZES = {"a (1).png": (96, 80), "批次/b.png": (120, 90), "c.png": (300, 200)}
 
 
 def make_project(root: Path) -> Path:
-    with Project.create(root, classes=["scratch", "dent"]) as project:
-        for key, (width, height) in SIZES.items():
-            project.image_path(key).parent.mkdir(parents=True, exist_ok=True)
-            write_png(project.image_path(key), np.full((height, width), 140, np.uint8))
-    return root
+    return create_blank_project(root, SIZES)
 
 
 class Painter:

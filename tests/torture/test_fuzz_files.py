@@ -179,10 +179,10 @@ def past_of(run: Run) -> None:
     past = read_past(run)
     diagnose(past.state)
     for name in (*STEP_VALUES, "score", "cpu", "smoothed"):
-        past.track.at(name, 1.0)
-        if past.track.has(name):
-            past.track.points(name)
-    past.track.smoothed()
+        past.series.at(name, 1.0)
+        if past.series.has(name):
+            past.series.points(name)
+    past.series.smoothed()
     run.best_evaluation()
     run_line(run)
     ending = run.ending()
@@ -293,9 +293,9 @@ def _events(project: Project, run: Run) -> Target:
 
 def _machine(project: Project, run: Run) -> Target:
     def read() -> None:
-        track = RunSeries()
+        series = RunSeries()
         for at, sample in system_stats.read_samples(machine_path(run)):
-            track.add_sample(at, sample)
+            series.add_sample(at, sample)
 
     return Target(machine_path(run), read, ())
 

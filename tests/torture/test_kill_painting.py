@@ -9,6 +9,7 @@ import signal
 
 import pytest
 
+from tests.blank_project import create_blank_project
 from tests.session import random_changes
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
@@ -19,7 +20,7 @@ SEED, CHANGES, LONGEST = 5, 1500, 0.8
 def test_reported_changes_survive_a_kill(cases, report, tmp_path, qapp):
     """Test a random mix of strokes, undo, verdicts of one and many images, status, split, decisions, confirmations."""
     count, rng = cases(2, 100), random.Random(SEED)
-    project = random_changes.make_project(tmp_path / "项目 (x)")
+    project = create_blank_project(tmp_path / "项目 (x)", random_changes.SIZES)
     killed = []
     for number in range(count):
         root = shutil.copytree(project, tmp_path / f"k{number}")

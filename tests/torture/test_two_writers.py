@@ -14,7 +14,7 @@ import filelock
 import numpy as np
 import pytest
 
-from tests.torture.painters import SIZES, Painter, make_project, painter, rescues  # noqa: F401
+from tests.torture.painters import make_project, rescues
 from workbench import cli
 from workbench.core import problems
 from workbench.core.project import annotation, importing
@@ -52,7 +52,7 @@ class Other:
 # --- the lock --------------------------------------------------------------------------------------------
 
 
-def test_cache_deleted_while_open(painter, tmp_path):  # noqa: F811
+def test_cache_deleted_while_open(painter, tmp_path):
     root = make_project(tmp_path / "p")
     one = painter(root)
     one.strokes(2)
@@ -66,7 +66,7 @@ def test_cache_deleted_while_open(painter, tmp_path):  # noqa: F811
     assert caught.value.fields["pid"] == os.getpid()  # the holder was named again
 
 
-def test_lock_file_deleted_without_another_writer(painter, tmp_path):  # noqa: F811
+def test_lock_file_deleted_without_another_writer(painter, tmp_path):
     root = make_project(tmp_path / "p")
     one = painter(root)
     (root / "project.lock").unlink()
@@ -76,7 +76,7 @@ def test_lock_file_deleted_without_another_writer(painter, tmp_path):  # noqa: F
     assert not other.writes and "ProjectLocked" in other.end()
 
 
-def test_lock_files_deleted_and_taken_by_another(painter, tmp_path, qtbot):  # noqa: F811
+def test_lock_files_deleted_and_taken_by_another(painter, tmp_path, qtbot):
     root = make_project(tmp_path / "p")
     one = painter(root)
     one.strokes(2)
@@ -105,7 +105,7 @@ def test_lock_files_deleted_and_taken_by_another(painter, tmp_path, qtbot):  # n
     assert np.array_equal(annotation.read_mask(root / "masks" / "c.png.png"), painted) and not rescues()
 
 
-def test_process_that_locks_one_file_only_is_no_writer(painter, tmp_path):  # noqa: F811
+def test_process_that_locks_one_file_only_is_no_writer(painter, tmp_path):
     root = make_project(tmp_path / "p")
     one = painter(root)
     (root / "project.lock").unlink()
@@ -198,7 +198,7 @@ def in_all_fields(content) -> None:
     added(content)
 
 
-def test_edited_in_all_fields(painter, tmp_path):  # noqa: F811
+def test_edited_in_all_fields(painter, tmp_path):
     root = make_project(tmp_path / "p")
     one = painter(root)
     changes: list[int] = []
@@ -215,7 +215,7 @@ def test_edited_in_all_fields(painter, tmp_path):  # noqa: F811
     assert one.session.project.file == file
 
 
-def test_both_change_one_field(painter, tmp_path):  # noqa: F811
+def test_both_change_one_field(painter, tmp_path):
     root = make_project(tmp_path / "p")
     one = painter(root)
     project = one.session.project
@@ -229,7 +229,7 @@ def test_both_change_one_field(painter, tmp_path):  # noqa: F811
     assert json.loads(Path(received.fields["kept"]).read_text("utf-8"))["um_per_pixel"] == 3.5
 
 
-def test_class_removed_by_the_editor_keeps_its_id_retired(painter, tmp_path):  # noqa: F811
+def test_class_removed_by_the_editor_keeps_its_id_retired(painter, tmp_path):
     root = make_project(tmp_path / "p")
     one = painter(root)
     edit(root, lambda content: content["classes"].pop())
@@ -241,7 +241,7 @@ def test_class_removed_by_the_editor_keeps_its_id_retired(painter, tmp_path):  #
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"[" * 2000, b'{"format": 1}'])
-def test_broken_by_the_editor(painter, tmp_path, content):  # noqa: F811
+def test_broken_by_the_editor(painter, tmp_path, content):
     root = make_project(tmp_path / "p")
     one = painter(root)
     one.strokes(1)
@@ -256,7 +256,7 @@ def test_broken_by_the_editor(painter, tmp_path, content):  # noqa: F811
     assert Path(one.problems_met[0].fields["kept"]).read_bytes() == content
 
 
-def test_written_by_a_newer_version(painter, tmp_path):  # noqa: F811
+def test_written_by_a_newer_version(painter, tmp_path):
     root = make_project(tmp_path / "p")
     one = painter(root)
     edit(root, lambda content: content.update(format=2))
@@ -362,7 +362,7 @@ def test_random_edits_on_both_sides(tmp_path, cases, report):
     assert not failed
 
 
-def test_second_window_is_read_only_and_keeps_nothing(painter, tmp_path):  # noqa: F811
+def test_second_window_is_read_only_and_keeps_nothing(painter, tmp_path):
     root = make_project(tmp_path / "p")
     one = painter(root)
     one.strokes(2)

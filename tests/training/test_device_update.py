@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import threading
+import types
 from collections import Counter
 
 import numpy as np
@@ -14,6 +16,7 @@ from workbench.core.runs.events import Checkpoint, Evaluated, Finished, Preview,
 from workbench.training import device_update, losses, training_context, training_loop
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device_update import DeviceUpdate
+from workbench.training.distributed import process_group
 from workbench.training.flat_tensors import FlatTensors, HostCopy
 from workbench.training.learner import Learner, StepResult
 from workbench.training.losses import segmentation_loss
@@ -230,18 +233,77 @@ def test_result_is_read_after_its_own_event(monkeypatch, locked):
         def record(self) -> None:
             order.append("record")
 
-        def synchronize(self) -> None:
-            order.append("wait")
+        def query(self) -> bool:
+            order.append("query")
+            return order.count("query") > 2
 
     monkeypatch.setattr(paddle.device.cuda, "Event", Event)
     monkeypatch.setattr(paddle, "CUDAPinnedPlace", lambda: "page-locked")
     result = HostCopy([GpuTensor(order, paddle.ones([2]), locked=locked)])
     order.append("next step")
     assert result.read()[0].tolist() == [1, 1]
-    assert order == (["copy", "record", "next step", "wait", "read"] if locked else ["clone", "next step", "read"])
+    waited = ["copy", "record", "next step", "query", "query", "query", "read"]
+    assert order == (waited if locked else ["clone", "next step", "read"])
+
+
+def test_other_threads_run_while_a_result_is_awaited(monkeypatch):
+    """`Event.synchronize` of Paddle keeps the interpreter lock: images would be prepared only between two waits."""
+    ready = threading.Event()
+
+    class Event:
+        def record(self) -> None: ...
+
+        def synchronize(self) -> None:
+            raise AssertionError("no other thread would run")
+
+        def query(self) -> bool:
+            return ready.is_set()
+
+    monkeypatch.setattr(paddle.device.cuda, "Event", Event)
+    monkeypatch.setattr(paddle, "CUDAPinnedPlace", lambda: "page-locked")
+    result = HostCopy([GpuTensor([], paddle.ones([2]))])
+    other = threading.Timer(0.05, ready.set)
+    other.start()
+    assert result.read()[0].tolist() == [1, 1]
+    other.join()
 
 
 # --- tensors in one -----------------------------------------------------------------------------------
+
+
+def test_arrays_of_tensors_in_one_take_their_own_memory(simulated_gpu):
+    """`Tensor.numpy` of a part copies the whole: as many times as there are weights, gigabytes for a ResNet-50."""
+    learner = make_learner("muon", on_gpu=True)
+    learner.step(*batch(), 1e-2)
+    for arrays in (weights(learner.net), weights(learner.mean), learner.optimizer_arrays()):
+        assert len(arrays) > 10
+        for name, array in arrays.items():
+            assert array.base is None or array.base._holder_size() <= array.nbytes + 256, name
+
+
+def test_state_is_loaded_without_a_read_of_tensors_in_one(simulated_gpu, monkeypatch):
+    learner = make_learner("adamw", on_gpu=True)
+    learner.step(*batch(), 1e-2)
+    arrays = learner.optimizer_arrays()
+    monkeypatch.setattr(paddle.Tensor, "numpy", lambda tensor: pytest.fail("a tensor was read"))
+    learner.load_optimizer(arrays)
+    monkeypatch.undo()
+    assert all(np.array_equal(array, arrays[name]) for name, array in learner.optimizer_arrays().items())
+
+
+def test_wait_for_a_message_reads_a_single_value(monkeypatch):
+    """Of a view, `numpy` would read all gradients in every step."""
+    sizes = []
+
+    def numpy(tensor):
+        sizes.append(tensor._holder_size())
+        return read(tensor)
+
+    read = paddle.Tensor.numpy
+    monkeypatch.setattr(paddle.Tensor, "numpy", numpy)
+    on_gpu = types.SimpleNamespace(is_gpu_place=lambda: True)
+    process_group._wait_for(types.SimpleNamespace(place=on_gpu, flatten=paddle.zeros([100, 1000]).flatten))
+    assert sizes and max(sizes) <= 256
 
 
 def test_tensors_stay_views_of_one_tensor_after_every_change():

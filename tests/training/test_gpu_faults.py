@@ -532,6 +532,40 @@ def test_measurement_without_memory_is_a_memory_error(labeled_project, monkeypat
         device_settings.measure_step(run.settings(), run.dataset(), Device("cpu"))
 
 
+@pytest.fixture
+def memory_in_use(monkeypatch):
+    """Memory of a GPU of 10 GB: 2 GB by other programs, 1 GB cached by Paddle, 4 GB by the tensors of a step."""
+    used = types.SimpleNamespace(tensors=4 * 10**9, others=2 * 10**9, cached=10**9)
+    cuda = paddle.device.cuda
+    monkeypatch.setattr(cuda, "max_memory_allocated", lambda: used.tensors)
+    monkeypatch.setattr(cuda, "reset_max_memory_allocated", lambda: None)
+    monkeypatch.setattr(cuda, "memory_reserved", lambda: used.cached)
+    total = 10 * 10**9
+    monkeypatch.setattr(paddle.cuda, "mem_get_info", lambda: (total - used.others - used.cached, total))
+    return used
+
+
+def test_memory_of_other_programs_counts_when_a_step_is_measured(labeled_project, memory_in_use):
+    run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
+    measured = device_settings.measure_step(run.settings(), run.dataset(), Device("cpu", memory=10 * 10**9))
+    assert measured.memory == pytest.approx(0.6)
+
+
+def test_step_for_which_windows_moves_memory_to_the_computer_does_not_fit(labeled_project, memory_in_use):
+    """There the driver reports no failure, and every step takes many times as long."""
+    memory_in_use.tensors = 9 * 10**9
+    run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
+    with pytest.raises(MemoryError):
+        device_settings.measure_step(run.settings(), run.dataset(), Device("cpu", memory=10 * 10**9))
+
+
+def test_end_of_steps_is_awaited_on_the_cpu_with_a_gpu_build(labeled_project, monkeypatch):
+    """There `synchronize` raises TypeError, as the current device is no GPU."""
+    monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
+    run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
+    assert device_settings.measure_step(run.settings(), run.dataset(), Device("cpu")).seconds > 0
+
+
 def test_probe_reports_the_automatic_device(capfd, monkeypatch):
     monkeypatch.setattr("workbench.training.__main__.claim_stdout", lambda: 1)
     assert main(["probe"]) == 0

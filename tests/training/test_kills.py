@@ -14,9 +14,11 @@ from tests.conftest import fill_project
 from tests.training.conftest import arrays_of, make_run, state_of
 from tests.training.killed_training import differences, train_undisturbed, train_with_kills
 from workbench.core.project.project import Project
-from workbench.core.runs.events import Checkpoint, Failed, Finished, Trouble
+from workbench.core.runs.events import Checkpoint, Failed, Finished, Trouble, encode_command
 from workbench.core.runs.run import Run
 from workbench.inference.predictor import Predictor
+from workbench.training.__main__ import main
+from workbench.training.control_channel import ControlChannel
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
@@ -93,3 +95,21 @@ def test_a_run_continues_on_a_full_disk_or_can_be_resumed_afterwards(small_disk,
         assert child("train", full.root, "--resume").end() == 0
         assert child("train", undone.root).end() == 0
         assert differences(undone, Run(full.root)) == []
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_signal_during_the_start_is_a_failure_only_without_a_request_to_stop(labeled_project, monkeypatch, asked):
+    """The import of Paddle can take longer than a request to stop waits before it sends a signal."""
+    run = make_run(labeled_project)
+
+    def interrupted(run, report, channel, clock, resume):
+        if asked:
+            channel.apply(encode_command("stop"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("workbench.training.__main__._train", interrupted)
+    monkeypatch.setattr("workbench.training.__main__.claim_stdout", lambda: None)
+    monkeypatch.setattr(ControlChannel, "listen", lambda self: None)
+    main(["train", str(run.root)])
+    ending = list(run.events())[-1]
+    assert isinstance(ending, Failed) and ending.problem == ("RunUnusable" if asked else "WorkerFailed")

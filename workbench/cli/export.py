@@ -147,7 +147,7 @@ def cost_text(held_out: dict[str, Any]) -> str:
     """Format the change of the metrics on labeled images due to reduced precision."""
     before, after = held_out.get("before") or {}, held_out.get("after") or {}
     parts = []
-    for key, name in (("dice", "Dice"), ("macro_f1", "macro F1")):
+    for key, name in (("dice", "mean Dice of the classes"), ("macro_f1", "macro F1")):
         if before.get(key) is not None and after.get(key) is not None:
             parts.append(f"{name} {before[key]:.3f} -> {after[key]:.3f}")
     if "found" in before and "found" in after:

@@ -144,6 +144,7 @@ def markdown(report: dict[str, Any]) -> str:
         "",
         f"Defect Workbench {report['workbench']}, {report['started']}, {report.get('seconds', 0) / 60:.1f} minutes"
         + (", quick" if report["quick"] else "")
+        + (", rehearsal with small networks" if report["device"] == "cpu" else "")
         + ".",
         *_facts(items),
         "",

@@ -62,7 +62,7 @@ def suggest_for(options: argparse.Namespace, console: Console) -> dict[str, Any]
                     folder,
                     keys,
                     on_image=on_image,
-                    go_on=options.go_on,
+                    resume=options.resume,
                     stop=stop.requested,
                     cancelled=stop.at_once,
                 )
@@ -166,7 +166,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-overlays", action="store_true", help="write masks and tables only")
     parser.add_argument("--threads", type=int, default=None, metavar="N", help="number of CPU threads (0 = all cores)")
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--continue", dest="go_on", action="store_true", help="skip images that already have results")
+    mode.add_argument("--continue", dest="resume", action="store_true", help="skip images that already have results")
     watch_help = (
         "watch the folder until Ctrl+C; continues after a stop. With --json one object per image and line, and one at "
         "the end"
@@ -195,7 +195,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
                 options.out,
                 predictor,
                 fingerprint=fingerprint,
-                resume=options.go_on or options.watch,
+                resume=options.resume or options.watch,
                 overlays=not options.no_overlays,
                 live=options.watch,
                 skipped=() if options.watch else skipped,

@@ -12,7 +12,17 @@ from workbench.cli.verb_runner import Console, WrongUse, percent, progress_bar
 from workbench.core import problems
 from workbench.core.evaluation.expectation import Expectation
 from workbench.core.project.project import Project, read_project_file
-from workbench.core.runs.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
+from workbench.core.runs.events import (
+    Evaluated,
+    Event,
+    Finished,
+    Profiled,
+    Progress,
+    Started,
+    Step,
+    Trouble,
+    overall_dice,
+)
 from workbench.core.runs.run import Run, find_run, plan_run
 from workbench.core.runs.training_process import new_run, requested_settings, run_training
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings, concerns, parse_settings
@@ -167,7 +177,7 @@ class _ConsoleReport:
 
 
 def _number(metrics: dict[str, Any]) -> float:
-    value = metrics.get("dice", metrics.get("accuracy"))
+    value = overall_dice(metrics) if "dice" in metrics else metrics.get("accuracy")
     return float("nan") if value is None else value
 
 
@@ -228,10 +238,10 @@ def summary(metrics: dict[str, Any]) -> str:
     if "confusion" in metrics:
         accuracy = percent(metrics.get("accuracy"), metrics.get("accuracy_interval"))
         return f"accuracy {accuracy}, macro F1 {_three(metrics.get('macro_f1'))}, {metrics.get('pictures')} images"
-    regions = metrics.get("regions") or {}
+    regions, pixels = metrics.get("regions") or {}, metrics.get("any_defect") or metrics
     recall = percent(regions.get("recall"), regions.get("recall_interval"))
     return (
-        f"Dice {_three(metrics.get('dice'))}, IoU {_three(metrics.get('iou'))}; recall {recall}, "
+        f"Dice {_three(pixels.get('dice'))}, IoU {_three(pixels.get('iou'))}; recall {recall}, "
         f"false alarms per image {_three(regions.get('false_per_picture'))}, {metrics.get('pictures')} images"
     )
 
@@ -243,7 +253,7 @@ def pruned(report: dict[str, Any]) -> str:
     share = after["parameters"] / max(1, before["parameters"]) - 1
     return (
         f"pruned from {widths}: parameters {before['parameters']:,} to {after['parameters']:,} ({share:+.0%}), "
-        f"Dice {_three(before['dice'])} to {_three(after['dice'])} on {report['pictures']} images, "
+        f"mean Dice of the classes {_three(before['dice'])} to {_three(after['dice'])} on {report['pictures']} images, "
         f"{before['milliseconds']:.1f} to {after['milliseconds']:.1f} ms per tile of {report['tile']} px"
     )
 

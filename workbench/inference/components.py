@@ -38,14 +38,14 @@ class _ComponentBand:
     """Components of one band. A part is a component within the band.
 
     labels: uint16 or int32, 0 or the number of a part; numbers in the whole mask begin after `first`.
-    stats, centres: as returned by OpenCV, background first.
+    stats, centers: as returned by OpenCV, background first.
     """
 
     top: int
     left: int
     labels: np.ndarray
     stats: np.ndarray
-    centres: np.ndarray
+    centers: np.ndarray
     first: int = 0
 
     def view(self, plane: np.ndarray) -> np.ndarray:
@@ -58,7 +58,7 @@ class _ComponentBand:
         remaining = ~parts
         numbers = np.where(remaining, np.cumsum(remaining) - 1, 0).astype(self.labels.dtype)
         labels = np.take(numbers, self.labels)
-        return _ComponentBand(self.top, self.left, labels, self.stats[remaining], self.centres[remaining], self.first)
+        return _ComponentBand(self.top, self.left, labels, self.stats[remaining], self.centers[remaining], self.first)
 
 
 def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, min_area: int = 0) -> Components:
@@ -173,12 +173,12 @@ def _bands(mask: np.ndarray, class_id: int) -> Iterator[_ComponentBand]:
         # 16-bit labels halve the time where they suffice: no two parts touch, even diagonally, which bounds their
         # number.
         max_components = -(-box.shape[0] // 2) * -(-box.shape[1] // 2)
-        _, labels, stats, centres = cv2.connectedComponentsWithStats(
+        _, labels, stats, centers = cv2.connectedComponentsWithStats(
             np.ascontiguousarray(box).view(np.uint8),
             connectivity=8,
             ltype=cv2.CV_16U if max_components < 1 << 16 else cv2.CV_32S,
         )
-        yield _ComponentBand(top + int(filled[0]), int(columns[0]), labels, stats, centres)
+        yield _ComponentBand(top + int(filled[0]), int(columns[0]), labels, stats, centers)
 
 
 class _BandJoiner:
@@ -238,7 +238,7 @@ def _measure_band(band: _ComponentBand, scores: np.ndarray) -> np.ndarray:
     left, top = stats[:, cv2.CC_STAT_LEFT] + band.left, stats[:, cv2.CC_STAT_TOP] + band.top
     area = stats[:, cv2.CC_STAT_AREA]
     # Centroid times area is an integer, so rounding makes sums over bands exact.
-    sums = np.rint(band.centres[1:] * area[:, None])
+    sums = np.rint(band.centers[1:] * area[:, None])
     return np.column_stack(
         [
             left,

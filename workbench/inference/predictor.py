@@ -143,7 +143,7 @@ class Predictor:
         progress: called as progress(done, total) after every tile.
         cancelled: called before every network call.
         keep_probabilities: include class_scores, so that other thresholds can be applied without running the network.
-        keep_heat: include heat for a classification, see the module `heat`.
+        keep_heat: include heat for a classification, see `activation_map`.
         most_regions: maximum number of regions; the most certain ones are kept.
 
         Raises PredictionCancelled, EngineError.

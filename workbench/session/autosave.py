@@ -45,11 +45,11 @@ class Autosave(QObject):
         self.failure: Problem | None = None  # the latest reason for a failed save
         self._cause: type[Problem] | None = None  # its type, as reported last
         self._interrupted: set[str] = set()  # their save met an unfinished stroke
-        self.tasks = TaskRunner(parent=self)
-        self.retry_ms = round(retry * 1000)
-        self.delay_ms = round(delay * 1000)
+        self._tasks = TaskRunner(parent=self)
+        self._retry_ms = round(retry * 1000)
+        self._delay_ms = round(delay * 1000)
         self._timer = QTimer(self, singleShot=True)
-        self._timer.timeout.connect(self.save_all)
+        self._timer.timeout.connect(self._save_all)
 
     # --- open and close ---------------------------------------------------------------------------
 
@@ -61,7 +61,7 @@ class Autosave(QObject):
         if self._journal is not None:
             schedule = partial(self.schedule, now=True)
             patches = LabelRecovery(project, self._journal, schedule, self.problem_met.emit).run()
-        self._cleanup = self.tasks.submit(
+        self._cleanup = self._tasks.submit(
             lambda task: remove_leftovers(project.root, task.cancelled) if project.writable else None,
             on_failed=ignore_failure,
         )
@@ -76,7 +76,7 @@ class Autosave(QObject):
             self._cleanup.cancel()
         clean = discard or self.flush()
         self._timer.stop()
-        self.tasks.stop()
+        self._tasks.stop()
         if self._journal is not None:
             for key in self._unsaved if discard else ():
                 self._journal.clear(key)
@@ -102,7 +102,7 @@ class Autosave(QObject):
         """Write the unsaved labels to another folder, in the saving thread; `on_done` receives the folder used."""
         project, labels = self._project, list(self._unsaved.values())
         if project is not None:
-            self.tasks.submit(lambda _: copy_labels(labels, project, folder), on_done, on_failed)
+            self._tasks.submit(lambda _: copy_labels(labels, project, folder), on_done, on_failed)
 
     def unsaved(self, key: str) -> Label | None:
         """Return the label of an image if it has unsaved changes."""
@@ -122,7 +122,7 @@ class Autosave(QObject):
         """Save unsaved labels without delay; the project folder may have been moved."""
         if self._journal is not None and self._project is not None:
             self._journal.folder = self._project.root / "journal"
-        self.save_all()
+        self._save_all()
 
     def record_patch(self, label: Label, patch: Patch) -> None:
         """Write a committed stroke to the journal at once and save the mask soon."""
@@ -147,8 +147,8 @@ class Autosave(QObject):
         self._unsaved[label.key] = label
         if now:
             self._save(label)
-        elif not self._timer.isActive() or self._timer.interval() > self.delay_ms:
-            self._timer.start(self.delay_ms)
+        elif not self._timer.isActive() or self._timer.interval() > self._delay_ms:
+            self._timer.start(self._delay_ms)
         self._emit_state()
 
     def record_note_changes(self, changes: Sequence[NoteChange]) -> int:
@@ -167,17 +167,17 @@ class Autosave(QObject):
 
     def flush(self) -> bool:
         """Save everything and wait for it. Return True if nothing is unsaved afterwards."""
-        self.tasks.wait()
+        self._tasks.wait()
         for _ in range(2):
             if not self._unsaved:
                 break
-            self.save_all()
-            self.tasks.wait()
+            self._save_all()
+            self._tasks.wait()
         return not self._unsaved
 
     # --- saving -----------------------------------------------------------------------------------
 
-    def save_all(self) -> None:
+    def _save_all(self) -> None:
         """Start to save every unsaved label."""
         if self._journal is not None and self._failed:
             with contextlib.suppress(CannotWrite):
@@ -213,10 +213,10 @@ class Autosave(QObject):
                 self._interrupted.add(key)
             else:
                 self._report_failure(key, problem)
-            self._timer.start(self.retry_ms if self._failed else self.delay_ms)
+            self._timer.start(self._retry_ms if self._failed else self._delay_ms)
             self._emit_state()
 
-        self.tasks.submit(
+        self._tasks.submit(
             work,
             lambda saved: save_later() if saved is None else self._finish_save(label, segment, saved),
             save_later,
@@ -240,7 +240,7 @@ class Autosave(QObject):
         if not label.unsaved:
             self._unsaved.pop(label.key, None)
         elif not self._timer.isActive():
-            self._timer.start(self.delay_ms)
+            self._timer.start(self._delay_ms)
         self.saved.emit(label.key, saved)
         self._emit_state()
 

@@ -84,7 +84,7 @@ class DisplayPresets(QObject):
         return self._session.writable and self._broken is None
 
     @property
-    def good_sample(self) -> str | None:
+    def reference(self) -> str | None:
         """Key of the reference image, which others are compared with."""
         return self._content.good_sample
 
@@ -100,7 +100,7 @@ class DisplayPresets(QObject):
     def delete_preset(self, name: str) -> bool:
         return self._change(lambda content: content.presets.pop(name, None))
 
-    def set_good_sample(self, key: str | None) -> bool:
+    def set_reference(self, key: str | None) -> bool:
         def choose(content: DisplayFile) -> None:
             content.good_sample = key
 
@@ -165,29 +165,29 @@ class ReferenceComparison(QObject):
         self._session, self._presets = session, presets
         self.on = False
         self._tasks = TaskRunner(1, self)
-        self._sample: tuple[str, str, np.ndarray] | None = None  # key, stamp of its file, pixels
+        self._loaded: tuple[str, str, np.ndarray] | None = None  # key, stamp of its file, pixels
         session.image_opened.connect(self._compute)
         session.image_failed.connect(self._compute)
         session.project_closed.connect(self._clear)
         presets.changed.connect(self._presets_changed)
         self._former: str | None = None
-        self._reported: str | None = None  # sample whose problem was reported
+        self._reported: str | None = None  # reference image whose problem was reported
 
     def close(self) -> None:
         self._tasks.stop()
 
     @property
-    def sample(self) -> str | None:
+    def reference(self) -> str | None:
         """Key of the reference image."""
-        return self._presets.good_sample
+        return self._presets.reference
 
     def possible(self) -> bool:
-        return self._session.image is not None and self.sample is not None
+        return self._session.image is not None and self.reference is not None
 
     def choose(self) -> None:
         """Make the open image the reference image."""
         if self._session.image is not None:
-            self._presets.set_good_sample(self._session.key)
+            self._presets.set_reference(self._session.key)
 
     def switch(self, on: bool) -> None:
         if on != self.on:
@@ -196,44 +196,44 @@ class ReferenceComparison(QObject):
             self._compute()
 
     def _presets_changed(self) -> None:
-        if self.sample != self._former:
-            self._former = self.sample
-            if self.sample is None:
+        if self.reference != self._former:
+            self._former = self.reference
+            if self.reference is None:
                 self.switch(False)
             self._compute()
             self.changed.emit()
 
     def _clear(self) -> None:
-        self._sample = None
+        self._loaded = None
         self.switch(False)
 
     def _compute(self, *_: object) -> None:
         self._tasks.cancel()
         project, key, image = self._session.project, self._session.key, self._session.image
-        sample = self._presets.good_sample
+        reference = self._presets.reference
         self.compared.emit(None)
-        if not self.on or project is None or image is None or sample is None or sample == key:
+        if not self.on or project is None or image is None or reference is None or reference == key:
             return
         if not isinstance(image, np.ndarray):
             return  # too large to be read as a whole
 
         def work(_: Task) -> np.ndarray:
-            return self._compare(project, image, sample)
+            return self._compare(project, image, reference)
 
         self._tasks.submit(work, self.compared.emit, self._on_failed)
 
     def _compare(self, project: Project, image: np.ndarray, key: str) -> np.ndarray:
         path = project.image_path(key)
         stamp = file_stamp(path)
-        if self._sample is None or self._sample[:2] != (key, stamp):
-            self._sample = key, stamp, image_files.read(path)
-        sample = self._sample[2]
-        if sample.shape[:2] != image.shape[:2]:
-            (h, w), (height, width) = sample.shape[:2], image.shape[:2]
+        if self._loaded is None or self._loaded[:2] != (key, stamp):
+            self._loaded = key, stamp, image_files.read(path)
+        reference = self._loaded[2]
+        if reference.shape[:2] != image.shape[:2]:
+            (h, w), (height, width) = reference.shape[:2], image.shape[:2]
             raise SampleWrongSize(path=str(path), sample_width=w, sample_height=h, width=width, height=height)
-        return reference_difference.difference_map(image, sample)
+        return reference_difference.difference_map(image, reference)
 
     def _on_failed(self, problem: Problem) -> None:
-        if self._reported != self.sample:  # once per sample: images of a project may differ in size
-            self._reported = self.sample
+        if self._reported != self.reference:  # once per reference image: images of a project may differ in size
+            self._reported = self.reference
             self._session.problem_met.emit(problem)

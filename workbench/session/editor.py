@@ -14,9 +14,8 @@ from workbench.core.geometry.selection import Selection
 from workbench.core.problems import ClassesChanging, Problem, ProjectReadOnly, UnknownClass
 from workbench.core.project.history import Patch, StepRecording
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED, Project
-from workbench.inference.io.opencv import cv2
 from workbench.session.label import Label
-from workbench.session.tasks import TaskRunner
+from workbench.session.tasks import Task, TaskRunner
 from workbench.session.undo import MaskEdit, UndoStack
 
 # Edits with an entry of their own in the note's history; all others are entered as "paint".
@@ -207,13 +206,16 @@ class Editor(QObject):
             return
         recording.explicit = on
         old, new = (BACKGROUND, NOT_LABELED) if on else (NOT_LABELED, BACKGROUND)
+
+        def replace(_: Task | None = None) -> Patch | None:
+            recording.replace_id(old, new)
+            return recording.finish()
+
         if recording.mask.size <= THREAD_PIXELS:
-            self._finish_replacement(replace_id(recording, old, new))
+            self._finish_replacement(replace())
         else:
             self._replacing_id = True
-            self._tasks.submit(
-                lambda _: replace_id(recording, old, new), self._finish_replacement, self._cancel_replacement
-            )
+            self._tasks.submit(replace, self._finish_replacement, self._cancel_replacement)
 
     def _cancel_replacement(self, problem: Problem) -> None:
         self._replacing_id = False
@@ -325,12 +327,3 @@ class Editor(QObject):
     def _set_explicit(self, label: Label, on: bool) -> None:
         label.set_explicit(on)
         self.note_changed.emit(label.key)
-
-
-def replace_id(recording: StepRecording, old: int, new: int) -> Patch | None:
-    """Replace one id by another in the whole mask. Return the patch, None without a change."""
-    recording.touch(Rect(0, 0, recording.mask.shape[1], recording.mask.shape[0]))
-    table = np.arange(256, dtype=np.uint8)
-    table[old] = new
-    cv2.LUT(recording.mask, table, recording.mask)
-    return recording.finish()

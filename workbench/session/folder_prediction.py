@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 class FolderRequest:
     """Request for a prediction over a folder.
 
-    model: folder of a run or an export. images: folder, file or pattern. go_on: keep the existing results in `out`.
-    watch: like `go_on`, and process new images until canceled.
+    model: folder of a run or an export. images: folder, file or pattern. resume: keep the existing results in `out`.
+    watch: like `resume`, and process new images until canceled.
     """
 
     model: Path
     images: Path
     out: Path
     overlays: bool = True
-    go_on: bool = False
+    resume: bool = False
     watch: bool = False
 
 
@@ -86,7 +86,7 @@ def predict_folder(request: FolderRequest, stop: GracefulInterrupt, task: Task) 
             request.out,
             predictor,
             fingerprint=model_fingerprint(folder),
-            resume=request.go_on or request.watch,
+            resume=request.resume or request.watch,
             overlays=request.overlays,
             live=request.watch,
             skipped=() if request.watch else skipped,

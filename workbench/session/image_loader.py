@@ -82,13 +82,13 @@ class ImageLoader(QObject):
         self.tasks = TaskRunner(2, self)  # two threads: the requested image need not wait for a neighbor being loaded
         self._project: Project | None = None
         self._loading: set[str] = set()
-        self._requested: frozenset[str] = frozenset()  # images whose loading is not skipped
+        self._needed: frozenset[str] = frozenset()  # images whose loading is not skipped
 
     def open(self, project: Project) -> None:
         self._project = project
 
     def close(self) -> None:
-        self._requested = frozenset()
+        self._needed = frozenset()
         self.tasks.stop()
         self._loading.clear()
         self.cache.clear()
@@ -97,7 +97,7 @@ class ImageLoader(QObject):
     def request(self, key: str) -> None:
         """Load an image and its label; `loaded` may be emitted before this returns."""
         self.requested = key
-        self._requested = frozenset((key,))
+        self._needed = frozenset((key,))
         loaded = self._cached(key)
         if loaded is not None:
             self.loaded.emit(key, loaded)
@@ -106,7 +106,7 @@ class ImageLoader(QObject):
 
     def prefetch(self, keys: Sequence[str]) -> None:
         """Load these images ahead of time, unless another one is requested meanwhile."""
-        self._requested = frozenset((*keys, *([] if self.requested is None else [self.requested])))
+        self._needed = frozenset((*keys, *([] if self.requested is None else [self.requested])))
         for key in keys:
             if key not in self.cache:
                 self._load(key, urgent=False)
@@ -140,7 +140,7 @@ class ImageLoader(QObject):
         cached = self.cache.get(key)
 
         def work(task: Task) -> LoadedImage | None:
-            if key not in self._requested:
+            if key not in self._needed:
                 return None
             if cached is None and key == self.requested:
                 preview = _read_preview(project, key)

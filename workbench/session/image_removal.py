@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, Signal
@@ -107,7 +108,7 @@ class ImageRemoval(Job):
         )
 
     def restore_command(self, command: ImagesRemoved) -> None:
-        def done(kept: list) -> None:
+        def done(kept: list[Path]) -> None:
             command.removed = False
             self._follow(command)
             self._restored(command.plan, kept)
@@ -175,7 +176,7 @@ class ImageRemoval(Job):
         elif command.removed and stack.next_redo is command:
             stack.redo()
 
-    def _restored(self, plan: Removal, kept: list) -> None:
+    def _restored(self, plan: Removal, kept: list[Path]) -> None:
         self._update(plan)
         if plan.keys and plan.source is None:
             self._session.open_image(plan.keys[0])

@@ -69,7 +69,7 @@ class ImageSuggestions(QObject):
         session.image_opened.connect(self._opened)
         session.image_failed.connect(self._forget)
         session.project_closed.connect(self._close)
-        session.mask_changed.connect(lambda _: self._filter_timer.start())
+        session.mask_changed.connect(self._mask_changed)
         session.classes_changed.connect(self._filter_timer.start)
         predictions.predicted.connect(self._predicted)
         predictions.model_changed.connect(self._model_changed)
@@ -157,6 +157,9 @@ class ImageSuggestions(QObject):
         result = self._predictions.result(key)
         if result is not None:
             self._predicted(key, result)
+
+    def _mask_changed(self, _: object) -> None:
+        self._filter_timer.start()
 
     def _forget(self, *_: object) -> None:
         self._tasks.cancel()

@@ -26,6 +26,8 @@ from workbench.session.journal import Journal, Size
 from workbench.session.label import Label, backup_conflict, load_label
 from workbench.session.note_changes import NoteChange, merge
 
+RECOVERED = "recover strokes"
+
 
 @dataclass(frozen=True)
 class Recovered:
@@ -67,9 +69,6 @@ def apply_records(patches: Sequence[Patch], mask: np.ndarray) -> Recovered:
     for tile in conflicting:
         conflict[tile.slices] = contents[tile][-1]
     return Recovered(change_alone, change is not None, None, conflict)
-
-
-RECOVERED = "recover strokes"
 
 
 def _tiles(rect: Rect, before: Content, after: Content) -> Iterator[tuple[Rect, Content, Content]]:

@@ -11,10 +11,10 @@ Stage = Literal["label", "train", "evaluate", "export"]
 STAGES: tuple[Stage, ...] = ("label", "train", "evaluate", "export")
 # Images with defects, or with a verdict. With fewer, none is used for validation, and the quality stays unknown.
 ENOUGH = FEWEST
-WEAK_SHARE = 0.3  # share of missed defects or wrong verdicts from which on more labels are recommended
-NEW_SHARE = 0.2  # new labels, as a share of those of the run, from which on another training is recommended
-NEW_LEAST = 3
-LEAST = 2  # examples without which no training is possible
+WEAK_SHARE = 0.3  # more labels are recommended from this share of missed defects or wrong verdicts
+NEW_SHARE = 0.2  # another training is recommended from this ratio of new labels to those of the run
+MIN_NEW = 3  # and from this number of them
+MIN_EXAMPLES = 2  # examples without which no training is possible
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +40,8 @@ class WorkflowState:
     """Facts about the open project from which the next step is derived.
 
     model: kind of the next training. examples: labeled images that it can use. with_defects: those with a painted
-    class. kinds: number of different verdicts. current: state of the open image. open_images: number of images that are
-    not marked as done.
+    class. used_verdicts: number of verdicts that enough images have. current: state of the open image. open_images:
+    number of images that are not marked as done.
     """
 
     model: Literal["unet", "resnet"] = "unet"
@@ -52,7 +52,7 @@ class WorkflowState:
     verdicts: int = 0
     examples: int = 0
     with_defects: int = 0
-    kinds: int = 0
+    used_verdicts: int = 0
     open_images: int = 0
     current: Literal["none", "open", "painted", "done"] = "none"
     training: bool = False
@@ -110,7 +110,7 @@ def next_step(state: WorkflowState) -> NextStep:
     if state.run is None:
         return _label(state) or NextStep(stage="train", id="train", command="train", count=state.minutes)
     new = state.examples - state.run.labeled
-    if new >= max(NEW_LEAST, NEW_SHARE * state.run.labeled):
+    if new >= max(MIN_NEW, NEW_SHARE * state.run.labeled):
         return NextStep(stage="train", id="train_again", command="train", count=new)
     if not state.run.measured:
         return _label(state) or NextStep(stage="label", id="add_images", command="add_pictures")
@@ -127,7 +127,7 @@ def _label(state: WorkflowState) -> NextStep | None:
         return NextStep(stage="label", id="mark_current", command="done_next")
     if state.with_defects < ENOUGH and state.open_images:
         return NextStep(stage="label", id="label_defects", command="next_open", count=ENOUGH - state.with_defects)
-    if not state.with_defects or state.examples < LEAST:
+    if not state.with_defects or state.examples < MIN_EXAMPLES:
         return NextStep(stage="label", id="add_images", command="add_pictures")  # there is nothing left to label
     return None
 
@@ -137,7 +137,7 @@ def _assign_verdicts(state: WorkflowState) -> NextStep | None:
         return NextStep(stage="label", id="add_verdict", command="add_verdict")
     if state.examples < ENOUGH:
         return NextStep(stage="label", id="assign_verdicts", command="next_unlabelled", count=ENOUGH - state.examples)
-    if state.kinds < 2:
+    if state.used_verdicts < 2:
         return NextStep(stage="label", id="second_verdict", command="next_unlabelled")
     return None
 
@@ -145,7 +145,7 @@ def _assign_verdicts(state: WorkflowState) -> NextStep | None:
 def _enough(state: WorkflowState) -> bool:
     """Return whether some of the labels can be used for validation."""
     if state.model == "resnet":
-        return state.kinds >= 2 and state.examples >= ENOUGH
+        return state.used_verdicts >= 2 and state.examples >= ENOUGH
     return state.with_defects >= ENOUGH
 
 

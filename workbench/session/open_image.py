@@ -1,6 +1,4 @@
-"""The open image: loading, display, its note (verdict, status, split, history), and undo that opens the image a change
-was made on.
-"""
+"""The open image, changes of its note (verdict, status, split), and undo that opens the image of a change."""
 
 from __future__ import annotations
 

@@ -44,6 +44,7 @@ class Preferences:
     minutes: float = DEFAULT_MINUTES
     model: str = "unet"
     device: str = "auto"
+    project_ids: dict[str, str] = field(default_factory=dict)  # recent project -> id in its project.json
     last_pictures: dict[str, str] = field(default_factory=dict)  # project -> key
     overlay_opacity: float = 0.45
     text_size: float = 100.0  # percent of the system's font size
@@ -76,15 +77,31 @@ class Preferences:
             return False
         return True
 
-    def opened(self, project: Path | str, image: str | None = None) -> None:
-        """Record an opened project, and the image opened in it."""
+    def opened(self, project: Path | str, image: str | None = None, *, id: str = "") -> None:
+        """Record an opened project with the id in its project.json, and the image opened in it."""
         name = str(project)
         self.recent_projects = [name, *(p for p in self.recent_projects if p != name)][:RECENT]
+        if id:
+            self.project_ids[name] = id
+        self.project_ids = {path: id for path, id in self.project_ids.items() if path in self.recent_projects}
         if image is not None:
             self.last_pictures.pop(name, None)
             self.last_pictures[name] = image
             while len(self.last_pictures) > PROJECTS:
                 del self.last_pictures[next(iter(self.last_pictures))]
+
+    def move_project(self, old: str, new: str) -> None:
+        """Replace a recent project by the same project at another place, with its id and its last image."""
+        names = [new if name == old else name for name in self.recent_projects]
+        self.recent_projects = list(dict.fromkeys(names))
+        for values in (self.project_ids, self.last_pictures):
+            if old in values:
+                values.setdefault(new, values.pop(old))
+
+    def remove_project(self, name: str) -> None:
+        """Remove a project from the recent ones. Its last image stays known, should it be opened again."""
+        self.recent_projects = [path for path in self.recent_projects if path != name]
+        self.project_ids.pop(name, None)
 
 
 def settings_path() -> Path:

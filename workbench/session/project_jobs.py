@@ -1,7 +1,4 @@
-"""Long tasks on the open project, in worker threads.
-
-They are reports, the export of labels, packing, merging of another project, and the adoption of a network.
-"""
+"""Jobs of the open project: reports, export of labels, packing, merge of another project, adoption of a network."""
 
 from __future__ import annotations
 
@@ -155,9 +152,6 @@ class PackingJob(Job):
 
     packed = Signal(object)  # PackReport, None if canceled
     unpacked = Signal(object)  # path of the project, None if canceled
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
 
     def pack(self, project: Project, path: Path, *, runs: bool) -> None:
         """Write the project to `path`; its labels have to be saved before. `packed` follows, or `failed`."""

@@ -64,7 +64,7 @@ class SpotFinder(QObject):
         if self.on or self._declined or not self._session.writable or not self.possible():
             return False
         state = self._workflow.state()
-        return not state.examples and not state.with_defects and not state.kinds and not state.training
+        return not state.examples and not state.with_defects and not state.used_verdicts and not state.training
 
     @property
     def spots(self) -> tuple[Spot, ...]:

@@ -50,7 +50,7 @@ def _suggest(project: Project, model: Path, keys: Sequence[str], task: Task) -> 
         folder,
         keys,
         on_image=on_image,
-        go_on=True,
+        resume=True,
         stop=task.cancelled,
         cancelled=task.cancelled,
     )

@@ -175,11 +175,6 @@ class TaskRunner(QObject):
         """Wait until all tasks are done, without the delivery of their results."""
         self._pool.waitForDone()
 
-    @property
-    def running_threads(self) -> int:
-        """Number of threads that are in use."""
-        return self._pool.activeThreadCount()
-
     def stop(self) -> None:
         """Cancel all tasks and wait for the running ones; afterwards new tasks may be submitted."""
         self.cancel()

@@ -122,7 +122,7 @@ class WorkflowMonitor(QObject):
             verdicts=len(project.file.verdicts) if project is not None else 0,
             examples=counts.examples if self._model == "unet" else verdicts.total(),
             with_defects=counts.with_defects,
-            kinds=sum(number > 1 for number in verdicts.values()),  # a verdict of a single image is not trained
+            used_verdicts=sum(number > 1 for number in verdicts.values()),  # a verdict of a single image is not trained
             open_images=len(session.keys) - counts.done,
             current=self._current(),
             training=self._training.busy,

@@ -22,7 +22,7 @@ from workbench.core.runs.export_options import ExportOptions, add_export_argumen
 from workbench.core.runs.launch import processes, rank_of_this_process, worker_environment
 from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_lock import SECONDS, RunLock
+from workbench.core.runs.run_lock import WAIT_SECONDS, RunLock
 from workbench.inference.io.atomic_write import keep_root
 from workbench.training.control_channel import ControlChannel
 from workbench.training.reporter import Clock, Reporter, claim_stdout, forget_launcher, print_to
@@ -75,7 +75,13 @@ def main(argv: list[str] | None = None) -> int:
 
         def work() -> Event:
             _claim(run, report, options, channel)
-            return _train(run, report, channel, clock, options.resume)
+            try:
+                return _train(run, report, channel, clock, options.resume)
+            except KeyboardInterrupt:
+                if not channel.stop:
+                    raise
+                # A signal after a request to stop, for which the import of Paddle left no time: not a failure.
+                return process_exit.stopped_event(run.name, 0.0, usable=run.usable, resumable=run.resumable)
 
         status = _run_command(work, report, run.log_path)
         if options.apart:
@@ -99,7 +105,7 @@ def _claim(
 ) -> RunLock | None:
     """Acquire the lock of a run until this process ends, before anything is written into the run folder.
 
-    Return None if the folder does not exist. Raise RunInUse; rank 0 also writes it to its event file for the
+    Return None if the folder does not exist. Raises RunInUse; rank 0 also writes it to its event file for the
     launching process.
     """
     if not run.root.is_dir():
@@ -291,7 +297,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     train.add_argument("run", type=Path, metavar="RUN_DIR")
     train.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
     train.add_argument("--apart", action="store_true", help="one of several processes: write output to RUN_DIR/ranks")
-    seconds = float(os.environ.get("WORKBENCH_LOCK_SECONDS", SECONDS))
+    seconds = float(os.environ.get("WORKBENCH_LOCK_SECONDS", WAIT_SECONDS))
     wait = "maximum time to wait for another process that trains the run, in seconds"
     train.add_argument("--lock-seconds", type=float, default=seconds, metavar="S", help=wait)
     launch = verbs.add_parser("launch", help="run Paddle's launcher in a packed program (used by train)")

@@ -66,7 +66,7 @@ def save_last(run: Run, step: int, tensors: dict[str, Arrays], state: dict[str, 
 
 
 def load_last(run: Run) -> tuple[dict[str, Arrays], dict[str, Any]]:
-    """Return the tensors and the state of `last/`. Raise RunBroken."""
+    """Return the tensors and the state of `last/`. Raises RunBroken."""
     state = _read_state(run.last / "state.json")
     try:
         names = {str(stem): Path(name).name for stem, name in state["files"].items()}
@@ -93,7 +93,7 @@ def about_arrays(path: Path) -> dict[str, Any]:
 
 
 def load_arrays(path: Path) -> Arrays:
-    """Return arrays by name. Raise RunBroken."""
+    """Return arrays by name. Raises RunBroken."""
     try:
         return decode(path.read_bytes())
     except (OSError, SafetensorError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -220,7 +220,7 @@ class BestCheckpoint:
         return self._usable_step == self.step
 
     def choose_final(self, settings: ModelSettings, score: float | None) -> None:
-        """Store the result of an evaluation on all validation images. Raise CannotWrite."""
+        """Store the result of an evaluation on all validation images. Raises CannotWrite."""
         self.settings, self.score = settings, score
         if self._usable_step == self.step:
             path = self.run.best / MODEL_FILE

@@ -50,7 +50,7 @@ class Device:
 
 
 def choose(request: str) -> Device:
-    """Select the device of the training settings and make it Paddle's current one. Raise DeviceMissing.
+    """Select the device of the training settings and make it Paddle's current one. Raises DeviceMissing.
 
     `set_device("gpu")` of a GPU build ends the process if there is no GPU, so GPUs are counted first. "auto" is the CPU
     if the GPU cannot be used: its driver is too old, or Paddle was built for other GPUs.
@@ -79,7 +79,7 @@ def _choose_cpu(size: int, fault: str) -> Device:
 
 
 def _choose_gpu(number: int, request: str, size: int) -> Device:
-    """Make a GPU the current device and compute one sum there. Raise OSError or RuntimeError, as Paddle does."""
+    """Make a GPU the current device and compute one sum there. Raises OSError or RuntimeError, as Paddle does."""
     with contextlib.suppress(ValueError, RuntimeError, OSError):
         # Otherwise releasing memory would create a context of some hundred megabytes on every visible GPU.
         paddle.set_flags({_SELECTED_GPUS: str(number)})
@@ -95,7 +95,7 @@ def _choose_gpu(number: int, request: str, size: int) -> Device:
 
 
 def check(request: str) -> str:
-    """Return the requested device in lower case. Raise DeviceMissing if it does not exist on this machine."""
+    """Return the requested device in lower case. Raises DeviceMissing if it does not exist on this machine."""
     request = request.strip().lower() or "auto"
     if not re.fullmatch(r"auto|cpu(:[1-9]\d?)?|gpu(:\d+(,\d+)*)?", request):
         why = Message("device.names")

@@ -73,9 +73,15 @@ def _plan_for_cpu(settings: TrainingSettings, project: Project, dataset: Dataset
 
 
 def measure_step(settings: TrainingSettings, dataset: Dataset, device: Device) -> StepCost:
-    """Return the cost of a training step with random images. Raise MemoryError if it does not fit into the memory."""
+    """Return the cost of a training step with random images. Raise MemoryError if it does not fit into the memory.
+
+    More than the memory is in use if the driver moves some to the memory of the computer, as on Windows, where it
+    reports no failure; such a step takes many times as long.
+    """
     try:
-        return _measure(settings, dataset, device)
+        cost = _measure(settings, dataset, device)
+        if cost.memory <= 1:
+            return cost
     except Exception as error:
         if not is_out_of_memory(error):
             raise
@@ -114,10 +120,22 @@ def _measure(settings: TrainingSettings, dataset: Dataset, device: Device) -> St
 
 
 def _memory_share(device: Device) -> float:
-    """Return the share of the GPU's memory that tensors used since the last call, at their peak."""
+    """Return the share of the GPU's memory in use since the last call, at its peak: by tensors, and by other programs.
+
+    A desktop and its windows take a gigabyte or two, and each program a context of some hundred megabytes.
+    """
     try:
         used = paddle.device.cuda.max_memory_allocated()
         paddle.device.cuda.reset_max_memory_allocated()
     except (RuntimeError, OSError, ValueError, AttributeError):
         return 0.0
-    return used / device.memory if device.memory else 0.0
+    return (used + _other_bytes()) / device.memory if device.memory else 0.0
+
+
+def _other_bytes() -> int:
+    """Return the bytes of the GPU's memory that do not belong to Paddle's allocator; 0 if they are not reported."""
+    try:
+        free, total = paddle.cuda.mem_get_info()
+        return max(0, total - free - paddle.device.cuda.memory_reserved())
+    except (RuntimeError, OSError, ValueError, AttributeError):
+        return 0

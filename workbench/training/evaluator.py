@@ -164,7 +164,7 @@ class Evaluator:
     def default_settings(self, settings: ModelSettings) -> ModelSettings:
         """Return settings for a network without validation images.
 
-        Minimum area: a quarter of the smallest labelled defect. The threshold is low because a network after little
+        Minimum area: a quarter of the smallest labeled defect. The threshold is low because a network after little
         training is overconfident that unfamiliar defects are background.
         """
         if settings.task == "classification":
@@ -245,7 +245,7 @@ class Evaluator:
 
     @cached_property
     def _labeled_areas(self) -> dict[int, np.ndarray]:
-        """Areas of labelled regions by class id, from some of the training images of each class."""
+        """Areas of labeled regions by class id, from some of the training images of each class."""
         chosen: dict[str, Item] = {}
         for info in self.dataset.classes:
             items_of_class = [item for item in self.dataset.of("train") if info.id in item.classes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ import paddle
 
 _ALIGNMENT = 64  # elements: every part begins at a multiple of 256 bytes, as in an allocation of its own
 _BYTES = 4  # of an element
+_POLL_SECONDS = 2e-4  # between two queries of a GPU, which meanwhile has the work of a step
 
 
 class FlatTensors:
@@ -85,6 +87,7 @@ class HostCopy:
             self._copies = [tensor.clone() for tensor in tensors]
 
     def read(self) -> list[np.ndarray]:
-        if self._event is not None:
-            self._event.synchronize()
+        while self._event is not None and not self._event.query():
+            # `synchronize` would wait without releasing the interpreter lock, so that no thread prepares images.
+            time.sleep(_POLL_SECONDS)
         return [copy.numpy() for copy in self._copies]

@@ -56,10 +56,10 @@ class ImageCache:
         self._bytes = 0
         self._lock = threading.Lock()
         self._loading: dict[str, threading.Lock] = {}
-        self._forgotten: dict[str, int] = {}  # `forget` calls per key; earlier loads are discarded
+        self._removals: dict[str, int] = {}  # `remove` calls per key; loads that began before are discarded
 
     def get(self, key: str) -> CachedImage:
-        """Return an image and its label. Raise a Problem if one of them cannot be read."""
+        """Return an image and its label. Raises a Problem if one of them cannot be read."""
         with self._lock:
             cached = self._loaded.get(key)
             if cached is not None:
@@ -72,12 +72,12 @@ class ImageCache:
                     raise self.broken[key]
                 if key in self._loaded:
                     return self._loaded[key]
-                version = self._forgotten.get(key, 0)
+                version = self._removals.get(key, 0)
             try:
                 loaded = self._load(key)
             except Problem as problem:
                 with self._lock:
-                    if version == self._forgotten.get(key, 0):
+                    if version == self._removals.get(key, 0):
                         self.broken[key] = problem
                 raise
             self._store(key, loaded, version)
@@ -89,12 +89,12 @@ class ImageCache:
             removed = self._loaded.pop(key, None)
             self._bytes -= removed.bytes if removed else 0
             self.broken.pop(key, None)
-            self._forgotten[key] = self._forgotten.get(key, 0) + 1
+            self._removals[key] = self._removals.get(key, 0) + 1
 
     def _store(self, key: str, loaded: CachedImage, version: int) -> None:
         with self._lock:
             self._loading.pop(key, None)
-            if version != self._forgotten.get(key, 0):
+            if version != self._removals.get(key, 0):
                 return
             self._loaded[key] = loaded
             self._bytes += loaded.bytes
@@ -120,7 +120,7 @@ def shrink_mask(mask: np.ndarray, height: int, width: int) -> np.ndarray:
         return mask
     if height * width >= mask.size:
         return cv2.resize(mask, (width, height), interpolation=cv2.INTER_NEAREST)
-    # Priority: defects, "don't care", "not labelled", background.
+    # Priority: defects, "don't care", "not labeled", background.
     rank = np.arange(256, dtype=np.uint8)
     rank[1:254], rank[254], rank[255] = np.arange(3, 256), 2, 1
     id_of_rank = np.argsort(rank).astype(np.uint8)

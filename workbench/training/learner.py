@@ -95,7 +95,7 @@ class Learner:
         """Run one optimization step on a batch: float32 (N, C, H, W) and its truth, arrays or tensors on the device.
 
         Return its result; on a GPU the result of the step before, None if that is known already, see `complete`.
-        batch_size: images in the batch, including those of other processes. Raise OutOfMemory, MemoryError,
+        batch_size: images in the batch, including those of other processes. Raises OutOfMemory, MemoryError,
         WorkerFailed. After a MemoryError nothing has changed except slightly the norms' statistics; call `split` and
         retry.
         """
@@ -170,12 +170,12 @@ class Learner:
     def wait(self) -> None:
         """Wait until the device has completed all steps, for a measurement."""
         self.complete()
-        if paddle.device.is_compiled_with_cuda():
+        if paddle.device.get_device().startswith("gpu"):  # a GPU build may compute on the CPU
             with contextlib.suppress(RuntimeError, OSError, ValueError):
                 paddle.device.synchronize()
 
     def split(self, batch: int) -> None:
-        """Compute batches in twice as many parts from now on. Raise OutOfMemory if that is impossible."""
+        """Compute batches in twice as many parts from now on. Raises OutOfMemory if that is impossible."""
         self.parts = max(self.parts, len(self.nets))
         if self.parts >= batch:
             raise OutOfMemory
@@ -272,7 +272,7 @@ class Learner:
         return {name: to_array(tensor) for name, tensor in optimizer_tensors(self.net, self.optimizer).items()}
 
     def load_optimizer(self, arrays: Arrays) -> None:
-        """Restore the optimizer state; call before the weights are loaded. Raise RunBroken.
+        """Restore the optimizer state; call before the weights are loaded. Raises RunBroken.
 
         A step with zero gradients makes Paddle create the accumulators, which are then overwritten.
         """
@@ -286,7 +286,7 @@ class Learner:
             tensor = tensors.get(name)
             if tensor is None or list(tensor.shape) != list(array.shape):
                 raise RunBroken(path="last/optimiser.safetensors", why=Message("checkpoint.array_mismatch", name=name))
-            tensor.set_value(array.astype(str(tensor.numpy().dtype)))
+            tensor.set_value(array.astype(str(tensor.dtype).rpartition(".")[2]))  # without a read of the tensor
 
 
 def _select(batch: Batch, part: np.ndarray) -> paddle.Tensor:

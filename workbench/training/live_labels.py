@@ -118,7 +118,7 @@ class LiveLabels:
             context.report(Trouble(what=what, done=done))
 
     def _record(self) -> None:
-        """Write the data set. Raise CannotWrite."""
+        """Write the data set. Raises CannotWrite."""
         write_json(self.context.run.dataset_path, self.context.dataset.model_dump(mode="json"))
 
     # --- eligibility ------------------------------------------------------------------------------

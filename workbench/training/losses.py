@@ -10,7 +10,7 @@ from paddle.nn import functional as F
 
 from workbench.core.runs.training_settings import TrainingSettings
 
-# Truth value of pixels without influence on the loss (don't care, not labelled, beyond the image).
+# Truth value of pixels without influence on the loss (don't care, not labeled, beyond the image).
 IGNORED = 255
 
 
@@ -56,7 +56,7 @@ def segmentation_loss(
     if not dice_weight:
         loss = cross_entropy_weight * entropy
         return loss if class_entropy is None else loss + class_weight * class_entropy
-    predictions = log_probabilities.exp() * _broadcast(valid.unsqueeze(1), channels)
+    predictions = log_probabilities.exp() * broadcast_plane(valid.unsqueeze(1), channels)
     # (N, foreground channels), used by both kinds of Dice.
     intersection, predictions, target_sum = (
         (plane.sum(axis=(2, 3)))[:, 1:] for plane in (predictions * targets, predictions, targets)
@@ -76,9 +76,9 @@ def _detection_and_class(
     """
     classes, defects = log_probabilities[:, 1:], targets[:, 1:]
     highest = classes.detach().max(axis=1, keepdim=True)
-    of_class = classes - _broadcast(highest, classes.shape[1])
+    of_class = classes - broadcast_plane(highest, classes.shape[1])
     any_defect = of_class.exp().sum(axis=1, keepdim=True).log()
-    of_class = of_class - _broadcast(any_defect, classes.shape[1])  # given that there is a defect
+    of_class = of_class - broadcast_plane(any_defect, classes.shape[1])  # given that there is a defect
     entropy = -(defects * of_class).sum() / defects.sum().clip(min=1.0)
     return (
         paddle.concat([log_probabilities[:, :1], any_defect + highest], axis=1),
@@ -90,11 +90,11 @@ def _detection_and_class(
 def _log_softmax(logits: paddle.Tensor) -> paddle.Tensor:
     """Log-softmax over channels of (N, K, H, W). Paddle's own takes three times as long along this axis on a CPU."""
     channels = logits.shape[1]
-    shifted = logits - _broadcast(logits.detach().max(axis=1, keepdim=True), channels)
-    return shifted - _broadcast(shifted.exp().sum(axis=1, keepdim=True).log(), channels)
+    shifted = logits - broadcast_plane(logits.detach().max(axis=1, keepdim=True), channels)
+    return shifted - broadcast_plane(shifted.exp().sum(axis=1, keepdim=True).log(), channels)
 
 
-def _broadcast(plane: paddle.Tensor, channels: int) -> paddle.Tensor:
+def broadcast_plane(plane: paddle.Tensor, channels: int) -> paddle.Tensor:
     """Copy (N, 1, H, W) to (N, channels, H, W): ten times faster than broadcasting inside an operation."""
     return plane if channels == 1 else paddle.concat([plane] * channels, axis=1)
 

@@ -93,7 +93,7 @@ def settings(
 ) -> ModelSettings:
     """Return the content of model.json: preparation of images and interpretation of outputs.
 
-    thresholds, min_area: per class of the dataset; empty before they are chosen. Raise BadSettings, RunBroken.
+    thresholds, min_area: per class of the dataset; empty before they are chosen. Raises BadSettings, RunBroken.
     """
     if not len(settings.mean) == len(settings.std) == settings.channels:
         why = Message("settings.channel_numbers", n=settings.channels)

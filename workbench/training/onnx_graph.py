@@ -51,7 +51,7 @@ def to_onnx(net: UNet | ResNet, channels: int, side: int | None, *, maps: bool =
 
 
 def write_onnx(net: UNet | ResNet, settings: TrainingSettings, path: Path, *, maps: bool = False) -> None:
-    """Write the network atomically to an ONNX file. Raise OSError."""
+    """Write the network atomically to an ONNX file. Raises OSError."""
     model = to_onnx(net, settings.channels, None if settings.model == "unet" else settings.input_size, maps=maps)
     make_folder(path.parent)
     write_atomic(path, model.SerializeToString())

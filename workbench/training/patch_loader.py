@@ -93,7 +93,7 @@ class PatchSampler:
         return PatchSampler(self.training_settings, dataset, self.settings, self.cache).steps_per_epoch
 
     def sample(self, step: int, place: int) -> Sample:
-        """Return the sample at `place` 0..batch-1 of `step`. Raise NoLabels if no image can be read."""
+        """Return the sample at `place` 0..batch-1 of `step`. Raises NoLabels if no image can be read."""
         generator = np.random.default_rng([self.training_settings.seed, step, place])
         strata = self.strata_of(step)
         for _ in range(_MAX_ATTEMPTS):
@@ -242,7 +242,7 @@ class PatchLoader:
         self.wait_seconds = 0.0
 
     def take(self, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the batch of a step: float32 (N, C, H, W), and int64 (N,) or uint8 (N, H, W). Raise NoLabels."""
+        """Return the batch of a step: float32 (N, C, H, W), and int64 (N,) or uint8 (N, H, W). Raises NoLabels."""
         samples = self._samples(step)
         return np.stack([self._sampler.finish(image) for image, _ in samples]), stack_truth(samples)
 

@@ -37,7 +37,7 @@ class PrecisionChoice:
 
 
 def choose(request: str, device: Device) -> PrecisionChoice:
-    """Return the number type for a requested precision on this device. Raise BadSettings if it is not supported."""
+    """Return the number type for a requested precision on this device. Raises BadSettings if it is not supported."""
     if not device.is_gpu:
         if request in ("auto", "fp32"):
             return PrecisionChoice("fp32", Message("precision.cpu"))

@@ -133,7 +133,7 @@ def _part(project: Project, key: str, image: np.ndarray, settings: ModelSettings
 
 
 def _focus(project: Project, key: str, shape: tuple[int, int]) -> tuple[int, int]:
-    """Return the labelled defect pixel nearest to the mean of all; without labels, the center of the image."""
+    """Return the labeled defect pixel nearest to the mean of all; without labels, the center of the image."""
     try:
         mask = annotation.load_mask(project, key, (shape[1], shape[0]))
     except Problem:

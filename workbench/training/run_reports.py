@@ -22,7 +22,7 @@ class ImageReports:
         self.reported_keys: set[str] = set()
 
     def report_left_out(self) -> None:
-        """Report labelled images excluded when the run was created."""
+        """Report labeled images excluded when the run was created."""
         left_out = self.context.dataset.skipped
         done = Message("training.image_left_out")
         for image in left_out[:_MAX_REPORTED]:

@@ -74,10 +74,10 @@ class ThresholdSweep:
 
 @dataclass
 class AreaSweep:
-    """Counter of labelled regions, with the areas of the regions that found them and of false regions."""
+    """Counter of labeled regions, with the areas of the regions that found them and of false regions."""
 
     ids: tuple[int, ...]
-    labeled_regions: dict[int, int] = field(default_factory=dict)  # id -> number of labelled regions
+    labeled_regions: dict[int, int] = field(default_factory=dict)  # id -> number of labeled regions
     detecting_areas: dict[int, list[int]] = field(
         default_factory=dict
     )  # id -> area of the largest region on each found one
@@ -182,7 +182,7 @@ def labeled_areas(masks: Iterable[np.ndarray], ids: Sequence[int]) -> dict[int, 
 
 
 def max_areas(labeled: Mapping[int, np.ndarray]) -> dict[int, int]:
-    """Return per class half the area which four of five labelled regions exceed.
+    """Return per class half the area which four of five labeled regions exceed.
 
     The few parts in validation may show only large defects by chance; a minimum area chosen for them would drop defects
     of sizes known from other parts.
@@ -199,8 +199,8 @@ def choose_temperature(probabilities: Sequence[np.ndarray], truths: Sequence[int
     for temperature in _TEMPERATURES:
         scaled = logs / temperature
         scaled -= scaled.max(axis=1, keepdims=True)
-        normaliser = np.log(np.exp(scaled).sum(axis=1))
-        losses.append(float((normaliser - scaled[np.arange(len(truths)), list(truths)]).mean()))
+        normalizer = np.log(np.exp(scaled).sum(axis=1))
+        losses.append(float((normalizer - scaled[np.arange(len(truths)), list(truths)]).mean()))
     return float(_TEMPERATURES[int(np.argmin(losses))])
 
 

@@ -135,7 +135,7 @@ class TrainingContext:
         return [item for item in items if chosen is None or item.key in chosen]
 
     def save_last(self) -> None:
-        """Write `last/`. Raise CannotWrite."""
+        """Write `last/`. Raises CannotWrite."""
         self.snapshot()()
 
     def snapshot(self) -> Callable[[], None]:
@@ -158,7 +158,7 @@ class TrainingContext:
         return write
 
     def load_last(self) -> dict[str, Any]:
-        """Restore the state of `last/`. Return the content of its state.json. Raise RunBroken.
+        """Restore the state of `last/`. Return the content of its state.json. Raises RunBroken.
 
         No random state is needed: samples are a pure function of seed and step, and no layer draws random numbers.
         """
@@ -193,7 +193,7 @@ class TrainingContext:
                 sweep(folder)
 
     def resume(self) -> None:
-        """Continue from `last/` in a new process. Raise RunBroken."""
+        """Continue from `last/` in a new process. Raises RunBroken."""
         state = self.load_last()
         elapsed = state.get("elapsed")
         if type(elapsed) not in (int, float) or not 0 <= elapsed < 1e10:

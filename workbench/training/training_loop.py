@@ -203,7 +203,7 @@ class TrainingLoop:
         return True
 
     def reduce_memory(self) -> None:
-        """Reduce the memory of a step, which is then retried. Raise WorkerFailed if that is impossible."""
+        """Reduce the memory of a step, which is then retried. Raises WorkerFailed if that is impossible."""
         context = self.context
         release_memory(context.device)
         try:

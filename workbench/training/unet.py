@@ -9,7 +9,7 @@ import paddle
 from paddle import nn
 
 from workbench.core.runs.network_stats import encoder_widths
-from workbench.training.losses import _broadcast
+from workbench.training.losses import broadcast_plane
 from workbench.training.resnet import ResNetBody
 
 
@@ -75,7 +75,7 @@ class LocalContrast(nn.Layer):
         channels = x.shape[1]
         gain, offset, ones = paddle.split(enlarged, [channels, channels, 1], axis=1)
         # Beyond the border there are no cells: gain and offset are divided by the share of weight that is left.
-        weight_sum = _broadcast(ones, channels)
+        weight_sum = broadcast_plane(ones, channels)
         gain, offset = gain / weight_sum, offset / weight_sum
         return paddle.concat([x, x * gain - offset], axis=1)
 

@@ -29,9 +29,9 @@ def within_memory(
     device: Device,
     reduced: Callable[[ModelSettings], None] = lambda settings: None,
 ) -> Result:
-    """Return the result of `evaluate`, repeated with smaller tiles while the memory is insufficient. Raise MemoryError.
+    """Return the result of `evaluate`, repeated with smaller tiles while the memory is insufficient.
 
-    reduced: called with the settings of each repetition.
+    reduced: called with the settings of each repetition. Raises MemoryError.
     """
     while True:
         try:
@@ -85,9 +85,8 @@ def validate(context: TrainingContext) -> bool:
     keys = set(evaluation.keys) if evaluation is not None else set()
     evaluated = [item for item in items if item.key in keys]
     informative = sum(context.settings.model == "resnet" or bool(item.classes) for item in evaluated)
-    better = (
-        context.best.is_best(score, informative) or not items
-    )  # without validation images the newest weights are the best
+    # Without validation images the newest weights are the best.
+    better = context.best.is_best(score, informative) or not items
     if better:
         settings = evaluation.settings if evaluation else context.evaluator.default_settings(context.model_settings)
         better = _store_best(context, settings, score)

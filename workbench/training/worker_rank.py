@@ -19,7 +19,7 @@ def abandon(context: TrainingContext, problem: WorkerFailed) -> None:
 
 
 def run_worker(context: TrainingContext, *, reduce_memory: Callable[[], None]) -> None:
-    """Execute the commands of rank 0 until the end. Raise WorkerFailed."""
+    """Execute the commands of rank 0 until the end. Raises WorkerFailed."""
     while (command := context.ranks.receive_command()).command is not RankCommand.END:
         if command.command is RankCommand.STEP:
             no_memory = False

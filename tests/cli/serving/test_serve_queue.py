@@ -10,7 +10,8 @@ import pytest
 
 from tests.cli.serving.conftest import png, until
 from tests.inference.conftest import spotted
-from workbench.cli.serving.work_queue import EngineBatcher, QueueFull, WorkQueue
+from workbench.cli.serving.engine_batcher import EngineBatcher
+from workbench.cli.serving.work_queue import QueueFull, WorkQueue
 from workbench.inference.engines import EngineError
 from workbench.inference.predictor import PredictionCancelled
 

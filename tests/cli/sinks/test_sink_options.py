@@ -69,7 +69,7 @@ def test_wrong_options_are_refused_with_a_reason(tmp_path, monkeypatch, argument
 
 def test_missing_asyncua_names_the_command_that_installs_it(tmp_path, monkeypatch):
     monkeypatch.setattr("workbench.cli.sinks.opcua.find_spec", lambda name: None)
-    with pytest.raises(Exception, match=r'needs asyncua\. Install it with: .* install .asyncua>=1\.1.'):
+    with pytest.raises(Exception, match=r"needs asyncua\. Install it with: .* install .asyncua>=1\.1."):
         plan(tmp_path, "--opcua", "opc.tcp://plc:4840")
 
 

@@ -54,6 +54,22 @@ def test_parts_that_differ_widen_the_range():
     assert forecast(counts, apart).low < forecast(counts, alternating).low
 
 
+def test_one_part_with_most_of_the_defect_area_gives_no_range():
+    """A Dice of 0.02 on five parts, two of them large, said nothing about other parts, where it was 0.76."""
+    counts = [(0.0, 6435.0), (658.0, 12547.0), (0.0, 24071.0), (2500.0, 161147.0), (0.0, 59999.0)]
+    result = forecast(counts, list("abcde"), percent=False)
+    assert result.low is None and "count as 2.3 parts" in result.why[0]
+
+
+def test_parts_of_different_weight_widen_the_range():
+    """The same shares on as many parts, of equal and of different areas."""
+    shares = np.array([0.9, 0.8, 0.9, 0.8, 0.9, 0.8, 0.9, 0.8])
+    equal, uneven = (shares * area for area in (100.0, np.array([400.0, 400, 400, 400, 10, 10, 10, 10])))
+    areas = [np.full(8, 100.0), np.array([400.0, 400, 400, 400, 10, 10, 10, 10])]
+    results = [forecast(list(zip(c, a)), list("abcdefgh")) for c, a in zip((equal, uneven), areas)]
+    assert results[1].low < results[0].low
+
+
 def test_sensitivity_to_lighting_lowers_the_range_and_is_named():
     counts, groups = verdicts(1, 20)
     lighting = {"unchanged": 0.9, "worst": {"change": "darker", "value": 0.7}}

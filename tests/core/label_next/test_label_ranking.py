@@ -24,7 +24,7 @@ from workbench.core.label_next.uncertainty import (
     uncertain_regions,
 )
 from workbench.core.messages import Message
-from workbench.core.project.grouping import parts
+from workbench.core.project.grouping import groups_by_name
 from workbench.core.project.project import Grouping
 from workbench.inference.io.image_io import write_png
 from workbench.inference.io.opencv import cv2
@@ -396,8 +396,8 @@ def test_scan_starts_with_evenly_spread_images():
 
 def test_groups_come_from_notes_patterns_and_numbers():
     keys = [f"lot{n // 10}/p{n * 100 + m}.png" for n in range(20) for m in range(3)]
-    auto = parts(keys, Grouping(), {keys[0]: "mine"})
+    auto = groups_by_name(keys, Grouping(), {keys[0]: "mine"})
     assert auto[keys[0]] == "mine" and auto[keys[1]] == auto[keys[2]] != auto[keys[30]]
-    assert parts(keys, Grouping(rule="folder"), {})[keys[4]] == "lot0"
-    assert parts(keys, Grouping(rule="pattern", pattern=r"lot(\d)"), {})[keys[-1]] == "1"
-    assert parts(keys, Grouping(rule="each"), {})[keys[7]] == keys[7]
+    assert groups_by_name(keys, Grouping(rule="folder"), {})[keys[4]] == "lot0"
+    assert groups_by_name(keys, Grouping(rule="pattern", pattern=r"lot(\d)"), {})[keys[-1]] == "1"
+    assert groups_by_name(keys, Grouping(rule="each"), {})[keys[7]] == keys[7]

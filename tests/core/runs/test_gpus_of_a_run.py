@@ -58,7 +58,7 @@ def test_advice_is_about_the_gpu_that_trains():
         state.add_event(event)
     for _ in range(25):
         state.add_sample(sample(*ALL))
-    assert state.mean("gpu") == 97 and diagnose(state).kind != "idle_card"
+    assert state.mean("gpu") == 97 and diagnose(state).kind != "idle_gpu"
 
 
 def test_identity_survives_the_files():

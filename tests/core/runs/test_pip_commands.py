@@ -10,7 +10,6 @@ from workbench.core.runs.gpu_facts import Gpu, GpuFacts, normal_bus_id, same_gpu
 from workbench.core.runs.pip_commands import (
     BUILDS,
     InstalledBuild,
-    build_table,
     choose_build,
     mismatch,
     parse_version_file,
@@ -51,6 +50,15 @@ def test_every_build_has_an_index_and_drivers_for_both_systems():
     for build in BUILDS:
         assert build.index == f"https://www.paddlepaddle.org.cn/packages/stable/{build.name}/"
         assert set(build.drivers) == set(build.capabilities) == {"Linux", "Windows"}
+
+
+def build_table() -> str:
+    """Return the builds as the Markdown table of the guide."""
+    lines = ["| GPU | index | driver on Linux | driver on Windows |", "|---|---|---|---|"]
+    for build in BUILDS:
+        linux, windows = (build.least_driver(system) for system in ("Linux", "Windows"))
+        lines.append(f"| {build.gpus} | `{build.name}` | {linux} | {windows} |")
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize("language", ["en", "zh_CN"])

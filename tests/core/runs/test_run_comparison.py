@@ -120,7 +120,7 @@ def test_history_of_a_run_contains_system_samples(train):
     sample = SystemSample(time=0, cpu=40.0, ram_used=1 << 30, ram_total=2 << 30)
     machine_path(run).write_text(encode_sample(0.5, sample) + "\n" + encode_sample(2.5, sample) + "\n")
     past = read_past(run)
-    assert past.track.steps.count == 1 and past.track.best == (2, 0.5) and past.track.machine.count == 2
+    assert past.series.steps.count == 1 and past.series.best == (2, 0.5) and past.series.machine.count == 2
     assert (
         past.ending == Finished(time=3) and len(past.state.machine) == 1
     )  # the final evaluation belongs to another stage

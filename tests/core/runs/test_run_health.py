@@ -82,7 +82,7 @@ def test_overflows_are_reported_after_the_search_of_the_loss_scale():
 
 
 def test_diverged_training():
-    assert finding(STARTED, *steps(100), *steps(20, first=40)) == HealthFinding("ran_away", "warning", {"times": 1})
+    assert finding(STARTED, *steps(100), *steps(20, first=40)) == HealthFinding("diverged", "warning", {"times": 1})
     resumed = dataclasses.replace(STARTED, resumed=True)
     assert finding(STARTED, *steps(100), resumed, *steps(20, first=40)).kind == "learning"
     found = finding(STARTED, *steps(150, loss=lambda i: 0.5), *steps(150, first=151, loss=lambda i: 2.0))
@@ -145,9 +145,7 @@ def test_system_samples_during_a_run():
     hot = finding(ON_CARD, *steps(), samples=[sample(load=99, slowed="heat")])
     assert hot == HealthFinding("hot", "warning", {"card": "Card", "temperature": 91.0})
     assert finding(ON_CARD, *steps(), samples=[sample(load=99, slowed="power")]).kind == "learning"
-    assert finding(ON_CARD, *steps(), samples=[sample(load=12)] * 25) == HealthFinding(
-        "idle_card", "info", {"load": 12}
-    )
+    assert finding(ON_CARD, *steps(), samples=[sample(load=12)] * 25) == HealthFinding("idle_gpu", "info", {"load": 12})
     assert finding(ON_CARD, *steps(), samples=[sample(load=12)] * 5).kind == "learning"
 
 
@@ -169,5 +167,5 @@ def test_advice_concerns_the_gpu_that_trains():
         assert finding(started, *steps(), samples=samples).kind == "learning"
     assert finding(dataclasses.replace(ON_CARD, gpu="GPU-a"), *steps(), samples=samples).kind == "hot"
     idle = [dataclasses.replace(s, gpus=(trains, dataclasses.replace(display, index=1, slowed=""))) for s in samples]
-    assert finding(dataclasses.replace(ON_CARD, gpu="GPU-a"), *steps(), samples=idle).kind == "idle_card"
+    assert finding(dataclasses.replace(ON_CARD, gpu="GPU-a"), *steps(), samples=idle).kind == "idle_gpu"
     assert finding(dataclasses.replace(ON_CARD, gpu="GPU-c"), *steps(), samples=idle).kind == "learning"

@@ -61,50 +61,59 @@ def test_missing_values_stay_missing():
 
 
 def test_the_smoothed_loss_is_the_mean_of_the_newest_steps():
-    track = RunSeries()
+    series = RunSeries()
     losses = np.random.default_rng(1).normal(1, 0.3, 4000)
     losses[77] = math.nan
     for number, loss in enumerate(losses.tolist()):
-        track.add_event(step(number, loss=loss))
-    times, smoothed = track.smoothed()
+        series.add_event(step(number, loss=loss))
+    times, smoothed = series.smoothed()
     reach = 4000 // 50
     for time, value in list(zip(times, smoothed))[:: len(times) // 20]:
         at = round(time * 10)
         assert value == pytest.approx(np.nanmean(losses[max(0, at + 1 - reach) : at + 1]), abs=1e-6)
-    assert len(times) <= MOST and track.at("smoothed", 399.9) == pytest.approx(losses[-reach:].mean(), abs=1e-6)
+    assert len(times) <= MOST and series.at("smoothed", 399.9) == pytest.approx(losses[-reach:].mean(), abs=1e-6)
+
+
+def test_metric_is_the_dice_of_all_classes_together():
+    track = RunSeries()
+    track.add_event(Evaluated(step=10, time=1.5, score=0.4, metrics={"any_defect": {"dice": 0.6}}, best=True))
+    assert track.metric == "dice" and track.best == (1.5, 0.6) and track.at("dice", 2.0) == pytest.approx(0.6)
+    verdicts = RunSeries()
+    verdicts.add_event(Evaluated(step=10, time=1.5, score=0.4, metrics={"accuracy": 0.7, "macro_f1": 0.4}, best=True))
+    assert verdicts.metric == "score" and verdicts.best == (1.5, 0.4)
 
 
 def test_scores_skipped_steps_and_system_samples():
-    track = RunSeries()
-    track.add_event(Started(model="unet", device="gpu:0", precision="fp16"))
+    series = RunSeries()
+    series.add_event(Started(model="unet", device="gpu:0", precision="fp16"))
     for number in range(30):
-        track.add_event(step(number, skipped=number // 10, loss_scale=1024.0, data_wait=0.25))
-    assert track.skips == [1.0, 2.0]
-    track.add_event(Evaluated(step=10, time=1.5, score=0.4, best=True))
-    track.add_event(Evaluated(step=20, time=2.5, score=0.3))
-    track.add_event(Evaluated(step=20, time=2.6, score=0.9, split="test"))
-    track.add_event(Evaluated(step=20, time=2.7, score=None))
-    assert track.best == (1.5, 0.4) and list(track.scores["score"]) == pytest.approx([0.4, 0.3])
-    track.add_sample(1, sample(40.0, reason="asleep"))
-    track.add_sample(2, sample(60.0, card(0, 80), card(1, 20)))
-    assert track.gpu_names == ["Card 0", "Card 1"] and track.no_gpu_reason == ""
-    assert track.at("load 1", 2.5) == 20 and math.isnan(track.at("load 1", 1.5))
-    assert track.at("used 0", 3) == 2 and track.at("reserved 0", 3) == 1 and track.at("ram_total", 3) == 8
-    assert track.has("load 1") and not track.has("load 7") and not track.has("disk") and track.has("data_wait")
-    assert [len(part) for part in track.points("load 7")] == [0, 0]
+        series.add_event(step(number, skipped=number // 10, loss_scale=1024.0, data_wait=0.25))
+    assert series.skips == [1.0, 2.0]
+    series.add_event(Evaluated(step=10, time=1.5, score=0.4, best=True))
+    series.add_event(Evaluated(step=20, time=2.5, score=0.3))
+    series.add_event(Evaluated(step=20, time=2.6, score=0.9, split="test"))
+    series.add_event(Evaluated(step=20, time=2.7, score=None))
+    assert series.best == (1.5, 0.4) and list(series.scores["score"]) == pytest.approx([0.4, 0.3])
+    series.add_sample(1, sample(40.0, reason="asleep"))
+    series.add_sample(2, sample(60.0, card(0, 80), card(1, 20)))
+    assert series.gpu_names == ["Card 0", "Card 1"] and series.no_gpu_reason == ""
+    assert series.at("load 1", 2.5) == 20 and math.isnan(series.at("load 1", 1.5))
+    assert series.at("used 0", 3) == 2 and series.at("reserved 0", 3) == 1 and series.at("ram_total", 3) == 8
+    assert series.has("load 1") and not series.has("load 7") and not series.has("disk") and series.has("data_wait")
+    assert [len(part) for part in series.points("load 7")] == [0, 0]
 
 
 def test_steps_lost_before_a_resume_are_dropped():
-    track = RunSeries()
-    track.add_event(Started(model="unet", device="cpu"))
+    series = RunSeries()
+    series.add_event(Started(model="unet", device="cpu"))
     for number in range(100):
-        track.add_event(step(number))
-    track.add_event(Evaluated(step=90, time=9.0, score=0.4))
-    track.add_sample(9, sample())
-    track.add_event(Started(model="unet", device="cpu", resumed=True, time=5.0))
-    track.add_event(step(50, time=5.1, loss=7.0))
-    assert track.steps.count == 52 and track.steps["loss"][-1] == 7 and not track.scores.count
-    assert track.last == 5.1 and not track.machine.count
+        series.add_event(step(number))
+    series.add_event(Evaluated(step=90, time=9.0, score=0.4))
+    series.add_sample(9, sample())
+    series.add_event(Started(model="unet", device="cpu", resumed=True, time=5.0))
+    series.add_event(step(50, time=5.1, loss=7.0))
+    assert series.steps.count == 52 and series.steps["loss"][-1] == 7 and not series.scores.count
+    assert series.last == 5.1 and not series.machine.count
 
 
 def test_system_samples_are_stored_line_by_line(tmp_path):
@@ -119,13 +128,13 @@ def test_system_samples_are_stored_line_by_line(tmp_path):
 
 
 def test_the_table_has_a_line_for_each_moment():
-    track, other = RunSeries(), RunSeries()
+    series, other = RunSeries(), RunSeries()
     for number in range(3):
-        track.add_event(step(number, grad_norm=0.5 if number else None))
-    track.add_event(Evaluated(step=2, time=0.15, score=0.25))
-    track.add_sample(0.1, sample(77.0))
+        series.add_event(step(number, grad_norm=0.5 if number else None))
+    series.add_event(Evaluated(step=2, time=0.15, score=0.25))
+    series.add_sample(0.1, sample(77.0))
     other.add_event(step(5))
-    data = series_table([("划痕, run", track), ("b", other)])
+    data = series_table([("划痕, run", series), ("b", other)])
     assert data.startswith(b"\xef\xbb\xbf")
     rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
     assert [(row["run"], float(row["seconds"])) for row in rows] == [
@@ -140,7 +149,7 @@ def test_the_table_has_a_line_for_each_moment():
 
 
 def test_the_name_of_a_run_is_no_formula_in_the_table():
-    track = RunSeries()
-    track.add_event(step(1))
-    rows = list(csv.reader(io.StringIO(series_table([("=1+1", track), ("-2", track)]).decode("utf-8-sig"))))
+    series = RunSeries()
+    series.add_event(step(1))
+    rows = list(csv.reader(io.StringIO(series_table([("=1+1", series), ("-2", series)]).decode("utf-8-sig"))))
     assert [row[0] for row in rows[1:]] == ["'=1+1", "-2"]

@@ -7,6 +7,7 @@ import sys
 import pytest
 from PySide6.QtCore import QLocale
 
+from tests.session.task_work import running_threads
 from workbench.core.problems import ParityFailed, RunUnusable, WorkerFailed
 from workbench.core.runs.child_process import ChildProcess
 from workbench.core.runs.events import Failed, Finished, Progress, encode
@@ -129,7 +130,7 @@ def test_close_ends_the_child(run, qtbot, monkeypatch):
         exporter.start(run)
     child = children[0]
     exporter.close()
-    assert not exporter.running and exporter.tasks.running_threads == 0 and child.returncode is not None
+    assert not exporter.running and running_threads(exporter.tasks) == 0 and child.returncode is not None
 
 
 def test_run_without_a_model_is_refused(run, qtbot):

@@ -84,7 +84,7 @@ def test_prediction_is_compared_with_the_label_of_a_finished_image(reader, run, 
 def test_maturity_outlasts_the_maps_of_a_run_that_has_ended(reader, run, qtbot):
     event = write_preview(run, 1, np.ones(SIZE, np.uint8))
     assert states(reader, qtbot, event) == ["everything"]
-    reader.rest()
+    reader.drop_cache()
     assert reader.nbytes == 0 and reader.maturity("a.png", 1).state == "everything"
     with qtbot.waitSignal(reader.recalled, timeout=5000):
         reader.recall("a.png", 1)

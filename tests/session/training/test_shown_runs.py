@@ -69,41 +69,41 @@ def finished(session, score: float = 0.5, count: int = 30, **settings) -> Run:
 
 def test_active_run_is_recorded_with_machine_samples(monitor, training, machine, qtbot):
     machine.sampled.emit(SAMPLE)
-    assert not monitor.track.machine.count and monitor.track.no_gpu_reason == SAMPLE.reason  # no training is running
+    assert not monitor.series.machine.count and monitor.series.no_gpu_reason == SAMPLE.reason  # no training is running
     training.start("unet", epochs=1)
-    qtbot.waitUntil(lambda: monitor.track.started is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: monitor.series.started is not None, timeout=10_000)
     assert training.running
     for _ in range(3):
         machine.sampled.emit(SAMPLE)
         qtbot.wait(30)
-    assert monitor.track.machine.count == 3 and list(monitor.track.machine["cpu"]) == [40.0] * 3
+    assert monitor.series.machine.count == 3 and list(monitor.series.machine["cpu"]) == [40.0] * 3
     monitor.tasks.wait()
     kept = list(read_samples(machine_path(training.run)))
     assert [sample for _, sample in kept] == [SAMPLE] * 3
-    assert [at for at, _ in kept] == pytest.approx(list(monitor.track.machine.times), abs=0.01)
+    assert [at for at, _ in kept] == pytest.approx(list(monitor.series.machine.times), abs=0.01)
     training.pause()
     machine.sampled.emit(SAMPLE)
-    assert monitor.track.machine.count == 3 and monitor.finding().kind == "paused"
+    assert monitor.series.machine.count == 3 and monitor.finding().kind == "paused"
     training.unpause()
     machine.sampled.emit(SAMPLE)
-    assert monitor.track.machine.count == 3  # its clock is known after its next event
+    assert monitor.series.machine.count == 3  # its clock is known after its next event
     with qtbot.waitSignal(training.ended, timeout=10_000):
         training.stop()
     machine.sampled.emit(SAMPLE)
-    assert monitor.track.machine.count == 3 and monitor.state.ending is not None
+    assert monitor.series.machine.count == 3 and monitor.state.ending is not None
     run = training.run
     training.follow(run)
-    qtbot.waitUntil(lambda: monitor.track.machine.count == 3, timeout=10_000)  # from the disk
+    qtbot.waitUntil(lambda: monitor.series.machine.count == 3, timeout=10_000)  # from the disk
 
 
 def test_samples_of_long_runs_are_thinned(monitor, training, machine, qtbot):
     training.start("unet", epochs=1)
-    qtbot.waitUntil(lambda: monitor.track.started is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: monitor.series.started is not None, timeout=10_000)
     monitor._clock = time.monotonic() - 40_000  # samples are then 20 seconds apart
     for _ in range(5):
         machine.sampled.emit(SAMPLE)
     monitor.tasks.wait()
-    assert len(list(read_samples(machine_path(training.run)))) == 1 and monitor.track.machine.count == 5
+    assert len(list(read_samples(machine_path(training.run)))) == 1 and monitor.series.machine.count == 5
 
 
 def test_history_of_a_run_replaces_shown_events(monitor, training, opened, qtbot):
@@ -111,15 +111,15 @@ def test_history_of_a_run_replaces_shown_events(monitor, training, opened, qtbot
     for run, count in ((first, 30), (second, 50)):
         with qtbot.waitSignal(training.recalled, timeout=10_000):
             training.follow(run)
-        assert monitor.track.steps.count == count and monitor.track.best == (5, 0.5)
+        assert monitor.series.steps.count == count and monitor.series.best == (5, 0.5)
         assert monitor.result.score == 0.5 and monitor.run is run
     opened.close_project()
-    assert monitor.track.started is None and not monitor.track.steps.count
+    assert monitor.series.started is None and not monitor.series.steps.count
 
 
 def test_missing_events_are_diagnosed(monitor, training, qtbot):
     training.start("unet", epochs=1)
-    qtbot.waitUntil(lambda: monitor.track.started is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: monitor.series.started is not None, timeout=10_000)
     assert monitor.finding().kind != "silent"
     monitor._newest_event -= 500
     assert monitor.finding().kind == "silent" and monitor.finding().fields["seconds"] > 499
@@ -240,7 +240,7 @@ def test_comparison_follows_the_shown_run(run_list, training, opened, qtbot):
     with qtbot.waitSignal(run_list.compared_changed, timeout=10_000):
         run_list.compare(runs)
     assert [other.run.name for other in run_list.compared] == [run.name for run in runs[1 : MOST + 1]]
-    assert all(other.track.steps.count == 30 and other.comparison.scores for other in run_list.compared)
+    assert all(other.series.steps.count == 30 and other.comparison.scores for other in run_list.compared)
     with qtbot.waitSignal(run_list.compared_changed, timeout=10_000):
         training.follow(runs[1])
     assert [other.run.name for other in run_list.compared] == [runs[2].name, runs[3].name]
@@ -256,8 +256,8 @@ def test_metrics_on_other_images_are_dropped(run_list, training, opened, qtbot):
     with qtbot.waitSignal(run_list.compared_changed, timeout=10_000):
         run_list.compare([other])
     found = run_list.compared[0]
-    assert not found.comparison.scores and not found.track.scores.count and found.track.best is None
-    assert found.track.steps.count == 30
+    assert not found.comparison.scores and not found.series.scores.count and found.series.best is None
+    assert found.series.steps.count == 30
 
 
 def test_unreadable_run_is_reported(run_list, training, opened, qtbot):
@@ -272,8 +272,8 @@ def test_unreadable_run_is_reported(run_list, training, opened, qtbot):
 
 def test_series_of_several_gpus(monitor, training, machine, qtbot):
     training.start("unet", epochs=1)
-    qtbot.waitUntil(lambda: monitor.track.started is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: monitor.series.started is not None, timeout=10_000)
     cards = tuple(GpuSample(i, f"Card {i}", 10.0 * i, 1 << 30, 2 << 30, None, None, None) for i in range(2))
     machine.sampled.emit(SystemSample(0, 1.0, 1, 2, gpus=cards))
-    assert monitor.track.gpu_names == ["Card 0", "Card 1"] and monitor.track.at("load 1", 1e9) == 10.0
-    assert not monitor.track.has("temperature 0")
+    assert monitor.series.gpu_names == ["Card 0", "Card 1"] and monitor.series.at("load 1", 1e9) == 10.0
+    assert not monitor.series.has("temperature 0")

@@ -267,7 +267,7 @@ def test_past_run_is_replayed(begin, run, qtbot):
     ending = wait_end(qtbot, thread)  # the id of this process, which is no trainer
     assert thread.events[0] == events[0] and isinstance(ending, Failed)
     past = thread.pasts[0]
-    assert past.state.step == events[1] and list(past.track.steps["loss"]) == [1.0] and past.ending is None
+    assert past.state.step == events[1] and list(past.series.steps["loss"]) == [1.0] and past.ending is None
     with run.events_path.open("a") as file:
         file.write("\n" + encode(Finished(why="done", result={"score": 1})) + "\n")
     again = begin.listen(TrainerThread(run, attach=True))

@@ -176,7 +176,7 @@ def test_events_of_a_previous_run_are_dropped(training, opened, qtbot):
     training.follow(runs[1])
     qtbot.waitUntil(lambda: bool(training.endings))
     assert len(pasts) == 1 and len(training.endings) == 1
-    assert pasts[0].track.steps.count == 300 and pasts[0].state.step.step == 1
+    assert pasts[0].series.steps.count == 300 and pasts[0].state.step.step == 1
 
 
 def test_live_run_is_found_when_the_project_opens(training, opened, trainer_command, root, qtbot):

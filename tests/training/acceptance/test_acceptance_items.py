@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import types
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +14,19 @@ import pytest
 from workbench.core.messages import Message
 from workbench.core.runs.events import Failed, Finished, Trouble
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts
+from workbench.core.runs.gpu_plan import SIZES
 from workbench.training import precision
-from workbench.training.acceptance import correctness, facts, items, memory, overflow, resuming, speed, user_workflow
+from workbench.training.acceptance import (
+    correctness,
+    facts,
+    items,
+    memory,
+    overflow,
+    resuming,
+    speed,
+    two_processes,
+    user_workflow,
+)
 from workbench.training.acceptance.correctness import make_small_learner, small_batch
 from workbench.training.acceptance.items import FAIL, ITEMS, PASS, SKIP, SLOW, Conditions
 from workbench.training.losses import segmentation_loss
@@ -210,6 +223,29 @@ def test_training_with_little_memory_is_assessed(events, must_adapt, status):
     assert memory.assess(events, must_adapt=must_adapt).status == status
 
 
+@pytest.mark.parametrize(("count", "status"), [(1, SKIP), (2, PASS)])
+def test_second_of_two_gpus_is_filled_while_both_train(gpu, monkeypatch, count, status):
+    filled, trained = [], []
+
+    def train(run, conditions, **_):
+        trained.append((run.settings().device, list(filled)))
+        return [IN_PARTS, Finished()]
+
+    @contextlib.contextmanager
+    def fill(conditions):
+        filled.append(conditions.device)
+        yield
+        filled.clear()
+
+    monkeypatch.setattr(two_processes.sys, "platform", "linux")
+    monkeypatch.setattr(two_processes.devices, "count_gpus", lambda: count)
+    monkeypatch.setattr(two_processes.memory, "filled", fill)
+    monkeypatch.setattr(two_processes.trial_runs, "train", train)
+    outcome = two_processes.check_memory(gpu)
+    assert outcome.status == status, outcome.detail
+    assert trained == ([("gpu:0,1", ["gpu:1"])] if count == 2 else [])
+
+
 # --- speed ------------------------------------------------------------------------------------------------------------
 
 
@@ -252,6 +288,14 @@ def test_targets_depend_on_the_generation(capability, target):
     assert speed.faster_target(capability) == target
 
 
+def test_speeds_are_those_of_the_networks_that_are_planned():
+    planned = [(one.stem, list(one.widths)) for one in speed.NETWORKS.values() if one.model == "unet"]
+    assert all((size["stem"], size["widths"]) in planned for size in (SIZES["unet"]["fast"], SIZES["unet"]["balanced"]))
+    assert {one.depth for one in speed.NETWORKS.values() if one.model == "resnet"} == {34, 50}
+    small = speed._reduced(speed.NETWORKS["unet-deep"])
+    assert small.stem == 2 and small.side == 32
+
+
 def test_measurement_has_the_columns_of_the_table(cpu):
     outcome = speed.measure(Conditions("cpu", cpu.folder, argument=["unet-96", "fp32"]))
     values = outcome.values
@@ -283,6 +327,27 @@ MACHINE = GpuFacts(
 )
 def test_gpu_of_the_training_is_identified(cuda, reported, status):
     assert facts.assess_identity(cuda, reported, MACHINE, {}).status == status
+
+
+def test_export_that_fails_with_one_engine_is_found(cpu, monkeypatch):
+    export, tested = cpu.folder / "export", []
+    answers = {
+        "train": {"device": "cpu", "precision": "fp32", "steps": 2, "images_per_second": 1.0, "path": str(cpu.folder)},
+        "evaluate": {"any_defect": {"dice": 0.5}},
+        "export": {"path": str(export), "parity": {"onnx": {"max_abs": 1e-6}}},
+        "predict": {"pictures": [{}] * 6},
+    }
+
+    def self_test(command, **_):
+        tested.append(command[command.index("--engine") + 1])
+        broken = tested[-1] == "paddle"
+        return types.SimpleNamespace(returncode=int(broken), stdout="", stderr="part.png differs by 0.01\n" * broken)
+
+    monkeypatch.setattr(user_workflow, "_verb", lambda verb, *_, **__: answers[verb])
+    monkeypatch.setattr(user_workflow.subprocess, "run", self_test)
+    outcome = user_workflow.check_model(Conditions("cpu", cpu.folder, argument="unet"))
+    assert outcome.status == FAIL and "self-test with paddle: part.png differs by 0.01" in outcome.detail
+    assert tested == ["onnx", "paddle"]
 
 
 def test_quality_is_the_metric_of_the_model():

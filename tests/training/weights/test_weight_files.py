@@ -28,7 +28,12 @@ from workbench.training.network_state import weights
 from workbench.training.resnet import ResNet, ResNetBody
 from workbench.training.unet import UNet
 from workbench.training.weights import encoder_weights
-from workbench.training.weights.weight_files import read_weights
+from workbench.training.weights.weight_files import Arrays, parse_weights, read_file
+
+
+def read_weights(path: Path) -> Arrays:
+    return parse_weights(read_file(path), str(path))
+
 
 _TORCH = {"_mean": "running_mean", "_variance": "running_var"}
 

@@ -286,7 +286,7 @@ def test_difference_from_the_reference_image(driver):
     write_png(session.project.image_path("other.png"), other)
     driver.open("good.png")
     driver.window.layers.choose.click()
-    assert driver.services.reference_comparison.sample == "good.png"
+    assert driver.services.reference_comparison.reference == "good.png"
     driver.open("other.png")
     driver.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     driver.qtbot.waitUntil(lambda: canvas.scene.heat is not None, timeout=10_000)

@@ -79,8 +79,8 @@ class Full:
         elif way == "close":
             table["close_project"].trigger()
         elif way == "recent":
-            window.project_commands.recent_menu.aboutToShow.emit()
-            actions = [a for a in window.project_commands.recent_menu.actions() if str(self.other.parent) in a.text()]
+            window.project_commands.recent.menu.aboutToShow.emit()
+            actions = [a for a in window.project_commands.recent.menu.actions() if str(self.other.parent) in a.text()]
             next(a for a in actions if a.text().startswith(self.other.name)).trigger()
         elif way == "drop":
             data = QMimeData()
@@ -475,14 +475,15 @@ TERMINATED = """
 import sys
 from pathlib import Path
 from PySide6.QtWidgets import QApplication
+from workbench.session.session import Session
 from workbench.ui.shell import application
+Session.__init__.__kwdefaults__["save_delay"] = 600  # no save by itself
 app = QApplication([])
 real = application.Application.show
 
 def show(self):
     real(self)
     session = self.services.session
-    session.autosave.delay_ms = 600_000
     def painted(key):
         session.editor.paint_polygon([(1, 1), (90, 1), (90, 70), (1, 70)], 2)
         print("painted", key, flush=True)

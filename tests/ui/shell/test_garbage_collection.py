@@ -6,7 +6,8 @@ import gc
 import threading
 import weakref
 
-from workbench.ui.shell.application import GarbageControl
+from workbench.session.preferences import Preferences
+from workbench.ui.shell.application import Application, GarbageControl
 
 
 class Knot:
@@ -56,3 +57,25 @@ def test_permanent_objects_are_excluded_until_the_window_is_rebuilt(qapp):
     garbage.collect_when_idle()
     garbage.close()
     assert gc.get_freeze_count() == 0
+
+
+def test_a_change_of_the_language_frees_the_former_window(opened, qtbot):
+    former, canvas = weakref.ref(opened.window), weakref.ref(opened.window.canvas)
+    with qtbot.waitSignal(opened.window.destroyed):
+        opened.window.view_settings.language_chosen.emit("zh_CN")
+    gc.collect()
+    assert former() is None
+    assert canvas() is None
+
+
+def test_a_closed_application_is_freed(qapp, root, qtbot):
+    application = Application(qapp, Preferences(language="en", theme="dark"))
+    application.show()
+    session = application.services.session
+    session.open_project(root)
+    qtbot.waitUntil(lambda: session.image is not None)
+    parts = [weakref.ref(part) for part in (application.window, application.window.canvas)]
+    application.end()
+    del application
+    gc.collect()
+    assert [part() for part in parts] == [None, None]

@@ -206,7 +206,7 @@ def test_folder_becomes_a_project_with_one_question(application, qtbot, folder, 
         QTest.keyClick(dialog.classes, Qt.Key.Key_Return)
     assert session.project.root == tmp_path / "lot 7-project" and len(session.keys) == 3
     assert [info.name for info in session.project.classes] == ["pit", "scratch"]
-    qtbot.waitUntil(lambda: window.stage_bar.next.text() == f"Label {ENOUGH} more images with defects")
+    qtbot.waitUntil(lambda: window.stage_bar.next.text() == f"Label {ENOUGH} images with defects")
 
 
 def test_more_options_of_a_folder(application, qtbot, folder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -97,3 +98,13 @@ def test_copy_of_an_icon_outlives_the_original(qapp):
     copy.addPixmap(QPixmap(8, 8))  # makes Qt clone the engine
     del original
     assert colors(copy.pixmap(32)) == {"#ff0000"}
+
+
+def test_copies_of_icons_are_freed(qapp):
+    def engines() -> int:
+        return sum(isinstance(one, IconEngine) for one in gc.get_objects())
+
+    before, original = engines(), QIcon(IconEngine("brush", QColor("red"), QColor("blue")))
+    for _ in range(50):
+        QIcon(original).addPixmap(QPixmap(8, 8))  # makes Qt clone the engine
+    assert engines() - before < 5

@@ -128,11 +128,11 @@ def test_preferences_are_saved(qapp, qtbot, root):
     assert second.window.canvas.diameter == 33
     assert second.window.layers.labels.slider.value() == 80
     assert second.window.training.controls.values() == ("resnet", 12.5, "cpu")
-    assert second.window.project_commands.recent() == [root]
+    assert [project.path for project in second.window.project_commands.recent.projects()] == [root]
     buttons = [b.toolTip() for b in second.window.welcome.findChildren(QPushButton)]
     assert str(root) in buttons
     with qtbot.waitSignal(second.services.session.image_opened, timeout=10_000) as opened:
-        second.window.welcome.chosen.emit(root)
+        second.window.project_commands.recent.open_requested.emit(root)
     assert opened.args == ["lot1/new.png"]
     second.end()
 

@@ -9,8 +9,15 @@ from workbench.core.messages import Message
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
 from workbench.core.runs.run_health import HealthFinding
-from workbench.ui.text.formatting import run_name
-from workbench.ui.text.run_texts import comparison_text, finding_text, finished_text
+from workbench.core.runs.run_history import RunLine
+from workbench.ui.text.formatting import result_text, run_name, short_results
+from workbench.ui.text.run_texts import (
+    comparison_text,
+    finding_text,
+    finished_text,
+    other_run_used_text,
+    run_line_text,
+)
 
 GB = 1 << 30
 TEXTS = [
@@ -27,25 +34,25 @@ TEXTS = [
         "The GPU waits for images 30% of the time.",
     ),
     (HealthFinding("overflows", "warning", {"times": 4}), "The loss scale dropped 4 times"),
-    (HealthFinding("ran_away", "warning", {"times": 1}), "Training diverged once."),
+    (HealthFinding("diverged", "warning", {"times": 1}), "Training diverged once."),
     (HealthFinding("rises", "warning", {"least": 0.5, "now": 2.0}), "from 0.50 to 2.00"),
     (HealthFinding("no_validation", "warning"), "No validation images"),
     (HealthFinding("no_defects_held_out", "warning"), "No validation image has a defect"),
     (HealthFinding("only_background", "warning"), "predicts only background"),
-    (HealthFinding("poor", "warning", {"score": 0.04}), "(validation metric 0.04)"),
+    (HealthFinding("poor", "warning", {"score": 0.04}), "Almost no defects are detected yet."),
     (
         HealthFinding("worse", "warning", {"seconds": 185.0, "best": 0.7}),
         "getting worse since minute 3. Label more images",
     ),
     (HealthFinding("level", "info", {"seconds": 40.0, "score": 0.7, "over": False}), "since second 40"),
-    (HealthFinding("improving", "good", {"score": 0.71, "seconds": 1.0, "over": False}), "improving, now 0.71"),
+    (HealthFinding("improving", "good", {"score": 0.71, "seconds": 1.0, "over": False}), "Training is improving."),
     (HealthFinding("improving", "good", {"score": 0.71, "seconds": 1.0, "over": True}), "Train longer"),
     (HealthFinding("learning", "good", {"first": 1.4, "now": 0.6}), "fell from 1.40 to 0.60"),
     (HealthFinding("learning", "good", {"first": 0.6, "now": 1.4}), "first training steps"),
     (HealthFinding("memory_full", "warning", {"used": 15 * GB, "total": 16 * GB}), "(15.0 GB of 16.0 GB)"),
     (HealthFinding("hot", "warning", {"card": "Card", "temperature": 91.0}), "Card is throttling at 91 °C"),
     (HealthFinding("hot", "warning", {"card": "Card", "temperature": None}), "at ? °C"),
-    (HealthFinding("idle_card", "info", {"load": 12.0}), "only 12% of the time"),
+    (HealthFinding("idle_gpu", "info", {"load": 12.0}), "only 12% of the time"),
     (HealthFinding("silent", "warning", {"seconds": 125.0}), "for 2 min 5 s"),
     (
         HealthFinding("few_held_out", "info", {"note": Message("dataset.few_images_held_out", n=3)}),
@@ -103,3 +110,23 @@ def test_finished_text_adds_the_range_on_other_parts():
     assert text == "Dice 0.94 on 120 validation images; range on other parts unknown" and "2 different parts" in details
     text, short, details = finished_text({"metrics": {**unet, "only_background": True}, **stored_result()})
     assert text.startswith("No defects detected") and not short and "Expect Dice" in details
+
+
+METRICS = {"dice": 0.7, "any_defect": {"dice": 0.85}, "regions": {"defects": 4, "found": 3}}
+
+
+def test_header_and_list_show_the_same_dice():
+    """The mean of the classes' Dice, by which the best model is chosen as well, is not shown beside it."""
+    line = RunLine(Run("runs/20260101-101010-unet"), "unet", None, score=0.775, metrics=METRICS)
+    assert short_results(METRICS) == ["Dice 0.85"]
+    assert result_text(METRICS).endswith("(Dice 0.85)")
+    assert run_line_text(line).endswith("  Dice 0.85") and "0." not in run_line_text(line, score=False)
+
+
+@pytest.mark.parametrize(("dice", "text"), [(0.8, "(Dice 0.85 instead of Dice 0.80)"), (0.9, "validation images.")])
+def test_metrics_of_the_run_in_use_are_shown_if_they_explain_the_choice(dice, text):
+    used = RunLine(Run("runs/20260101-101010-unet"), "unet", None, score=0.775, metrics=METRICS)
+    ended = RunLine(
+        Run("runs/20260101-111111-unet"), "unet", None, score=0.7, metrics={**METRICS, "any_defect": {"dice": dice}}
+    )
+    assert text in other_run_used_text(used, ended)[0]

@@ -52,7 +52,7 @@ def shown(opened, old_run, qtbot):
 
 def make_other_run(project, *, score: float, **settings) -> Run:
     run = create_run(project, request("unet", minutes=0.2, device="cpu", **settings))
-    best = Evaluated(step=19, time=2, metrics=METRICS, score=score, best=True)
+    best = Evaluated(step=19, time=2, metrics={**METRICS, "dice": score}, score=score, best=True)
     events = [STARTED, *steps(20), best, Finished(time=9)]
     run.events_path.write_text("\n".join(map(encode, events)) + "\n", "utf-8")
     return run
@@ -124,12 +124,12 @@ def test_pointer_shows_values_of_all_curves_at_one_time(shown, opened):
     at = plot.time_at(QPointF(center(plot)))
     lines = {id: other._cursor for id, other in curves.plots.items()}
     assert all(line.isVisible() and line.value() == pytest.approx(at) for line in lines.values())
-    loss = opened.services.run_monitor.track.steps["loss"]
+    loss = opened.services.run_monitor.series.steps["loss"]
     newest = min(40, math.floor(at * 10) + 1)
     smoothed = loss[max(0, newest - 5) : newest].mean()
     assert legend.moment.text() == f"At 0:{int(at):02d}"
     assert float(legend.items["loss"].text(1)) == pytest.approx(smoothed, abs=0.006)
-    assert legend.items["gpu_load"].text(1) == "40 · 41 %" and legend.items["gpu_memory"].text(1) == "6.0 · 6.0 GB"
+    assert legend.items["gpu_load"].text(1) == "40 · 41%" and legend.items["gpu_memory"].text(1) == "6.0 · 6.0 GB"
     plot.hovered.emit(None)
     assert not any(line.isVisible() for line in lines.values()) and legend.moment.text() == "Final values"
 
@@ -200,7 +200,7 @@ def test_metrics_on_other_validation_images_are_not_compared(shown, opened, qtbo
     assert "metrics are not compared" in shown.view.compared.lines[0].full_text
     qtbot.waitUntil(lambda: shown.curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     shown.curves.redraw()
-    assert shown.curves.plots["score"].drawn("other 0") == 0 and shown.curves.plots["score"].drawn("score") == 2
+    assert shown.curves.plots["score"].drawn("other 0") == 0 and shown.curves.plots["score"].drawn("dice") == 2
 
 
 def test_long_run_is_drawn_with_few_points(opened, qtbot):
@@ -210,7 +210,7 @@ def test_long_run_is_drawn_with_few_points(opened, qtbot):
     opened.services.training.reported.emit(STARTED)
     for number in range(100_000):
         loss = 5.0 if number == 50_001 else 1.0
-        story.track.add_event(Step(step=number, time=number / 5, loss=loss, rate=0.1))
+        story.series.add_event(Step(step=number, time=number / 5, loss=loss, rate=0.1))
     opened.services.training.reported.emit(Step(step=100_000, time=20_000.0, loss=1.0, rate=0.1))
     panel.view.refresh()
     panel.curves.refresh()
@@ -270,9 +270,9 @@ def test_pause_and_resume(driver, qtbot):
     assert panel.controls.pause.isVisible()
     QTest.mouseClick(panel.controls.pause, Qt.MouseButton.LeftButton)
     assert orders == ["pause"] and training.paused and panel.view.status.full_text.startswith("Paused.")
-    before = driver.services.run_monitor.track.machine.count
+    before = driver.services.run_monitor.series.machine.count
     driver.services.telemetry.sampled.emit(SystemSample(0, 50.0, 4 << 30, 8 << 30))
-    assert driver.services.run_monitor.track.machine.count == before  # the time is on hold
+    assert driver.services.run_monitor.series.machine.count == before  # the time is on hold
     qtbot.waitUntil(driver.window.table["pause"].isEnabled, timeout=2000)
     driver.key(Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     assert orders == ["pause", "resume"] and not training.paused

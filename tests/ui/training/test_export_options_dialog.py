@@ -117,7 +117,7 @@ def test_report_shows_formats_and_effect_of_reduced_precision(qtbot):
         "All results equal",
         "12.3 ms",
         "99.950% equal",
-        "Dice 0.881 → 0.874",
+        "Mean Dice of the classes 0.881 → 0.874",
         "Detected 12 → 11 of 13",
         "False alarms per image 0.50 → 0.25",
         "Not exported: paddlelite is missing",

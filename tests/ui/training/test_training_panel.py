@@ -29,8 +29,8 @@ def test_earlier_run_is_shown_with_curves_and_result(opened, old_run, qtbot):
     with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
         pass
     assert panel.run.name == old_run.name and panel.runs.currentData() == old_run.name
-    track = opened.services.run_monitor.track
-    assert track.steps.count == 40 and track.best == (4, 0.81)
+    series = opened.services.run_monitor.series
+    assert series.steps.count == 40 and series.best == (4, 0.81)
     qtbot.waitUntil(panel.curves.isVisible, timeout=2000)
     qtbot.waitUntil(lambda: panel.curves.plots["loss"].drawn("loss") == 40, timeout=2000)
     assert "11 of 12" in panel.view.result.full_text and "0.3 false alarms" in panel.view.result.full_text
@@ -51,7 +51,7 @@ def test_running_training_shows_status_text(opened, qtbot):
     qtbot.waitUntil(lambda: "62%" in panel.view.status.full_text, timeout=2000)
     assert "GPU:0 (Card), fp16" in panel.view.status.full_text
     legend = panel.view.legend.items
-    assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62 %"
+    assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62%"
     training.reported.emit(Evaluated(step=30, time=3, metrics=METRICS, score=0.81, best=True))
     assert "11 of 12" in panel.view.result.full_text
     training.reported.emit(Trouble(what=Message("training.diverged", n=7), done=Message("training.rolled_back", n=3)))
@@ -73,7 +73,7 @@ def test_system_stats_use_time_axis_of_run(opened, qtbot):
     training.reported.emit(steps(30)[29])
     for _ in range(3):
         opened.services.telemetry.sampled.emit(sample)
-    machine, legend = opened.services.run_monitor.track.machine, panel.view.legend.items
+    machine, legend = opened.services.run_monitor.series.machine, panel.view.legend.items
     mine = machine["load 0"] == 88.0  # besides samples of this computer
     assert mine.sum() == 3 and set(machine["used 0"][mine]) == {6.0} and set(machine["cpu"][mine]) == {33.0}
     assert all(2.8 <= t <= 4 for t in machine.times)
@@ -100,7 +100,7 @@ def test_missing_data_is_disabled_with_reason(opened, qtbot):
     assert legend["gpu_load"].isDisabled() and legend["gpu_load"].toolTip(0) == "No NVIDIA driver is installed"
     qtbot.waitUntil(lambda: {"cpu", "ram"} <= set(panel.curves.plots), timeout=3000)
     assert "gpu_load" not in panel.curves.plots
-    assert legend["score"].text(0) == "Macro F1" and legend["cpu"].text(1) == "33 %"
+    assert legend["score"].text(0) == "Macro F1" and legend["cpu"].text(1) == "33%"
     without_trainer(opened)
 
 
@@ -192,7 +192,7 @@ def test_run_with_incomplete_line_of_events_is_shown(opened, old_run, qtbot):
     opened.window.training.reset()
     with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
         pass
-    assert opened.services.run_monitor.track.steps.count == 40
+    assert opened.services.run_monitor.series.steps.count == 40
 
 
 def test_run_that_was_stopped_early_does_not_replace_the_best_one(opened, old_run, qtbot):

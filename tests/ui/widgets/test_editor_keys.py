@@ -342,6 +342,44 @@ def test_second_press_of_a_key_does_not_stop_what_the_first_one_started(driver, 
     assert clicks == [True] and driver.canvas.hasFocus()
 
 
+@pytest.mark.parametrize("key", [K.Key_Return, K.Key_Space])
+def test_key_that_has_pressed_train_does_not_reach_the_image(driver, qtbot, key):
+    """A press is held back until it is clear that the key is aimed at the image: Return would mark it as done."""
+    driver.open(NEW)
+    window, session, guard, now = driver.window, driver.session, driver.window.editor_keys.repeated_key, [0.0]
+    guard.clock = lambda: now[0]
+    controls = window.training.controls
+    controls.train_clicked.disconnect()
+    controls.button.setEnabled(True)
+    controls.button.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(controls.button, key)
+    assert driver.canvas.hasFocus()
+    now[0] = 60.0
+    accepted = []
+    window.table["accept_all"].triggered.connect(lambda: accepted.append(True))
+    QTest.keyClick(window.windowHandle(), key)  # much later, but the first one
+    now[0] = 60.5
+    QTest.keyClick(window.windowHandle(), key)  # soon after it
+    qtbot.wait(50)
+    assert session.key == NEW and session.rows[NEW].status != "done" and not accepted
+    assert any("has already pressed" in text and "Train" in text for text in window.messages.texts)
+    now[0] = 62.0
+    QTest.keyClick(window.windowHandle(), K.Key_Return)
+    qtbot.waitUntil(lambda: session.rows[NEW].status == "done")
+
+
+def test_another_key_ends_holding_back(driver, qtbot):
+    driver.open(NEW)
+    controls = driver.window.training.controls
+    controls.train_clicked.disconnect()
+    controls.button.setEnabled(True)
+    controls.button.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(controls.button, K.Key_Return)
+    QTest.keyClick(driver.window.windowHandle(), K.Key_E)
+    QTest.keyClick(driver.window.windowHandle(), K.Key_Return)
+    qtbot.waitUntil(lambda: driver.session.rows[NEW].status == "done")
+
+
 def test_return_on_the_welcome_page_presses_the_focused_button(application, monkeypatch):
     window, pressed = application.window, []
     button = window.welcome.buttons["make_sample"]

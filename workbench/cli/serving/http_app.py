@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import hmac
 import time
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Depends, FastAPI, Query, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workbench import __version__
+from workbench.cli.serving.access import is_authorized, need_token
+from workbench.cli.serving.predict_route import PredictShortcut, add_prediction
 from workbench.cli.serving.request_guard import CloseUnread, HostCheck
 from workbench.cli.serving.request_handler import RequestHandler, ResultCallback
-from workbench.cli.serving.responses import (
-    MEDIA_TYPES,
-    ErrorResponse,
-    Extra,
-    HttpError,
-    PredictionResponse,
-    choose_form,
-)
+from workbench.cli.serving.responses import HttpError, PredictionResponse, error_documentation, error_response
 from workbench.cli.serving.server_limits import Limits
 from workbench.cli.serving.server_metrics import MEDIA_TYPE, Counters
-from workbench.cli.serving.upload import FIELD, IMAGE_TYPES
 from workbench.cli.serving.web_pages import PAGE_HEADERS, docs_page, test_page
-from workbench.inference.batch.results_log import is_result_name
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine
 
 _ABOUT = "Detects defects in images with one exported model. The server reads no files by name and stores no images."
-_bearer = HTTPBearer(auto_error=False, description="Token with which the server was started.")
 
 
 class DefectClass(BaseModel):
@@ -96,100 +86,15 @@ def create_application(
         separate_input_output_schemas=False,
     )
     app.state.handler = handler
-    _add_prediction(app, handler, token)
+    add_prediction(app, handler, token)
     _add_state(app, handler, token)
     _add_pages(app)
     _add_error_handlers(app)
+    app.add_middleware(PredictShortcut, handler=handler, token=token)
     app.add_middleware(CloseUnread)
     app.add_middleware(HostCheck, hosts=hosts)
     app.add_middleware(_Counting, counters=handler.counters)
     return app
-
-
-Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
-
-
-def _is_authorized(credentials: HTTPAuthorizationCredentials | None, token: str | None) -> bool:
-    if token is None:
-        return True
-    # Header values are decoded as Latin-1; encoding restores the bytes that were sent.
-    sent = credentials.credentials.encode("latin-1", "replace") if credentials else b""
-    return hmac.compare_digest(sent, token.encode())
-
-
-def _guards(token: str | None) -> list[Any]:
-    """Return the dependencies that check the token; none without a token, so that the OpenAPI description is right."""
-    if token is None:
-        return []
-
-    async def need_token(credentials: Credentials) -> None:
-        if not _is_authorized(credentials, token):
-            raise HttpError(401, "This server requires a token.", {"WWW-Authenticate": "Bearer"})
-
-    return [Depends(need_token)]
-
-
-def _error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    texts = {
-        400: "The form is damaged",
-        401: "The token is missing or wrong",
-        406: "Form of response not available",
-        408: "The image arrived too slowly",
-        413: "Too many bytes or pixels",
-        415: "Unsupported image type",
-        422: "The image cannot be read; see detail",
-        500: "The network failed",
-        503: "Busy: see the header Retry-After",
-        504: "No result in time",
-    }
-    return {status: {"model": ErrorResponse, "description": texts[status]} for status in statuses}
-
-
-_NAME = "name of the image without suffix in the result outputs of the server; without it the id of the result"
-_IMAGE = {"type": "string", "format": "binary"}
-_BODY = {
-    "required": True,
-    "description": f"Bytes of one image file, or a form with the field `{FIELD}`.",
-    "content": {
-        "multipart/form-data": {
-            "schema": {"type": "object", "properties": {FIELD: _IMAGE}, "required": [FIELD]},
-        },
-        "application/octet-stream": {"schema": _IMAGE},
-        **{kind: {"schema": _IMAGE} for kind in IMAGE_TYPES},
-    },
-}
-
-
-def _add_prediction(app: FastAPI, handler: RequestHandler, token: str | None) -> None:
-    @app.post(
-        "/predict",
-        dependencies=_guards(token),
-        response_class=Response,
-        responses={
-            200: {
-                "description": "Detected defects. The header Accept selects the form: application/json (default), "
-                "image/png for the mask of class ids, image/png;overlay for the image with the mask drawn on it.",
-                "content": {
-                    "application/json": {"schema": {"$ref": "#/components/schemas/Prediction"}},
-                    "image/png": {"schema": _IMAGE},
-                },
-            },
-            **_error_responses(400, *([401] if token else []), 406, 408, 413, 415, 422, 500, 503, 504),
-        },
-        openapi_extra={"requestBody": _BODY},
-        summary="Detect defects in one image",
-    )
-    async def predict(
-        request: Request,
-        overlay: Annotated[bool, Query(description="respond with the image and the mask drawn on it")] = False,
-        include: Annotated[list[Extra] | None, Query(description="PNGs to include in the JSON, in base64")] = None,
-        name: Annotated[str | None, Query(description=_NAME, max_length=200)] = None,
-    ) -> Response:
-        form = choose_form(request.headers.get("accept"), overlay)
-        if name is not None and not is_result_name(name):
-            raise HttpError(422, "The name must be a relative path with / and without a drive.")
-        body = await handler.answer(request, form, include or (), name)
-        return Response(body, media_type=MEDIA_TYPES[form], headers={"Cache-Control": "no-store", "Vary": "Accept"})
 
 
 def _add_state(app: FastAPI, handler: RequestHandler, token: str | None) -> None:
@@ -203,7 +108,7 @@ def _add_state(app: FastAPI, handler: RequestHandler, token: str | None) -> None
         ready = handler.network.alive
         response.status_code = 200 if ready else 503
         health = Health(ready=ready, token_needed=token is not None)
-        if _is_authorized(await _bearer(request), token):
+        if is_authorized(request.headers, token):
             settings = handler.settings
             health.model, health.run, health.task = settings.name, settings.run, settings.task
             health.engine = getattr(handler.engine, "name", type(handler.engine).__name__)
@@ -214,14 +119,14 @@ def _add_state(app: FastAPI, handler: RequestHandler, token: str | None) -> None
 
     @app.get(
         "/metrics",
-        dependencies=_guards(token),
+        dependencies=need_token(token),
         response_class=Response,
         responses={
             200: {
                 "description": "In the text format of Prometheus",
                 "content": {"text/plain": {"schema": {"type": "string"}}},
             },
-            **_error_responses(*([401] if token else [])),
+            **error_documentation(*([401] if token else [])),
         },
         summary="Metrics for Prometheus",
     )
@@ -257,7 +162,7 @@ def _add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HttpError)
     async def refused(request: Request, error: HttpError) -> JSONResponse:
-        return JSONResponse({"detail": error.detail}, error.status, headers=error.headers)
+        return error_response(error)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

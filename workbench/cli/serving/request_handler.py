@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import threading
-import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.datastructures import Headers
+from starlette.types import Receive
 
+from workbench.cli.serving.budgets import BodyBudget, MemoryBudget
+from workbench.cli.serving.engine_batcher import EngineBatcher
 from workbench.cli.serving.responses import Extra, Form, HttpError, write_response
 from workbench.cli.serving.server_limits import Limits
 from workbench.cli.serving.server_metrics import Counters
 from workbench.cli.serving.upload import read_upload
-from workbench.cli.serving.work_queue import EngineBatcher, QueueFull, Reservation, WorkQueue
+from workbench.cli.serving.work_queue import QueueFull, Reservation, WorkQueue
 from workbench.inference.engines import EngineError
 from workbench.inference.io.declared_size import declared_size
 from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, Prediction, PredictionCancelled, Predictor
-from workbench.inference.process_memory import release_free_memory
 
 ResultCallback = Callable[[Prediction | str, str | None], None]
 """Called as (result, name of the image or None) in a worker thread; result: a reason if there is no prediction."""
@@ -29,96 +28,8 @@ ResultCallback = Callable[[Prediction | str, str | None], None]
 _log = logging.getLogger("workbench.serve")
 # Largest number of images classified in one call, unless the model's settings allow more.
 _MAX_BATCH = 16
-
-
-_LARGE = 64 * 2**20  # freed memory of at least this size is returned to the operating system
-
-
-class Body:
-    """Bytes of one request held in memory. arriving: more bytes are expected."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self.arriving = True
-        self.last = time.monotonic()
-        self.evicted = False
-        self.task = asyncio.current_task()
-
-
-class BodyBudget:
-    """Memory of all request bodies. limit: bytes of all bodies together. For use in the event loop only.
-
-    If the limit is exceeded, the body without progress for the longest time is evicted.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._bodies: list[Body] = []
-
-    @contextlib.asynccontextmanager
-    async def body(self) -> AsyncIterator[Body]:
-        """Count a body until the end of the block. Raises HttpError 503 if the body is evicted."""
-        body = Body()
-        self._bodies.append(body)
-        try:
-            yield body
-        except asyncio.CancelledError:
-            if body.evicted:
-                if hasattr(body.task, "uncancel"):  # Python 3.11
-                    body.task.uncancel()
-                raise _full() from None
-            raise
-        finally:
-            self._bodies.remove(body)
-
-    def add(self, body: Body, size: int) -> None:
-        """Count `size` more bytes of a body. Raises HttpError 503."""
-        body.size += size
-        body.last = time.monotonic()
-        while sum(other.size for other in self._bodies) > self._limit:
-            others = [other for other in self._bodies if other.arriving and other is not body and other.size]
-            if not others:
-                raise _full()
-            stalled = min(others, key=lambda other: other.last)
-            stalled.evicted, stalled.arriving, stalled.size = True, False, 0
-            if stalled.task is not None:
-                stalled.task.cancel()
-
-
-def _full() -> HttpError:
-    return HttpError(
-        503, "Too many requests are arriving. Try again later.", {"Retry-After": "1", "Connection": "close"}
-    )
-
-
-class MemoryBudget:
-    """Budget of memory. limit: bytes of all decoded images together."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._used = 0
-        self._changed = threading.Condition()
-
-    @contextlib.contextmanager
-    def reserve(self, size: int, cancelled: Callable[[], bool]) -> Iterator[None]:
-        """Wait until `size` bytes (at most `limit`) are free and hold them for the block.
-
-        Raises PredictionCancelled.
-        """
-        with self._changed:
-            while self._used + size > self.limit:
-                self._changed.wait(0.05)
-                if cancelled():
-                    raise PredictionCancelled
-            self._used += size
-        try:
-            yield
-        finally:
-            if size >= _LARGE:
-                release_free_memory()
-            with self._changed:
-                self._used -= size
-                self._changed.notify_all()
+# Time after which a waiting request is watched for a disconnected client; most results come earlier.
+_WATCH_SECONDS = 0.02
 
 
 class RequestHandler:
@@ -146,26 +57,28 @@ class RequestHandler:
         max_batch = max(settings.batch, _MAX_BATCH) if settings.task == "classification" else 1
         self.network = EngineBatcher(engine, max_batch=max_batch, on_call=counters.count_call)
         self.memory = MemoryBudget(limits.memory)
-        self.bodies = BodyBudget(max(limits.received, limits.bytes))
+        self.bodies = BodyBudget(max(limits.received, limits.bytes), limits.stall, limits.seconds)
         self.queue = WorkQueue(threads=limits.threads, waiting=limits.queue, on_change=counters.set_load)
 
     def close(self) -> None:
         self.queue.close()
         self.network.close()
 
-    async def answer(self, request: Request, form: Form, include: Collection[Extra], name: str | None = None) -> bytes:
+    async def answer(
+        self, headers: Headers, receive: Receive, form: Form, include: Collection[Extra], name: str | None = None
+    ) -> bytes:
         """Return the body of the answer. name: of the image, for `on_result`. Raises HttpError."""
         if form != "json" and self.settings.task == "classification":
             raise HttpError(406, "This model predicts verdicts and no masks. Request application/json.")
         deadline = asyncio.get_running_loop().time() + self.limits.seconds
-        async with self.bodies.body() as body:
-            data = await self._upload(request, body)
-            body.arriving = False
+        with self.bodies.body() as body:
+            data = await read_upload(headers, receive, self.limits.bytes, lambda size: self.bodies.add(body, size))
+            body.end()
             # A place in the queue is reserved only now: a body that never arrives must not block other requests.
             with self._reserve() as reservation:
                 work = self._work(data, reservation, form, include, name)
                 del data  # `work` then holds the only reference, and drops it after decoding
-                return await self._await_result(request, reservation, work, deadline)
+                return await self._await_result(receive, reservation, work, deadline)
 
     def _reserve(self) -> Reservation:
         try:
@@ -175,37 +88,28 @@ class RequestHandler:
                 503, "Too many requests are waiting. Try again later.", {"Retry-After": str(full.retry_after)}
             ) from None
 
-    async def _upload(self, request: Request, body: Body) -> bytearray:
-        def count(size: int) -> None:
-            self.bodies.add(body, size)
-
-        try:
-            reading = read_upload(request, self.limits.bytes, self.limits.stall, count)
-            return await asyncio.wait_for(reading, self.limits.seconds)
-        except asyncio.TimeoutError:
-            raise HttpError(
-                408, f"The image did not arrive within {self.limits.seconds:g} s.", {"Connection": "close"}
-            ) from None
-        except ClientDisconnect:
-            raise HttpError(499, "The client has disconnected.") from None
-
     async def _await_result(
-        self, request: Request, reservation: Reservation, work: Callable[[Callable[[], bool]], bytes], deadline: float
+        self, receive: Receive, reservation: Reservation, work: Callable[[Callable[[], bool]], bytes], deadline: float
     ) -> bytes:
         job = asyncio.wrap_future(reservation.submit(work))
-        disconnected = asyncio.ensure_future(_disconnected(request))
         left = max(0.0, deadline - asyncio.get_running_loop().time())
+        watched = max(0.0, left - _WATCH_SECONDS)
+        disconnected: asyncio.Future[None] | None = None
         try:
-            await asyncio.wait({job, disconnected}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({job}, timeout=left - watched)
+            if not job.done():
+                disconnected = asyncio.ensure_future(_disconnected(receive))
+                await asyncio.wait({job, disconnected}, timeout=watched, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            disconnected.cancel()
+            if disconnected is not None:
+                disconnected.cancel()
             if not job.done():
                 job.cancel()
-        if job.cancelled() and disconnected.done() and not disconnected.cancelled():
+        if not job.cancelled():
+            return _result(job)
+        if disconnected is not None and disconnected.done() and not disconnected.cancelled():
             raise HttpError(499, "The client has disconnected.")
-        if job.cancelled():
-            raise HttpError(504, f"No result within {self.limits.seconds:g} s.")
-        return _result(job)
+        raise HttpError(504, f"No result within {self.limits.seconds:g} s.")
 
     def _work(
         self, data: bytearray, reservation: Reservation, form: Form, include: Collection[Extra], name: str | None
@@ -268,9 +172,9 @@ class RequestHandler:
         return declared.memory
 
 
-async def _disconnected(request: Request) -> None:
+async def _disconnected(receive: Receive) -> None:
     """Return when the client disconnects. The body must have been read."""
-    while (await request.receive())["type"] != "http.disconnect":
+    while (await receive())["type"] != "http.disconnect":
         pass
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field
+from starlette.responses import JSONResponse
 
 from workbench.inference.io.image_io import encode_png
 from workbench.inference.model_settings import ModelSettings
@@ -197,3 +198,24 @@ class HttpError(Exception):
         self.status = status
         self.detail = detail
         self.headers = headers or {}
+
+
+def error_response(error: HttpError) -> JSONResponse:
+    return JSONResponse({"detail": error.detail}, error.status, headers=error.headers)
+
+
+def error_documentation(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the descriptions of statuses for FastAPI."""
+    texts = {
+        400: "The form is damaged",
+        401: "The token is missing or wrong",
+        406: "Form of response not available",
+        408: "The image arrived too slowly",
+        413: "Too many bytes or pixels",
+        415: "Unsupported image type",
+        422: "The image cannot be read; see detail",
+        500: "The network failed",
+        503: "Busy: see the header Retry-After",
+        504: "No result in time",
+    }
+    return {status: {"model": ErrorResponse, "description": texts[status]} for status in statuses}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
-from starlette.requests import Request
+from starlette.datastructures import Headers
+from starlette.types import Receive
 
 from workbench.cli.serving.responses import HttpError
 
@@ -21,36 +21,31 @@ IMAGE_TYPES = (
 _ALIASES = ("image/jpg", "image/j2k", "image/jpx", "image/x-ms-bmp", "image/x-bmp", "image/tif", "image/*")
 
 
-async def read_upload(request: Request, limit: int, stall: float, on_bytes: Callable[[int], None]) -> bytearray:
-    """Return the bytes of the image. limit: largest body in bytes. stall: seconds to wait for the next part.
+async def read_upload(headers: Headers, receive: Receive, limit: int, on_bytes: Callable[[int], None]) -> bytearray:
+    """Return the bytes of the image. receive: of the ASGI interface. limit: largest body in bytes.
 
-    on_bytes: called with the size of each part that arrives. Raises HttpError 400, 408, 413, 415 or 422, the exceptions
-    of `on_bytes`, and Starlette's ClientDisconnect.
+    on_bytes: called with the size of each part that arrives. Raises HttpError 400, 413, 415, 422, or 499 if the client
+    disconnects, and the exceptions of `on_bytes`.
     """
-    _refuse_length(request, limit)
-    kind, options = parse_options_header(request.headers.get("content-type"))
-    if kind.startswith(b"image/") and kind.decode("latin-1") not in (*IMAGE_TYPES, *_ALIASES):
-        raise HttpError(415, f"Images of this type cannot be read. Supported types: {', '.join(IMAGE_TYPES)}.")
-    form = _Form(options.get(b"boundary")) if kind == b"multipart/form-data" else None
+    _refuse_length(headers, limit)
+    form = _form(headers.get("content-type"))
     content = bytearray()
-    total = 0
-    parts = request.stream()
-    while True:
-        try:
-            chunk = await asyncio.wait_for(anext(parts), stall)
-        except StopAsyncIteration:
-            break
-        except asyncio.TimeoutError:
-            why = f"No further part of the image arrived within {stall:g} s."
-            raise HttpError(408, why, {"Connection": "close"}) from None
-        total += len(chunk)
+    total, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise HttpError(499, "The client has disconnected.")
+        part, more = message.get("body", b""), message.get("more_body", False)
+        total += len(part)
         if total > limit:
             raise _too_large(limit)
-        on_bytes(len(chunk))
-        if form is None:
-            content += chunk
+        on_bytes(len(part))
+        if form is not None:
+            form.feed(part)
+        elif content or not isinstance(part, bytearray):
+            content += part
         else:
-            form.feed(chunk)
+            content = part  # an image in one part is not copied
     if form is not None:
         content = form.finish()
     if not content:
@@ -60,9 +55,19 @@ async def read_upload(request: Request, limit: int, stall: float, on_bytes: Call
     return content
 
 
-def _refuse_length(request: Request, limit: int) -> None:
+def _form(content_type: str | None) -> _Form | None:
+    """Return the parser of a form, or None for the bytes of an image. Raises HttpError 400 or 415."""
+    if content_type is None:
+        return None
+    kind, options = parse_options_header(content_type)
+    if kind.startswith(b"image/") and kind.decode("latin-1") not in (*IMAGE_TYPES, *_ALIASES):
+        raise HttpError(415, f"Images of this type cannot be read. Supported types: {', '.join(IMAGE_TYPES)}.")
+    return _Form(options.get(b"boundary")) if kind == b"multipart/form-data" else None
+
+
+def _refuse_length(headers: Headers, limit: int) -> None:
     """Raise HttpError 413 before reading if the header Content-Length exceeds `limit`."""
-    length = request.headers.get("content-length", "")
+    length = headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
         raise _too_large(limit)
 

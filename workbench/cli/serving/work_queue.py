@@ -1,6 +1,4 @@
-"""Bounded queue in front of a few threads, and the thread that calls the network for all of them, so that calls never
-overlap. `QueueFull` is raised at once; abandoned work is not begun.
-"""
+"""Bounded queue in front of a few threads. `QueueFull` is raised at once; abandoned work is not begun."""
 
 from __future__ import annotations
 
@@ -10,14 +8,9 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future, wait
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any
-
-import numpy as np
-
-from workbench.inference.engines import EngineError
-from workbench.inference.predictor import Engine, PredictionCancelled
 
 Work = Callable[[Callable[[], bool]], Any]
 """Work of a thread. Its argument returns True once the work may stop; its result or exception is passed on."""
@@ -83,7 +76,9 @@ class WorkQueue:
         self._reserved = 0
         self._closed = False
         self._mean_seconds = 0.0
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        # Locks that idle threads wait for. The last one is woken first: its stack and its data are still in the cache.
+        self._idle: list[threading.Lock] = []
         self._workers = [
             threading.Thread(target=self._serve, daemon=True, name=f"image {number}") for number in range(threads)
         ]
@@ -92,7 +87,7 @@ class WorkQueue:
 
     def reserve(self) -> Reservation:
         """Return a reservation. Raises QueueFull."""
-        with self._changed:
+        with self._lock:
             if self._closed or self._reserved >= self._capacity:
                 ahead = (len(self._queued) + 1) * self._mean_seconds / self._threads
                 raise QueueFull(min(60, max(1, math.ceil(ahead))))
@@ -102,26 +97,30 @@ class WorkQueue:
 
     def close(self, seconds: float = 5.0) -> None:
         """Drop work that has not begun and wait up to `seconds` for the threads, since a network may hang."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             while self._queued:
                 self._queued.popleft().future.cancel()
-            self._changed.notify_all()
+            self._wake(len(self._idle))
         until = time.monotonic() + seconds
         for thread in self._workers:
             thread.join(max(0.0, until - time.monotonic()))
 
     def _enqueue(self, reservation: Reservation) -> None:
-        with self._changed:
+        with self._lock:
             if self._closed:
                 reservation.future.cancel()
                 return
             self._queued.append(reservation)
             self._notify()
-            self._changed.notify()
+            self._wake(min(1, len(self._idle)))
+
+    def _wake(self, count: int) -> None:
+        for _ in range(count):
+            self._idle.pop().release()
 
     def _release(self, reservation: Reservation) -> None:
-        with self._changed:
+        with self._lock:
             if reservation.released:
                 return
             reservation.released = True
@@ -134,17 +133,23 @@ class WorkQueue:
             self._notify()
 
     def _serve(self) -> None:
+        awake = threading.Lock()
+        awake.acquire()
         while True:
-            with self._changed:
-                while not self._queued and not self._closed:
-                    self._changed.wait()
-                if not self._queued:
+            with self._lock:
+                reservation = self._queued.popleft() if self._queued else None
+                if reservation is not None:
+                    reservation.begin()
+                    self._notify()
+                elif self._closed:
                     return
-                reservation = self._queued.popleft()
-                reservation.begin()
-                self._notify()
-            self._run(reservation)
-            del reservation  # otherwise an idle thread keeps the last image in memory
+                else:
+                    self._idle.append(awake)
+            if reservation is not None:
+                self._run(reservation)
+                del reservation  # otherwise an idle thread keeps the last image in memory
+            else:
+                awake.acquire()
 
     def _run(self, reservation: Reservation) -> None:
         started = time.perf_counter()
@@ -156,7 +161,7 @@ class WorkQueue:
             traceback.clear_frames(raised.__traceback__)  # otherwise the frames keep the image in memory
             error = raised
         reservation.work = None
-        with self._changed:
+        with self._lock:
             reservation.running = False
             if reservation.released:
                 self._reserved -= 1
@@ -173,114 +178,3 @@ class WorkQueue:
 
     def _notify(self) -> None:
         self._on_change(len(self._queued), self._reserved)
-
-
-class EngineBatcher:
-    """Network shared by several threads. Batches arrive through `client` and are processed in order of arrival.
-
-    max_batch: largest number of images of equal size in one call; 1 never mixes callers. No batch waits for others:
-    batches are joined only if they arrive while the network is busy. on_call(images): called after every call.
-    """
-
-    def __init__(self, engine: Engine, *, max_batch: int = 1, on_call: Callable[[int], None] | None = None) -> None:
-        self._engine = engine
-        self._max_batch = max_batch
-        self._on_call = on_call or (lambda images: None)
-        self._pending: deque[tuple[np.ndarray, Future[np.ndarray]]] = deque()
-        self._closed = False
-        self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._serve, daemon=True, name="network")
-        self._thread.start()
-
-    @property
-    def alive(self) -> bool:
-        return self._thread.is_alive() and not self._closed
-
-    @property
-    def waiting(self) -> int:
-        """Number of batches not passed to the network yet."""
-        return len(self._pending)
-
-    def client(self, cancelled: Callable[[], bool]) -> Engine:
-        """Return an engine for the predictor of one image.
-
-        While waiting it raises PredictionCancelled within 50 ms after `cancelled` returns True.
-        """
-
-        def run(batch: np.ndarray) -> np.ndarray:
-            return self._submit(batch, cancelled)
-
-        return run
-
-    def close(self, seconds: float = 5.0) -> None:
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-        self._thread.join(seconds)
-
-    def _submit(self, batch: np.ndarray, cancelled: Callable[[], bool]) -> np.ndarray:
-        answer: Future[np.ndarray] = Future()
-        with self._changed:
-            if self._closed:
-                raise EngineError("The server is stopping.")
-            self._pending.append((batch, answer))
-            self._changed.notify()
-        while not wait([answer], timeout=0.05).done:
-            if cancelled() and answer.cancel():
-                raise PredictionCancelled
-        try:
-            return answer.result()
-        except CancelledError:
-            raise EngineError("The server is stopping.") from None
-
-    def _serve(self) -> None:
-        while True:
-            with self._changed:
-                while not self._pending and not self._closed:
-                    self._changed.wait()
-                if self._closed:
-                    for _, answer in self._pending:
-                        answer.cancel()
-                    return
-                batches = self._next_batches()
-            self._call(batches)
-            del batches
-
-    def _next_batches(self) -> list[tuple[np.ndarray, Future[np.ndarray]]]:
-        """Take the first batch that is not cancelled, and further batches of its size up to `max_batch` images."""
-        batches: list[tuple[np.ndarray, Future[np.ndarray]]] = []
-        remaining: deque[tuple[np.ndarray, Future[np.ndarray]]] = deque()
-        images = 0
-        for batch, answer in self._pending:
-            fits = not batches or (
-                batch.shape[1:] == batches[0][0].shape[1:] and images + len(batch) <= self._max_batch
-            )
-            if not fits:
-                remaining.append((batch, answer))
-            elif answer.set_running_or_notify_cancel():
-                batches.append((batch, answer))
-                images += len(batch)
-        self._pending = remaining
-        return batches
-
-    def _call(self, batches: list[tuple[np.ndarray, Future[np.ndarray]]]) -> None:
-        if len(batches) > 1:
-            try:
-                answers = self._run(np.concatenate([batch for batch, _ in batches]))
-                ends = np.cumsum([len(batch) for batch, _ in batches])
-                if len(answers) == ends[-1]:
-                    for (batch, answer), end in zip(batches, ends):
-                        answer.set_result(answers[end - len(batch) : end])
-                    return
-            except Exception:
-                pass  # a single batch may be the cause: each is run separately below
-        for batch, answer in batches:
-            try:
-                answer.set_result(self._run(batch))
-            except BaseException as error:  # the waiting thread must receive every error
-                answer.set_exception(error)
-
-    def _run(self, batch: np.ndarray) -> np.ndarray:
-        answers = np.asarray(self._engine(batch))
-        self._on_call(len(batch))
-        return answers

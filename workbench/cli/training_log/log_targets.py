@@ -80,7 +80,7 @@ TARGETS: dict[str, LogTarget] = {
 
 
 def open_log(name: str, run: Run, settings: dict[str, Any], out: str) -> LogWriter:
-    """Open the log of a run for a program of `TARGETS`. Raise LogLibraryMissing, LogNotWritten."""
+    """Open the log of a run for a program of `TARGETS`. Raises LogLibraryMissing, LogNotWritten."""
     target = TARGETS[name]
     if find_spec(target.module) is None:
         command = pip_command(target.requirement)

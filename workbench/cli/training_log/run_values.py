@@ -157,7 +157,7 @@ class RunValues:
 
 
 def run_settings(run: Run) -> dict[str, Any]:
-    """Return the training settings and facts of a run as plain values by name. Raise RunBroken."""
+    """Return the training settings and facts of a run as plain values by name. Raises RunBroken."""
     settings, dataset = run.settings(), run.dataset()
     values = settings.model_dump(mode="json", include={"model", *concerns(settings.model)})
     values |= {f"images_{split}": len(dataset.of(split)) for split in ("train", "val", "test")}

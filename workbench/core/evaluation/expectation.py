@@ -103,7 +103,7 @@ def lighting_table(
     }
 
 
-MIN_GROUPS = 3  # parts below which nothing is forecast
+MIN_GROUPS = 3  # parts, also effective ones, below which nothing is forecast
 _NEIGHBORS = 1.5  # factor of the standard error: held-out parts are nearer to the training images than future ones
 
 
@@ -138,7 +138,9 @@ def forecast(
 
     Parts, not images, are independent. The standard error is that of a ratio over groups (Cochran 1977) with a floor
     for few errors (the binomial one of Agresti and Coull 1998, one observation per part), at the 95 % quantile of
-    Student's distribution. The worst change of lighting lowers the lower limit by the amount that it costs.
+    Student's distribution. If few parts have most of the denominator, such as large stains in a Dice, floor and quantile
+    are those of the effective number of parts (Kish 1965). The worst change of lighting lowers the lower limit by the
+    amount that it costs.
     """
     sums: dict[str, np.ndarray] = {}
     for pair, group in zip(counts, groups, strict=True):
@@ -149,11 +151,15 @@ def forecast(
         return Forecast(None, None, (Message("forecast.few_parts", n=len(informative), m=MIN_GROUPS),))
     value = float(total[0] / total[1])
     number = len(informative)
+    effective = float(total[1] ** 2 / (informative[:, 1] ** 2).sum())
+    if effective < MIN_GROUPS - 1e-6:
+        uneven = Message("forecast.uneven_parts", n=number, effective=f"{effective:.1f}", m=MIN_GROUPS)
+        return Forecast(None, None, (uneven,))
     residuals = informative[:, 0] - value * informative[:, 1]
     between = math.sqrt(number / (number - 1) * float((residuals**2).sum())) / float(total[1])
-    shrunk = (value * number + 2) / (number + 4)
-    binomial = math.sqrt(shrunk * (1 - shrunk) / (number + 4)) / 2
-    margin = student_quantile(number - 1) * max(between, binomial) * _NEIGHBORS
+    shrunk = (value * effective + 2) / (effective + 4)
+    binomial = math.sqrt(shrunk * (1 - shrunk) / (effective + 4)) / 2
+    margin = student_quantile(round(effective) - 1) * max(between, binomial) * _NEIGHBORS
     low, high = value - margin, value + margin / 2
     why = [Message("forecast.parts", n=number, value=f"{value:.1%}" if percent else f"{value:.2f}")]
     worst = (lighting or {}).get("worst")

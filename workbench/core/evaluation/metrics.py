@@ -220,7 +220,7 @@ class ImageCounts:
 
 
 def count_image(key: str, truth: np.ndarray, predicted: np.ndarray, classes: Sequence[int]) -> ImageCounts:
-    """Compare a label with a prediction, both uint8 (H, W); counts as in core.metrics."""
+    """Compare a label with a prediction, both uint8 (H, W); the counts are those of `SegmentationMeter`."""
     counted = truth <= MAX_CLASS_ID
     labeled, marked = (truth > 0) & counted, (predicted > 0) & counted
     pixels = {ANY: _pixels(labeled, marked)}

@@ -22,7 +22,7 @@ from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation, pred
 from workbench.core.messages import Message
 from workbench.core.problems import NoteBroken, RunUnusable
 from workbench.core.project import annotation
-from workbench.core.project.grouping import content, near_duplicates
+from workbench.core.project.grouping import content_digest, near_duplicates
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.run import Run
@@ -53,9 +53,9 @@ def find_data_leaks(project: Project, dataset: Dataset, split: str) -> list[Data
     evaluated, training = dataset.of(split), dataset.of("train")
     splits = {item.key: item.split for item in dataset.items}
     leaks: dict[str, DataLeak] = {}
-    by_content = {digest: item.key for item in training if (digest := content(project.image_path(item.key)))}
+    by_content = {digest: item.key for item in training if (digest := content_digest(project.image_path(item.key)))}
     for item in evaluated:
-        duplicate = by_content.get(content(project.image_path(item.key)) or b"")
+        duplicate = by_content.get(content_digest(project.image_path(item.key)) or b"")
         if duplicate is not None:
             leaks[item.key] = DataLeak(item.key, duplicate, "same")
     for a, b in near_duplicates(project, [*evaluated, *training]):

@@ -30,7 +30,7 @@ MAX_UNCUT_PIXELS = 512 * 512  # pixels: a smaller image is one patch, which is f
 class ProbabilityPatch:
     """Part of the network output.
 
-    scores: uint8 (classes, h, w), 255 * probability; the first pixel is at (left, top) of the image.
+    probabilities: uint8 (classes, h, w), 255 * probability; the first pixel is at (left, top) of the image.
     """
 
     top: int

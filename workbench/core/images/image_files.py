@@ -35,7 +35,7 @@ __all__ = [
     "thumbnail",
 ]
 
-MIN_PREVIEW_PIXELS = 12_000_000  # pixels from which on a JPEG is shown reduced first
+MIN_PREVIEW_PIXELS = 12_000_000  # a JPEG of at least this size is shown reduced first
 MIN_REGION_PIXELS = 150_000_000  # pixels from which on a TIFF is read by region
 
 

@@ -1,4 +1,4 @@
-"""Survey of a project's images: features and predictions for the label queue and for label errors."""
+"""Scan of a project's images: features and predictions for the label queue and for label errors."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images import image_files
 from workbench.core.label_next.image_features import CachedPrediction, FeatureCache, describe, saliency_features
-from workbench.core.label_next.label_issues import MAX_ISSUES as MOST_SLIPS
-from workbench.core.label_next.label_issues import find_issues, worst_first
+from workbench.core.label_next.label_issues import MAX_ISSUES, find_issues, worst_first
 from workbench.core.label_next.uncertainty import MAX_REGIONS, region_certainties
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
@@ -23,7 +22,7 @@ from workbench.inference.cpu_environment import cores
 from workbench.inference.predictor import PredictionCancelled, Predictor
 
 AT_ONCE = 400  # new images per call, so that first results come early
-PART_SIDE = 2048  # pixels: tile side; large images are predicted in tiles to limit memory
+PART_SIDE = 2048  # pixels: larger images are predicted in parts of this side to limit memory
 
 
 @dataclass(frozen=True)
@@ -188,7 +187,7 @@ def scan_prediction(
             issues += part_issues
             labeled += count
     regions.sort(key=lambda region: (-region.uncertainty, -region.area))
-    return CachedPrediction(tuple(regions[:MAX_REGIONS]), tuple(worst_first(issues)[:MOST_SLIPS]), labeled)
+    return CachedPrediction(tuple(regions[:MAX_REGIONS]), tuple(worst_first(issues)[:MAX_ISSUES]), labeled)
 
 
 def _parts(height: int, width: int) -> Iterator[Rect]:

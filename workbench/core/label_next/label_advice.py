@@ -15,7 +15,7 @@ from workbench.core.label_next.label_issues import LabelIssue, is_confirmed, ver
 from workbench.core.label_next.label_ranking import Candidate, LabeledImage, RankedImage, rank
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
-from workbench.core.project.grouping import parts
+from workbench.core.project.grouping import groups_by_name
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
@@ -95,7 +95,9 @@ def rank_images(
         summary = scanner.scan(keys, most=most, compare=True, progress=progress, cancelled=cancelled)
     finally:
         scanner.close()
-    groups = parts(list(rows), project.file.grouping, {key: row.group for key, row in rows.items() if row.group})
+    groups = groups_by_name(
+        list(rows), project.file.grouping, {key: row.group for key, row in rows.items() if row.group}
+    )
     labeled = _labeled(project, rows, known, reference.results, groups)
     candidates = [_candidate(result, rows[key], groups[key]) for key, result in sorted(summary.results.items())]
     entries = rank(candidates, labeled, count)

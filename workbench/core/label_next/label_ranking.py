@@ -60,7 +60,7 @@ _WITH_MODEL = _Weights(represented=0.02, distance=0.02, similarity_limit=0.99, r
 
 @dataclass(frozen=True)
 class RankReason:
-    """Reason for a queue entry. kind: id of its message without `queue.`; fields: its values."""
+    """Reason for a queue entry. kind: id of its message after "queue."; fields: its values."""
 
     kind: str
     fields: Mapping[str, Any] = field(default_factory=dict)

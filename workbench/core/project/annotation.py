@@ -187,12 +187,12 @@ def save_mask(project: Project, key: str, mask: np.ndarray) -> None:
 
 def backup_conflict(project: Project, key: str, data: bytes, suffix: str) -> Path:
     """Write a file to `journal/kept` under an unused name and return its path. Raises CannotWrite."""
-    path = free_place_aside(project, key, suffix)
+    path = unused_backup_path(project, key, suffix)
     write_bytes(path, data, root=project.root)
     return path
 
 
-def free_place_aside(project: Project, key: str, suffix: str) -> Path:
+def unused_backup_path(project: Project, key: str, suffix: str) -> Path:
     """Return an unused path in `journal/kept` for a file of the image `key`."""
     name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return storage.unused_backup_path(project.root, name, suffix)

@@ -292,7 +292,7 @@ def _unreplaced(project: Project) -> Iterator[str]:
 
 def _back_up_original(project: Project, key: str) -> Path:
     """Move an original to `journal/kept` and return its new path. Raises OSError."""
-    path = annotation.free_place_aside(project, key, ".png")
+    path = annotation.unused_backup_path(project, key, ".png")
     check_links(project.root, path)
     check_links(project.root, _original(project, key))
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ from workbench.inference.io.regular_files import read_regular
 
 _SEARCH_TIMEOUT = 1.0  # seconds of CPU time for one name; ordinary patterns take microseconds
 _TOTAL_TIMEOUT = 5.0  # seconds for all slow names together
-_SLOW_SEARCH = 0.01  # seconds from which on a name counts as slow
+_SLOW_SEARCH = 0.01  # seconds; a search that takes longer counts as slow
 
 
 class FileTable:
@@ -42,12 +42,12 @@ class FileTable:
     def equal(self, path: Path) -> list[str]:
         """Return the images whose files equal a file, byte for byte. Raises OSError if it cannot be listed."""
         candidates = self._by_size.get(path.stat().st_size, [])
-        digest = content(path) if candidates else None
+        digest = content_digest(path) if candidates else None
         return [key for key in candidates if digest is not None and self._content(key) == digest]
 
     def _content(self, key: str) -> bytes | None:
         if key not in self._contents:
-            self._contents[key] = content(self._project.image_path(key))
+            self._contents[key] = content_digest(self._project.image_path(key))
         return self._contents[key]
 
 
@@ -67,8 +67,8 @@ def _has_equal(table: FileTable, path: Path) -> bool:
         return False
 
 
-def content(path: Path) -> bytes | None:
-    """Return the hash of a file's content, None if it cannot be read."""
+def content_digest(path: Path) -> bytes | None:
+    """Return the SHA-256 of a file's content, None if it cannot be read."""
     try:
         return hashlib.sha256(read_regular(path)).digest()
     except OSError:
@@ -76,7 +76,7 @@ def content(path: Path) -> bytes | None:
 
 
 class NamePattern:
-    """Grouping pattern, with the syntax of Python's `re`. A pattern that took too long is refused from then on.
+    """Grouping pattern, with the syntax of Python's `re`. A pattern that took too long is refused at each later search.
 
     Raises BadGrouping if the pattern is invalid.
     """
@@ -196,7 +196,7 @@ def number_series(keys: Sequence[str]) -> list[list[str]]:
     return [[key for _, key in chunk] for members in series.values() for chunk in _cut(sorted(members), target)]
 
 
-def parts(keys: Sequence[str], rule: Grouping, note_groups: Mapping[str, str]) -> dict[str, str]:
+def groups_by_name(keys: Sequence[str], rule: Grouping, note_groups: Mapping[str, str]) -> dict[str, str]:
     """Return the group of each image without opening files: from its note (`note_groups`), else from its name.
 
     An unusable pattern is replaced by the folder here; training and checks refuse such a pattern.

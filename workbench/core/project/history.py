@@ -142,6 +142,13 @@ class StepRecording:
                 for column, content in enumerate(contents, first):
                     tiles[column] = content if isinstance(content, int) else content.copy()
 
+    def replace_id(self, old: int, new: int) -> None:
+        """Replace one id by another in the whole mask."""
+        self.touch(Rect(0, 0, self.mask.shape[1], self.mask.shape[0]))
+        table = np.arange(256, dtype=np.uint8)
+        table[old] = new
+        cv2.LUT(self.mask, table, self.mask)
+
     def replay(self, patches: Iterable[Patch]) -> Rect:
         """Apply patches as part of this operation; return the rectangle that they change."""
         united = NOTHING

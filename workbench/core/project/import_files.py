@@ -12,7 +12,7 @@ import numpy as np
 from workbench.core.problems import CannotWrite, MaskBroken, NoteBroken, ProjectBroken
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
-from workbench.core.project.storage import check_links, inside, link_file, write_bytes
+from workbench.core.project.storage import check_links, inside, link_file, same_content, write_bytes
 from workbench.inference.io.atomic_write import make_folder, replace_path
 
 Progress = Callable[[int, int], None]
@@ -111,8 +111,6 @@ def _for_each(project: Project, move: Callable[[Project, ImportedImage], bool], 
 
 def place_image(project: Project, image: ImportedImage) -> bool:
     """Put the files of one image in their places. Return False if another program has put an image there."""
-    from workbench.core.project.import_images import same_content
-
     for kind in image.files:
         target, prepared = target_path(project, kind, image.key), prepared_path(project, kind, image.key)
         check_links(project.root, target)
@@ -132,8 +130,6 @@ def place_image(project: Project, image: ImportedImage) -> bool:
 
 def _place_label(prepared: Path, target: Path, original: Path) -> None:
     """Replace a mask or note by the prepared file, which stays in the journal for undo and redo."""
-    from workbench.core.project.import_images import same_content
-
     if target.exists():
         if same_content(target, prepared):
             return
@@ -180,8 +176,6 @@ def _restore(project: Project, image: ImportedImage) -> bool:
 
 def _changed(project: Project, kind: str, key: str) -> bool:
     """Return True if the content of a mask or note differs from the imported one."""
-    from workbench.core.project.import_images import same_content
-
     target, prepared = target_path(project, kind, key), prepared_path(project, kind, key)
     if not target.exists() or not prepared.exists():
         return True

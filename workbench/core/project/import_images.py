@@ -27,7 +27,7 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source
-from workbench.core.project.storage import inside
+from workbench.core.project.storage import inside, same_content
 from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.io.opencv import cv2
 
@@ -139,13 +139,6 @@ def check_length(key: str) -> None:
 def real_path(path: Path) -> str:
     """Return the path with links in its folder resolved; the file name is kept, as listed by sources."""
     return os.path.join(os.path.realpath(path.parent), path.name)
-
-
-def same_content(path: Path, other: Path) -> bool:
-    """Return True if two files have the same bytes."""
-    if os.path.samefile(path, other):
-        return True
-    return path.stat().st_size == other.stat().st_size and path.read_bytes() == other.read_bytes()
 
 
 def mask_patterns(project: Project, source: Source | None, masks: list[Path]) -> dict[str, list[str]]:

@@ -22,11 +22,10 @@ from workbench.core.problems import ImageBroken, MaskBroken, MaskUnknownClass, M
 from workbench.core.project import annotation, import_journal
 from workbench.core.project.annotation import Note, continues, united_history
 from workbench.core.project.grouping import FileTable
-from workbench.core.project.import_images import same_content
 from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.project.sources import walk
-from workbench.core.project.storage import inside
+from workbench.core.project.storage import inside, same_content
 
 Keep = Literal["mine", "theirs", "newer"]
 CHOICES: tuple[Keep, ...] = ("mine", "theirs", "newer")

@@ -55,11 +55,10 @@ class Project:
     def __init__(self, root: Path, file: ProjectFile, content: bytes = b"") -> None:
         self.root = root
         self.file = file
-        self.json = ProjectJson(root, file, content, read_project_file)
+        self.json = ProjectJson(root, file, content)
         self.file.id = self.file.id or uuid.uuid4().hex
-        self.write_problem: problems.CannotWrite | None = (
-            None  # reason why the folder was not writable when it was opened
-        )
+        # Reason why the folder was not writable when it was opened.
+        self.write_problem: problems.CannotWrite | None = None
         self._folder = ProjectFolder(root, self.file.id, self.json) if content else None
         self._lock: ProjectLock | None = None
         self._takeover: problems.ProjectTaken | None = None
@@ -79,7 +78,8 @@ class Project:
     ) -> Project:
         """Create a project in `root`, a new folder or one without project.json.
 
-        An external folder `pictures` becomes a source.
+        images: an external folder, which becomes a source. Raises ProjectExists, FolderMissing, LinkOutsideFolder,
+        CannotWrite.
         """
         root = Path(root).absolute()
         if (root / "project.json").exists():

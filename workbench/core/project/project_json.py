@@ -16,10 +16,10 @@ from workbench.core.problems import (
     ProjectChangedElsewhere,
     RemovedElsewhere,
 )
+from workbench.core.project.project_file import MAX_CLASS_ID, MAX_CLASS_NAME, ProjectFile, read_project_file
 from workbench.core.project.storage import backup_conflict, file_stamp, write_json
 
 Fields = dict[str, Any]
-_MAX_CLASS_ID = 253  # highest class id
 
 
 @dataclass
@@ -72,7 +72,7 @@ def _renumber_added(base: Fields, ours: Fields, theirs: Fields, merged: Merged) 
         )
         if id not in base_ids and conflict:
             new_id = next(
-                (n for n in [*range(max(used) + 1, _MAX_CLASS_ID + 1), *range(1, _MAX_CLASS_ID + 1)] if n not in used),
+                (n for n in [*range(max(used) + 1, MAX_CLASS_ID + 1), *range(1, MAX_CLASS_ID + 1)] if n not in used),
                 None,
             )
             if new_id is not None:
@@ -134,7 +134,7 @@ def _make_unique(classes: list[Fields], known: set[int]) -> None:
         stem, number = entry["name"], 2
         while entry["name"] in names:
             suffix = f" {number}"
-            entry["name"], number = stem[: 100 - len(suffix)] + suffix, number + 1
+            entry["name"], number = stem[: MAX_CLASS_NAME - len(suffix)] + suffix, number + 1
         names.add(entry["name"])
         if entry["key"] in keys:
             entry["key"] = None
@@ -149,11 +149,11 @@ class ProjectJson:
     merge.
     """
 
-    def __init__(self, root: Path, file: Any, content: bytes, read: Callable[[Path], Any]) -> None:
+    def __init__(self, root: Path, file: ProjectFile, content: bytes) -> None:
         self.content = content
         self.notices: list[Problem] = []
         self.merged: Callable[[], None] | None = None
-        self._root, self._file, self._read = root, file, read
+        self._root, self._file = root, file
         self._base: Fields = file.model_dump(mode="json")
         self._stamp = ""
 
@@ -207,7 +207,7 @@ class ProjectJson:
             self._stamp = stamp
             return json.loads(content)
         try:
-            theirs = self._read(self._root).model_dump(mode="json")
+            theirs = read_project_file(self._root).model_dump(mode="json")
             fields = json.loads(content)
         except (ProjectBroken, NotAProject, ValueError, RecursionError):
             backup = backup_conflict(self._root, "project", content, ".json")
@@ -236,7 +236,7 @@ class ProjectJson:
         for info in self._file.classes:
             info.id = new_ids.get(info.id, info.id)
         current = {info.id: info for info in self._file.classes}
-        merged = type(self._file).model_validate(fields)
+        merged = ProjectFile.model_validate(fields)
         merged.classes = [current[info.id] if current.get(info.id) == info else info for info in merged.classes]
         for name in fields:
             setattr(self._file, name, getattr(merged, name))

@@ -21,7 +21,7 @@ from pydantic import BaseModel, field_validator
 from workbench.core.messages import Message
 from workbench.core.names import numbered_names
 from workbench.core.problems import CannotWrite, FolderMissing
-from workbench.core.project.storage import inside
+from workbench.core.project.storage import inside, same_content
 from workbench.inference.io.atomic_write import replacing
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
@@ -180,7 +180,7 @@ def copy_image(path: Path, folder: Path, key: str) -> str:
                 with path.open("rb") as source, replacing(target) as file:
                     shutil.copyfileobj(source, file)
                 return candidate
-            if target.stat().st_size == path.stat().st_size and target.read_bytes() == path.read_bytes():
+            if same_content(target, path):
                 return candidate
         except OSError as error:
             raise CannotWrite.of(target, error) from error

@@ -101,6 +101,13 @@ def file_stamp(*paths: Path) -> str:
     return "|".join(parts)
 
 
+def same_content(path: Path, other: Path) -> bool:
+    """Return True if two files have the same bytes. Raises OSError."""
+    if os.path.samefile(path, other):
+        return True
+    return path.stat().st_size == other.stat().st_size and path.read_bytes() == other.read_bytes()
+
+
 def link_file(path: Path, original: Path) -> None:
     """Hard-link a file, so that its content survives when it is replaced; copy it where links are unsupported."""
     try:

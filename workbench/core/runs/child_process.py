@@ -205,7 +205,7 @@ class ChildProcess:
         """Append to the log a line that a library printed among the events."""
         if line.strip():
             with contextlib.suppress(OSError), self.log.open("a", encoding="utf-8") as log:
-                log.write(f"{process_exit.ASIDE}{line.rstrip()}\n")
+                log.write(f"{process_exit.LIBRARY_OUTPUT}{line.rstrip()}\n")
 
     def _signal_group(self, pid: int, *, kill: bool) -> None:
         if os.name == "posix":

@@ -50,7 +50,7 @@ class Dataset(MessageModel):
 
     @property
     def current(self) -> list[Item]:
-        """Items including all that have joined."""
+        """Items with their latest labels: those added since are included, removed ones are not."""
         now = {item.key: item for item in self.items}
         now.update((entry.item.key, entry.item) for entry in self.joined)
         gone = {entry.item.key: not entry.ready for entry in self.joined}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Annotated, Any, ClassVar
@@ -158,6 +159,15 @@ class Evaluated(Event):
     metrics: Metrics = field(default_factory=dict)  # as core.evaluation.metrics reports them
     score: float | None = None  # metric by which `best` is chosen; None if nothing is held out
     best: bool = False
+
+
+def overall_dice(metrics: Mapping[str, Any]) -> float | None:
+    """Return the Dice of all classes together, the only Dice of a whole model that is shown; None without one.
+
+    In reports of early versions, which lack it, it is the mean of the classes' Dice.
+    """
+    together = metrics.get("any_defect")
+    return (together if isinstance(together, dict) else metrics).get("dice")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -189,15 +189,6 @@ def parse_version(text: str) -> Version:
     return tuple(map(int, found.group(0).split("."))) if found else ()
 
 
-def build_table() -> str:
-    """Return the builds as the Markdown table of the guide."""
-    lines = ["| GPU | index | driver on Linux | driver on Windows |", "|---|---|---|---|"]
-    for build in BUILDS:
-        linux, windows = (build.least_driver(system) for system in ("Linux", "Windows"))
-        lines.append(f"| {build.gpus} | `{build.name}` | {linux} | {windows} |")
-    return "\n".join(lines)
-
-
 def pip_command(*requirements: str, index: str = "") -> str:
     """Return a command line that can be pasted: this interpreter's pip, and the requirements to install."""
     return pip("install", *requirements, *(["--extra-index-url", index] if index else []))

@@ -170,8 +170,8 @@ def _plan_unet(training: list[Item], thickness: float, draft: _Draft) -> None:
     scale = min(1.0, max(0.25, 2.0 ** -np.floor(np.log2(max(1.0, thickness / 12)))))
     draft.choose("scale", float(scale), Message("plan.thickness", n=f"{thickness:.0f}"))
     if draft["encoder"] == "plain":
-        draft.choose("optimizer", "muon", (Message("plan.unet_muon")))
-        draft.choose("encoder", "plain", (Message("plan.plain_encoder")))
+        draft.choose("optimizer", "muon", Message("plan.unet_muon"))
+        draft.choose("encoder", "plain", Message("plan.plain_encoder"))
     if quality == "fast":
         draft.choose("mirror", False, Message("plan.no_mirror"))
     else:
@@ -263,17 +263,13 @@ def _plan_resnet(project: Project, training: list[Item], draft: _Draft) -> None:
     if request.epochs is not None:
         steps = request.epochs * -(-len(training) // draft["batch"])
     if steps > _FEW_STEPS:
-        draft.choose(
-            "optimizer",
-            "muon",
-            (Message("plan.resnet_muon")),
-        )
+        draft.choose("optimizer", "muon", Message("plan.resnet_muon"))
     else:
         draft.choose("optimizer", "adamw", Message("plan.few_steps_adamw", n=steps))
 
 
-_SECONDS = 0.1  # duration of the measurement
-_SIDE = 64  # of its matrices: NumPy multiplies such small ones on one core, and they fit in the core's cache
+_MEASURED_SECONDS = 0.1  # duration of the measurement
+_MATRIX_SIDE = 64  # of its matrices: NumPy multiplies such small ones on one core, and they fit in the core's cache
 _STEP_COST = 3  # cost of a step in predictions: forward pass, and a backward pass of twice that
 _REACHED = 0.7  # share of the measured speed that training reaches
 
@@ -288,11 +284,11 @@ def expected_steps(settings: TrainingSettings) -> int:
 @cache
 def core_speed() -> float:
     """Return the 32-bit multiply-adds per second of one core of this machine."""
-    matrices = np.random.default_rng(0).normal(size=(256, _SIDE, _SIDE)).astype(np.float32)
+    matrices = np.random.default_rng(0).normal(size=(256, _MATRIX_SIDE, _MATRIX_SIDE)).astype(np.float32)
     product = matrices @ matrices  # reused memory: a new allocation takes as long as the arithmetic
     # Measure the time of this thread only, without other threads and programs.
     count, begin, elapsed = 0, time.thread_time(), 0.0
-    while elapsed < _SECONDS:
+    while elapsed < _MEASURED_SECONDS:
         np.matmul(matrices, matrices, out=product)
         count, elapsed = count + 1, time.thread_time() - begin
-    return count * len(matrices) * _SIDE**3 / elapsed
+    return count * len(matrices) * _MATRIX_SIDE**3 / elapsed

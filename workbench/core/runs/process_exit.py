@@ -12,7 +12,7 @@ from workbench.core.problems import Problem, RunUnusable, WorkerFailed
 from workbench.core.runs.events import Failed, Finished
 
 _PROCESSES = {"training": "process.training", "export": "process.export"}
-ASIDE = "stdout: "  # marks output of libraries in a log; never quoted as the cause
+LIBRARY_OUTPUT = "stdout: "  # prefix of what libraries print, in a log; never quoted as the cause
 _NO_MEMORY = ("out of memory", "cannot allocate memory", "memoryerror", "bad_alloc", "resourceexhausted")
 _WINDOWS = {
     0xC0000005: "exit.access_violation",
@@ -55,7 +55,7 @@ def log_tail(log: Path, start: int = 0, lines: int = 12) -> str:
             text = file.read().decode("utf-8", "replace")
     except OSError:
         return ""
-    own = [line for line in text.splitlines() if not line.startswith(ASIDE)]
+    own = [line for line in text.splitlines() if not line.startswith(LIBRARY_OUTPUT)]
     return "\n".join(own[-lines:])
 
 

@@ -66,7 +66,7 @@ def compare(
     if shown.model != other.model:
         return RunComparison(False, False, (RunDifference("model", {"shown": shown.model, "other": other.model}),))
     held_out = _held_out(shown, other)
-    classes = [] if _kinds(shown) == _kinds(other) else [RunDifference("classes")]
+    classes = [] if _outputs(shown) == _outputs(other) else [RunDifference("classes")]
     rest = [*_train(shown, other), *_settings(settings, other_settings)]
     return RunComparison(True, not held_out and not classes, (*classes, *held_out, *rest))
 
@@ -113,7 +113,7 @@ def _settings(shown: TrainingSettings, other: TrainingSettings) -> list[RunDiffe
     return [RunDifference("recipe", {"settings": changed})] if changed else []
 
 
-def _kinds(dataset: Dataset) -> list[Any]:
+def _outputs(dataset: Dataset) -> list[Any]:
     return sorted(dataset.verdicts) if dataset.model == "resnet" else sorted(info.id for info in dataset.classes)
 
 

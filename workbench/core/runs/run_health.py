@@ -146,30 +146,30 @@ def diagnose(state: RunState, *, silent: float = 0.0, paused: bool = False) -> H
     return HealthFinding("well", "good")
 
 
-def _numbers(state: RunState, over: bool) -> HealthFinding | None:
+def _numbers(state: RunState, ended: bool) -> HealthFinding | None:
     """Report overflows and diverging losses."""
     if state.rollbacks:
-        return HealthFinding("ran_away", "warning", {"times": state.rollbacks})
+        return HealthFinding("diverged", "warning", {"times": state.rollbacks})
     if state.falls >= FALLS:
         return HealthFinding("overflows", "warning", {"times": state.falls})
     loss_rises = state.loss is not None and state.loss > 1.5 * state.least_loss and state.loss - state.least_loss > 0.1
-    if loss_rises and state.step is not None and state.step.step > 100 and not over:
+    if loss_rises and state.step is not None and state.step.step > 100 and not ended:
         return HealthFinding("rises", "warning", {"least": state.least_loss, "now": state.loss})
     return None
 
 
-def _held_out(state: RunState, over: bool) -> HealthFinding | None:
+def _held_out(state: RunState, ended: bool) -> HealthFinding | None:
     """Report missing or meaningless validation metrics."""
     assert state.started is not None
     if not state.started.pictures.get("val", 0):
         return HealthFinding("no_validation", "warning")
     if state.held_out_defects == 0:
         return HealthFinding("no_defects_held_out", "warning")
-    far = over or (state.step is not None and state.step.progress > 0.3)
+    far = ended or (state.step is not None and state.step.progress > 0.3)
     return HealthFinding("only_background", "warning") if state.only_background and far else None
 
 
-def _images(state: RunState, over: bool) -> HealthFinding | None:
+def _images(state: RunState, ended: bool) -> HealthFinding | None:
     """Report training that is slowed down by image loading."""
     step = state.step
     if step is None or step.data_wait < WAITS or state.started is None:
@@ -181,9 +181,9 @@ def _images(state: RunState, over: bool) -> HealthFinding | None:
     return HealthFinding("waits", "warning", {"share": step.data_wait, "cause": cause, "gpu": gpu})
 
 
-def _machine(state: RunState, over: bool) -> HealthFinding | None:
+def _machine(state: RunState, ended: bool) -> HealthFinding | None:
     """Report present heat, full memory or an idle GPU; nothing for a finished run."""
-    if over or not state.machine or state.started is None:
+    if ended or not state.machine or state.started is None:
         return None
     now = state.machine[-1]
     if now.ram_total and now.ram_used > FILLED * now.ram_total:
@@ -199,16 +199,16 @@ def _machine(state: RunState, over: bool) -> HealthFinding | None:
         return HealthFinding("hot", "warning", {"card": hot[0].name, "temperature": hot[0].temperature})
     load = state.mean("gpu")
     training = state.step is not None and state.step.progress < 1 and len(state.machine) >= 20
-    return HealthFinding("idle_card", "info", {"load": load}) if load is not None and load < 30 and training else None
+    return HealthFinding("idle_gpu", "info", {"load": load}) if load is not None and load < 30 and training else None
 
 
-def _trend(state: RunState, over: bool) -> HealthFinding | None:
+def _trend(state: RunState, ended: bool) -> HealthFinding | None:
     """Report the trend of the validation metric."""
     scores = state.scores
     if len(scores) < 2:
         return None
     # The learning rate is highest in the first half, so the metric there hardly predicts the end.
-    far = over or (state.step is not None and state.step.progress > 0.5)
+    far = ended or (state.step is not None and state.step.progress > 0.5)
     if far and max(score for _, score in scores) < POOR:
         return HealthFinding("poor", "warning", {"score": max(score for _, score in scores)})
     at = max(range(len(scores)), key=lambda i: (scores[i][1], -i))
@@ -218,8 +218,8 @@ def _trend(state: RunState, over: bool) -> HealthFinding | None:
         return HealthFinding("worse", "warning", {"seconds": time, "best": best})
     newest, earlier = scores[-1], max(score for _, score in scores[:-1])
     if newest[1] > earlier + MARGIN / 2:
-        return HealthFinding("improving", "good", {"score": newest[1], "seconds": newest[0], "over": over})
+        return HealthFinding("improving", "good", {"score": newest[1], "seconds": newest[0], "over": ended})
     recent = [score for _, score in scores[-PATIENCE - 1 :]]
     if far and len(recent) > PATIENCE and max(recent) - min(recent) <= 2 * MARGIN:
-        return HealthFinding("level", "info", {"seconds": scores[-PATIENCE - 1][0], "score": best, "over": over})
+        return HealthFinding("level", "info", {"seconds": scores[-PATIENCE - 1][0], "score": best, "over": ended})
     return None

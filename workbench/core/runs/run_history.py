@@ -101,7 +101,7 @@ class PastRun:
     skipped: number of lines of unknown kind or with values of wrong type.
     """
 
-    track: RunSeries = field(default_factory=RunSeries)
+    series: RunSeries = field(default_factory=RunSeries)
     state: RunState = field(default_factory=RunState)
     notable: list[Event] = field(default_factory=list)
     ending: Finished | Failed | None = None
@@ -111,7 +111,7 @@ class PastRun:
         if isinstance(event, Unknown):
             self.skipped += 1
             return
-        self.track.add_event(event)
+        self.series.add_event(event)
         self.state.add_event(event)
         if isinstance(event, Started):
             self.ending = None
@@ -146,8 +146,8 @@ def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable
     with contextlib.suppress(OSError):
         past.finish_series({path.name for path in run.previews.iterdir()} if run.previews.is_dir() else ())
     for at, sample in read_samples(machine_path(run)):
-        past.track.add_sample(at, sample)
-        if past.track.steps.count and at <= past.track.steps.times[-1]:
+        past.series.add_sample(at, sample)
+        if past.series.steps.count and at <= past.series.steps.times[-1]:
             past.state.machine.append(sample)
     return past
 

@@ -20,9 +20,8 @@ import filelock
 from workbench.core.problems import CannotWrite, RunInUse
 from workbench.core.project.storage import write_json
 
-SECONDS = 45.0
-"""Default time to wait for a process that is still saving after its window was closed, in seconds."""
-_POLL = 0.2
+WAIT_SECONDS = 45.0  # default time to wait for a process that is still saving after its window was closed
+_POLL = 0.2  # seconds
 
 
 class RunLock:

@@ -12,7 +12,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from workbench.core.runs.events import Evaluated, Event, Started, Step
+from workbench.core.runs.events import Evaluated, Event, Started, Step, overall_dice
 from workbench.core.runs.system_stats import SystemSample, training_gpus
 from workbench.inference.text_safety import csv_cell
 
@@ -138,9 +138,9 @@ class RunSeries:
     def __init__(self) -> None:
         self.started: Started | None = None
         self.steps = Columns(STEP_VALUES)
-        self.scores = Columns(("score",))
+        self.scores = Columns(("score", "dice"))
         self.machine = Columns(("cpu", "ram", "ram_total", "disk"))
-        self.best: tuple[float, float] | None = None  # time, score
+        self.best: tuple[float, float] | None = None  # time, value of `metric`
         self.skips: list[float] = []  # times at which skipped steps were detected
         self.gpu_names: list[str] = []  # by index
         self.no_gpu_reason = ""  # reason why there is none
@@ -164,9 +164,10 @@ class RunSeries:
                 self.skips.append(event.time)
             self._skipped = event.skipped
         elif isinstance(event, Evaluated) and event.split == "val" and event.score is not None:
-            self.scores.add(event.time, {"score": event.score})
+            dice = overall_dice(event.metrics)
+            self.scores.add(event.time, {"score": event.score, "dice": dice})
             if event.best:
-                self.best = event.time, event.score
+                self.best = event.time, event.score if dice is None else dice
         self.last = max(self.last, event.time)
 
     def add_sample(self, time: float, sample: SystemSample) -> None:
@@ -213,9 +214,14 @@ class RunSeries:
 
     # --- curves ----------------------------------------------------------------------------------
 
+    @property
+    def metric(self) -> str:
+        """Name of the values that show the quality: Dice of all classes together, for verdicts the macro F1."""
+        return "dice" if self.has("dice") else "score"
+
     def source(self, name: str) -> Columns:
         """Return the columns that contain `name`."""
-        if name == "score":
+        if name in self.scores:
             return self.scores
         return self.steps if name in STEP_VALUES else self.machine
 
@@ -262,22 +268,22 @@ def _gb(size: int | None) -> float | None:
 
 
 def series_table(runs: Sequence[tuple[str, RunSeries]]) -> bytes:
-    """Return UTF-8 with a byte order mark, as required by Excel. runs: (name, track)."""
-    names = list(dict.fromkeys(name for _, track in runs for columns in _sources(track) for name in columns.names))
+    """Return UTF-8 with a byte order mark, as required by Excel. runs: (name, series)."""
+    names = list(dict.fromkeys(name for _, series in runs for columns in _sources(series) for name in columns.names))
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["run", "seconds", *map(csv_cell, names)])
-    for run, track in runs:
-        for number, (moment, values) in enumerate(moments(track)):
+    for run, series in runs:
+        for number, (moment, values) in enumerate(moments(series)):
             writer.writerow([csv_cell(run), f"{moment:.3f}", *(_reported_values(values.get(name)) for name in names)])
             if number % 200 == 0:
                 time.sleep(0.0002)  # give the GUI thread time, since this runs in a worker thread
     return text.getvalue().encode("utf-8-sig")
 
 
-def moments(track: RunSeries) -> Iterator[tuple[float, dict[str, float]]]:
+def moments(series: RunSeries) -> Iterator[tuple[float, dict[str, float]]]:
     """Yield the times of a run in order with the values measured at each."""
-    sources = [columns for columns in _sources(track) if columns.count]
+    sources = [columns for columns in _sources(series) if columns.count]
     at = [0] * len(sources)
     while True:
         left = [columns.times[i] for columns, i in zip(sources, at) if i < columns.count]
@@ -291,8 +297,8 @@ def moments(track: RunSeries) -> Iterator[tuple[float, dict[str, float]]]:
         yield float(moment), values
 
 
-def _sources(track: RunSeries) -> tuple[Columns, ...]:
-    return track.steps, track.scores, track.machine
+def _sources(series: RunSeries) -> tuple[Columns, ...]:
+    return series.steps, series.scores, series.machine
 
 
 def _reported_values(value: float | None) -> str:

@@ -99,7 +99,7 @@ class LabeledProject:
         self.keys = self.files.images()
         self.run = None if run is None else find_run(self.root, str(run.root if isinstance(run, Run) else run))
         self.items = {} if self.run is None else {item.key: item for item in self.run.dataset().current}
-        self.groups = grouping.parts(self.keys, self.files.file.grouping, {})
+        self.groups = grouping.groups_by_name(self.keys, self.files.file.grouping, {})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LabeledProject, (self.root, None if self.run is None else self.run.root)

@@ -1,5 +1,6 @@
-"""Suggestions stored for later decision in proposals/<key>.json below the project folder, see `proposals`, and their
-batch creation for a project's images. The GUI shows them when an image is opened.
+"""Suggestions stored for later decision in proposals/<key>.json of the project, and their creation for many images.
+
+The window shows them when an image is opened.
 """
 
 from __future__ import annotations
@@ -221,14 +222,14 @@ def suggest_all(
     keys: Sequence[str],
     *,
     on_image: Callable[[int, ImageSuggested], None],
-    go_on: bool = False,
+    resume: bool = False,
     stop: Callable[[], bool] = lambda: False,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> bool:
     """Predict images and replace their stored suggestions. Labels are not changed.
 
     folder: of the model. on_image: called with the number and result of each image; unreadable images are reported and
-    skipped. go_on: keep existing results of the same model. stop: polled between images. cancelled: polled within one.
+    skipped. resume: keep existing results of the same model. stop: polled between images. cancelled: polled within one.
     Return True if all images were processed. Raises ProposesNothing, ProjectReadOnly, CannotWrite.
     """
     if predictor.settings.task != "segmentation":
@@ -239,7 +240,7 @@ def suggest_all(
         if stop():
             return False
         try:
-            existing = _load_existing(project, key) if go_on else None
+            existing = _load_existing(project, key) if resume else None
             if existing is not None and existing[0].fingerprint == model.fingerprint:
                 result = ImageSuggested(key, existing[1])
             else:

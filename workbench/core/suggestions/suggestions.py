@@ -33,9 +33,8 @@ from workbench.inference.regions import Region
 
 DECIDED_SHARE = 0.5  # labeled share of a region at and above which it is not suggested
 MIN_OVERLAP = 0.5  # least intersection over union of two boxes, and ratio of two areas, of the same region
-MAX_REGION_PIXELS = (
-    64 << 20
-)  # pixels of a region's box; larger regions cannot be checked by the user before they are painted
+# Pixels of a region's box; larger regions cannot be checked by the user before they are painted.
+MAX_REGION_PIXELS = 64 << 20
 _BLOCK = 200  # regions compared with all others per block
 MOST = 1_000  # most probable regions per image; a model that marks more is not trained well enough
 
@@ -75,7 +74,8 @@ class Suggestion:
 class FoundRegions:
     """Suggestions for an image.
 
-    beyond: regions that the predictor did not list. left_out: these, and regions that exceed `MOST` or `LARGEST`.
+    beyond: regions that the predictor did not list. left_out: these, and regions that exceed `MOST` or
+    `MAX_REGION_PIXELS`.
     """
 
     suggestions: tuple[Suggestion, ...] = ()

@@ -74,7 +74,7 @@ def main():
 
 
 def Predictor(folder=HERE, **options):
-    """The model in `folder`. Predictor().predict(array), grey or RGB, gives .mask, .regions, .verdict."""
+    """The model in `folder`. Predictor().predict(array), gray or RGB, gives .mask, .regions, .verdict."""
     why = damage()
     if why:
         raise ImportError(why)

@@ -95,7 +95,7 @@ def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
             options.out,
             predictor,
             fingerprint=fingerprint,
-            resume=options.go_on,
+            resume=options.resume,
             overlays=not options.no_overlays,
             skipped=skipped,
         ) as folder,
@@ -163,7 +163,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--no-overlays", action="store_true", help="write masks and tables only")
     resume_group = parser.add_mutually_exclusive_group()
     resume_help = "skip images that already have results"
-    resume_group.add_argument("--continue", dest="go_on", action="store_true", help=resume_help)
+    resume_group.add_argument("--continue", dest="resume", action="store_true", help=resume_help)
     resume_group.add_argument(
         "--watch", action="store_true", help="wait for further images until Ctrl-C; continue earlier results"
     )

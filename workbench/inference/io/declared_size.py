@@ -1,7 +1,7 @@
 """Image size according to the file header, without decoding.
 
 Only formats parsed here are decoded at all. If a header is ambiguous, the larger size counts. A view is a memoryview,
-bytes or an `opening.FileView`.
+bytes or a `regular_files.FileView`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from workbench.session.training.training_control import TrainingControl
 class ContinuousTraining(QObject):
     """Continuous training of the shown run. on: the user's choice for this run or the next.
 
-    joined: number of labels that entered the run, by kind of entry.
+    added: number of labels that entered the run, by kind of entry.
     """
 
     changed = Signal()
@@ -23,12 +23,12 @@ class ContinuousTraining(QObject):
         super().__init__(parent or training)
         self.on = False
         self.state: BestKept | None = None  # set once the time of the run is up
-        self.joined: Counter[str] = Counter()
+        self.added: Counter[str] = Counter()
         self.newest: LabelsAdded | None = None
         self._training = training
         training.started.connect(self._training_started)
         training.reported.connect(self._reported)
-        training.ended.connect(lambda _: self.changed.emit())
+        training.ended.connect(self._training_ended)
 
     def switch(self, on: bool) -> None:
         """Switch continuous training; when off, the run ends after its time or its current round."""
@@ -51,7 +51,10 @@ class ContinuousTraining(QObject):
 
     def _training_started(self, _: Run) -> None:
         self.state, self.newest = None, None
-        self.joined.clear()
+        self.added.clear()
+        self.changed.emit()
+
+    def _training_ended(self, _: object) -> None:
         self.changed.emit()
 
     def _reported(self, event: Event) -> None:
@@ -61,7 +64,7 @@ class ContinuousTraining(QObject):
             self.state = event
         elif isinstance(event, LabelsAdded):
             self.newest = event
-            self.joined[event.how] += 1
+            self.added[event.how] += 1
         else:
             return
         self.changed.emit()

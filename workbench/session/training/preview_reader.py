@@ -65,7 +65,7 @@ class PreviewReader(QObject):
         self._run = run
         self._limit = LIMIT
 
-    def rest(self) -> None:
+    def drop_cache(self) -> None:
         """Keep only the last requested preview: the run has ended, and its model predicts images instead."""
         self._limit = 0
         self._shown.clear()

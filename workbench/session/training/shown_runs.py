@@ -1,6 +1,4 @@
-"""Runs that are shown: a summary line of each run of the project, full curves of the compared ones, and the data of the
-shown one as it arrives: steps, metrics and machine load.
-"""
+"""Runs that are shown: a line of each run of the project, compared curves, and live data of the shown run."""
 
 from __future__ import annotations
 
@@ -33,10 +31,10 @@ THINNING = 2000  # stored samples are 1/2000 of the elapsed time apart: two week
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A run compared with the shown one. track: the curves that can be drawn in the same plots."""
+    """A run compared with the shown one. series: the curves that can be drawn in the same plots."""
 
     run: Run
-    track: RunSeries
+    series: RunSeries
     comparison: RunComparison
 
 
@@ -149,8 +147,8 @@ class RunList(QObject):
                 comparison = compare_runs(shown, run)
                 past = read_past(run, stopped=task.cancelled) if comparison.curves else PastRun()
                 if not comparison.scores:
-                    past.track.scores, past.track.best = Columns(("score",)), None
-                compared.append(ComparedRun(run, past.track, comparison))
+                    past.series.scores, past.series.best = Columns(("score", "dice")), None
+                compared.append(ComparedRun(run, past.series, comparison))
             return compared
 
         def on_failed(problem: Problem) -> None:
@@ -183,13 +181,13 @@ class RunList(QObject):
 
 
 class RunMonitor(QObject):
-    """Collector of training events and machine samples. `track` and `state` belong to the shown run."""
+    """Collector of training events and machine samples. `series` and `state` belong to the shown run."""
 
     changed = Signal()
 
     def __init__(self, session: Session, training: TrainingControl, telemetry: TelemetryThread) -> None:
         super().__init__(training)
-        self.track, self.state = RunSeries(), RunState()
+        self.series, self.state = RunSeries(), RunState()
         self.result: Evaluated | None = None  # the evaluation of the best model so far
         self.machine: SystemSample | None = None  # the newest sample, also without a run
         self._session, self._training = session, training
@@ -216,10 +214,10 @@ class RunMonitor(QObject):
     # --- updates ---------------------------------------------------------------------------------
 
     def _forget(self) -> None:
-        self.track, self.state, self._clock, self._newest_event, self._stored = RunSeries(), RunState(), None, 0.0, 0.0
+        self.series, self.state, self._clock, self._newest_event, self._stored = RunSeries(), RunState(), None, 0.0, 0.0
         self.result = None
         if self.machine is not None:
-            self.track.no_gpu_reason = self.machine.reason
+            self.series.no_gpu_reason = self.machine.reason
         self.changed.emit()
 
     def _started(self, _: Run) -> None:
@@ -229,7 +227,7 @@ class RunMonitor(QObject):
         self._newest_event = time.monotonic()
         if self._training.running and not self._training.paused:
             self._clock = self._newest_event - event.time
-        self.track.add_event(event)
+        self.series.add_event(event)
         self.state.add_event(event)
         if isinstance(event, Evaluated) and event.split == "val" and event.best:
             self.result = event
@@ -237,7 +235,7 @@ class RunMonitor(QObject):
 
     def _recalled(self, past: PastRun) -> None:
         """Take over the complete past of a run, replacing the few events reported individually."""
-        self.track, self.state = past.track, past.state
+        self.series, self.state = past.series, past.state
         self._newest_event = time.monotonic()
         self.changed.emit()
 
@@ -250,14 +248,14 @@ class RunMonitor(QObject):
     def _sampled(self, sample: SystemSample) -> None:
         """Add a machine sample on the time axis of the active run; none is added while the run is paused."""
         self.machine = sample
-        if self.track.started is None:
-            self.track.no_gpu_reason = sample.reason
+        if self.series.started is None:
+            self.series.no_gpu_reason = sample.reason
         if self._training.paused:
             self._clock = None  # until the first event after the pause
-        if self._clock is None or self.track.started is None:
+        if self._clock is None or self.series.started is None:
             return
         now = time.monotonic() - self._clock
-        self.track.add_sample(now, sample)
+        self.series.add_sample(now, sample)
         self.state.add_sample(sample)
         run = self._training.run
         if run is not None and self._session.writable and now - self._stored >= now / THINNING:

@@ -62,8 +62,8 @@ class NvmlReader:
     def _open(self, index: int) -> tuple[str, str, list[str], Any]:
         """Return name, UUID, UUIDs of MIG instances, and handle of a GPU."""
         handle = self._nvml.nvmlDeviceGetHandleByIndex(index)
-        uuid = _text(self._ask_newer("nvmlDeviceGetUUID", handle) or "")
-        partitioned = (self._ask_newer("nvmlDeviceGetMigMode", handle) or (0,))[0]
+        uuid = _text(self._query_newer("nvmlDeviceGetUUID", handle) or "")
+        partitioned = (self._query_newer("nvmlDeviceGetMigMode", handle) or (0,))[0]
         mig = list(mig_instances(self._nvml, handle)) if partitioned else []
         return _text(self._nvml.nvmlDeviceGetName(handle)), uuid, mig, handle
 
@@ -72,7 +72,7 @@ class NvmlReader:
         memory = self._memory(handle)
         rates = self._query(nvml.nvmlDeviceGetUtilizationRates, handle)
         power = self._query(nvml.nvmlDeviceGetPowerUsage, handle)
-        limit = self._ask_newer("nvmlDeviceGetEnforcedPowerLimit", handle)
+        limit = self._query_newer("nvmlDeviceGetEnforcedPowerLimit", handle)
         reserved = getattr(memory, "reserved", None)
         return GpuSample(
             index=index,
@@ -97,7 +97,7 @@ class NvmlReader:
         return self._query(self._nvml.nvmlDeviceGetMemoryInfo, handle) if memory is None else memory
 
     def _slowed(self, handle: Any) -> str:
-        reasons = self._ask_newer("nvmlDeviceGetCurrentClocksThrottleReasons", handle)
+        reasons = self._query_newer("nvmlDeviceGetCurrentClocksThrottleReasons", handle)
         if not reasons:
             return ""
         nvml = self._nvml
@@ -105,15 +105,15 @@ class NvmlReader:
         power = nvml.nvmlClocksThrottleReasonSwPowerCap | nvml.nvmlClocksThrottleReasonHwPowerBrakeSlowdown
         return "heat" if reasons & heat else "power" if reasons & power else ""
 
-    def _ask_newer(self, name: str, *arguments: Any) -> Any:
+    def _query_newer(self, name: str, *arguments: Any) -> Any:
         """Query a function that older versions of the library lack; None without it."""
-        question = getattr(self._nvml, name, None)
-        return None if question is None else self._query(question, *arguments)
+        function = getattr(self._nvml, name, None)
+        return None if function is None else self._query(function, *arguments)
 
-    def _query(self, question: Callable[..., Any], *arguments: Any) -> Any:
+    def _query(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Query NVML; None if the GPU does not support the query, so that other values are still reported."""
         try:
-            return question(*arguments)
+            return function(*arguments)
         except self._nvml.NVMLError:
             return None
 

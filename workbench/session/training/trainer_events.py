@@ -77,7 +77,7 @@ class RunProgress:
 
     def recall(self, past: PastRun) -> None:
         """Continue from the history of the run."""
-        self.seconds = past.track.last
+        self.seconds = past.series.last
         if past.state.step is not None:
             self._set_steps(past.state.step)
 

@@ -248,7 +248,7 @@ class TrainerThread(QThread):
         # Not reported one by one: a long run has a million events, which would block the window.
         past = read_past(run, tail.read(lambda: self._detached), lambda: self._detached)
         ending = self._emit_event(iter(past.notable))
-        self._time = past.track.last
+        self._time = past.series.last
         if not self._detached:
             self.recalled.emit(past)
         stop_sent = False

@@ -250,7 +250,7 @@ class TrainingControl(QObject):
         self.preparing = self.stopping = self.paused = False
         if isinstance(ending, Finished) and ending.why == "done":
             self.progress.steps = 1.0
-        self._previews.rest()
+        self._previews.drop_cache()
         self.ended.emit(ending)
         self.state_changed.emit()
 

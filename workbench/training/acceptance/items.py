@@ -92,9 +92,9 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
     ("memory 60 %", "with too little memory, training goes on in parts", "memory:check_limit", 300, _MEMORY, 0.6),
     ("memory 5 %", "with far too little memory, a sentence", "memory:check_limit", 300, _MEMORY, 0.05),
     ("memory shared", "another program fills the GPU", "memory:check_shared", 300, _MEMORY),
-    ("speed UNet 96", "UNet 32…256, patches of 96 pixels", "speed:compare", 400, "", "unet-96"),
-    ("speed UNet 256", "UNet 64…512, patches of 256 pixels", "speed:compare", 400, "", "unet-256"),
-    ("speed UNet deep", "UNet of five levels, patches of 256 pixels", "speed:compare", 400, "", "unet-deep"),
+    ("speed UNet 96", "UNet planned for speed, patches of 96 pixels", "speed:compare", 400, "", "unet-96"),
+    ("speed UNet 256", "UNet of full resolution, patches of 256 pixels", "speed:compare", 400, "", "unet-256"),
+    ("speed UNet deep", "UNet planned by default, patches of 256 pixels", "speed:compare", 400, "", "unet-deep"),
     ("speed ResNet-34", "ResNet-34, images of 96 pixels", "speed:compare", 400, "", "resnet34-96"),
     ("speed ResNet-50", "ResNet-50, images of 224 pixels", "speed:compare", 400, "", "resnet50-224"),
     ("data", "images prepared per second by 1 to 8 threads", "speed:check_loader", 240),
@@ -103,6 +103,7 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
     ("quality", "GPU against CPU settings in equal minutes", "user_workflow:compare_quality", 900),
     ("two processes", "two GPUs compute as two replicas on the CPU", "two_processes:check_step", 400),
     ("lost process", "a run ends with a sentence if one process dies", "two_processes:check_loss", 300),
+    ("memory of one", "another program fills one of two GPUs", "two_processes:check_memory", 400, _MEMORY),
 )
 ITEMS = tuple(AcceptanceItem(*row) for row in _ROWS)
 

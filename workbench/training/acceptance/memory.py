@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,15 @@ def check_limit(conditions: Conditions) -> Outcome:
 
 def check_shared(conditions: Conditions) -> Outcome:
     """Train while another process holds nearly all of the GPU's memory."""
+    with filled(conditions):
+        events = _train(conditions)
+    outcome = assess(events, must_adapt=False)
+    return Outcome(outcome.status, f"beside a full GPU: {outcome.detail}", summary(events))
+
+
+@contextlib.contextmanager
+def filled(conditions: Conditions) -> Iterator[None]:
+    """Let another process hold nearly all of the GPU's memory within the context. Raise ChildFailed."""
     command = trial_runs.target_command("memory:hold", conditions, None)
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=trial_runs.environment(conditions)
@@ -46,13 +57,11 @@ def check_shared(conditions: Conditions) -> Outcome:
         assert other.stdin is not None and other.stdout is not None
         try:
             if not _wait_for(conditions.folder / _HELD):
-                return Outcome(FAIL, "the other program did not fill the memory")
-            events = _train(conditions)
+                raise trial_runs.ChildFailed("the other program did not fill the memory")
+            yield
         finally:
             other.stdin.close()
             other.kill()
-    outcome = assess(events, must_adapt=False)
-    return Outcome(outcome.status, f"beside a full GPU: {outcome.detail}", summary(events))
 
 
 def hold(conditions: Conditions) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ import paddle
 from paddle.profiler import Profiler, ProfilerTarget
 
 from workbench.core.runs.gpu_facts import GIB, read_gpu_facts
+from workbench.core.runs.gpu_plan import SIZES
 from workbench.training import device as devices
 from workbench.training import precision
 from workbench.training.acceptance import trial_runs
@@ -43,25 +45,27 @@ _UTILIZATION_LARGE = 80
 
 @dataclass(frozen=True)
 class Network:
-    """Network of the speed table. widths of a UNet or depth of a ResNet; side of its images in pixels."""
+    """Network of the speed table. widths and stem of a UNet or depth of a ResNet; side of its images in pixels."""
 
     model: str
     side: int
     batch: int
-    widths: tuple[int, ...] = ()
+    widths: Sequence[int] = ()
     depth: int = 0
+    stem: int = 1
 
     @property
     def small(self) -> bool:
         return self.side < 128
 
 
+# Those that are planned for a GPU, with batches that keep it busy, and a UNet of full resolution.
 NETWORKS = {
-    "unet-96": Network("unet", 96, 64, widths=(32, 64, 128, 256)),
+    "unet-96": Network("unet", 96, 128, **SIZES["unet"]["fast"]),
     "unet-256": Network("unet", 256, 16, widths=(64, 128, 256, 512)),
-    "unet-deep": Network("unet", 256, 16, widths=(64, 128, 256, 512, 512)),
-    "resnet34-96": Network("resnet", 96, 64, depth=34),
-    "resnet50-224": Network("resnet", 224, 32, depth=50),
+    "unet-deep": Network("unet", 256, 64, **SIZES["unet"]["balanced"]),
+    "resnet34-96": Network("resnet", 96, 128, **SIZES["resnet"]["balanced"]),
+    "resnet50-224": Network("resnet", 224, 64, **SIZES["resnet"]["best"]),
 }
 
 
@@ -258,13 +262,15 @@ def _unsupported(kind: str, conditions: Conditions) -> str:
 
 
 def _reduced(network: Network) -> Network:
-    return Network(network.model, 32, 4, widths=(8, 16) if network.widths else (), depth=18 if network.depth else 0)
+    if network.model == "resnet":
+        return Network("resnet", 32, 4, depth=18)
+    return Network("unet", 32, 4, widths=(8, 16), stem=network.stem)
 
 
 def _make_learner(network: Network, kind: str, chosen: devices.Device) -> Learner:
     paddle.seed(0)
     if network.model == "unet":
-        nets: list[Any] = [UNet(1, 3, network.widths) for _ in range(2)]
+        nets: list[Any] = [UNet(1, 3, network.widths, stem=network.stem) for _ in range(2)]
         for net in nets:
             interpolate_contrast(net, chosen)
         loss: Any = partial(segmentation_loss, dice_weight=1.0, cross_entropy_weight=1.0)

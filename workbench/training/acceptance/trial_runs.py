@@ -29,7 +29,7 @@ class ChildFailed(Exception):
 
 
 def call(target: str, conditions: Conditions, argument: Any, *, seconds: float) -> dict[str, Any]:
-    """Run "module:function" in a process of its own and return the values of its outcome. Raise ChildFailed.
+    """Run "module:function" in a process of its own and return the values of its outcome. Raises ChildFailed.
 
     A process is needed for each 16-bit type, since Paddle remembers the first one, and for each memory statistic.
     """
@@ -57,7 +57,7 @@ def environment(conditions: Conditions, **variables: str) -> dict[str, str]:
 
 
 def train(run: Run, conditions: Conditions, *, seconds: float, **variables: str) -> list[Event]:
-    """Train a run in the training program. Return its events; the last one is Finished or Failed. Raise ChildFailed."""
+    """Train a run in the training program. Return its events, at last Finished or Failed. Raises ChildFailed."""
     command = worker_command("train", run.root, "--keep-running")
     output = run_captured(command, seconds=seconds, environment=environment(conditions, **variables))
     events = list(run.events())
@@ -69,7 +69,7 @@ def train(run: Run, conditions: Conditions, *, seconds: float, **variables: str)
 
 
 def workbench(*arguments: str | Path, conditions: Conditions, seconds: float) -> dict[str, Any]:
-    """Run a verb of the workbench with --json and return its object. Raise ChildFailed."""
+    """Run a verb of the workbench with --json and return its object. Raises ChildFailed."""
     command = program_command(*arguments, "--json")
     output = run_captured(command, seconds=seconds, environment=_program_environment(conditions))
     if output.returncode != 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 import time
@@ -16,9 +17,9 @@ from workbench.core.runs.events import Failed, Finished, Started, Step
 from workbench.core.runs.launch import worker_command
 from workbench.core.runs.run import Run
 from workbench.training import device as devices
-from workbench.training.acceptance import trial_runs
+from workbench.training.acceptance import memory, trial_runs
 from workbench.training.acceptance.items import FAIL, PASS, SKIP, Conditions, Outcome
-from workbench.training.acceptance.trial_runs import SMALL, make_run
+from workbench.training.acceptance.trial_runs import LARGE, SMALL, make_run
 
 _SECONDS = 180.0
 _LIMIT = 2e-2  # relative difference of weights and statistics after an epoch
@@ -73,7 +74,20 @@ def check_loss(conditions: Conditions) -> Outcome:
     last = list(run.events())[-1]
     if not ended or not isinstance(last, Failed):
         return Outcome(FAIL, f"the run did not end within {_END_SECONDS:.0f} s after a process was killed")
-    return Outcome(PASS if last.problem else FAIL, f"ended after {seconds:.0f} s: {last.why}", {"seconds": seconds})
+    why = last.why.partition(" Details are in ")[0]  # a log in a folder that is deleted
+    return Outcome(PASS if last.problem else FAIL, f"ended after {seconds:.0f} s: {why}", {"seconds": seconds})
+
+
+def check_memory(conditions: Conditions) -> Outcome:
+    """Train on two GPUs while another program fills the second one: both go on in parts, or end with a sentence."""
+    two = _two_devices(conditions)
+    if isinstance(two, Outcome):
+        return two
+    with memory.filled(dataclasses.replace(conditions, device="gpu:1")):
+        run = make_run(conditions, **{**LARGE, "device": two, "precision": "fp16"})
+        events = trial_runs.train(run, conditions, seconds=2 * _SECONDS)
+    outcome = memory.assess(events, must_adapt=False)
+    return Outcome(outcome.status, f"{two} beside a full GPU: {outcome.detail}", memory.summary(events))
 
 
 def _two_devices(conditions: Conditions) -> str | Outcome:

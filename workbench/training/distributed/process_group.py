@@ -67,7 +67,7 @@ class ProcessGroup:
     # --- commands ---------------------------------------------------------------------------------
 
     def send_command(self, command: RankCommand, *, step: int = 0, rate: float = 0.0, item: int = 0) -> None:
-        """Send a command; effective in rank 0 only. Raise WorkerFailed if another process is gone."""
+        """Send a command; effective in rank 0 only. Raises WorkerFailed if another process is gone."""
         if self.size == 1 or not self.is_leader:
             return
         if self._waiting:
@@ -83,7 +83,7 @@ class ProcessGroup:
             self._waits += 1
 
     def receive_command(self) -> CommandMessage:
-        """Block until the next command of rank 0; all other ranks. Raise WorkerFailed if rank 0 is gone."""
+        """Block until the next command of rank 0; all other ranks. Raises WorkerFailed if rank 0 is gone."""
         while True:
             message = paddle.zeros([4], "float64")
             self._broadcast(message)
@@ -247,7 +247,7 @@ class ProcessGroup:
 
 
 def join(folder: Path, batch: int) -> ProcessGroup:
-    """Connect to the other processes of this run, if there are several. Raise BadSettings, WorkerFailed."""
+    """Connect to the other processes of this run, if there are several. Raises BadSettings, WorkerFailed."""
     number, size = rank_of_this_process()
     if size == 1:
         return ProcessGroup()
@@ -275,9 +275,12 @@ def _exchanged(parameters: Iterable[paddle.Tensor]) -> list[tuple[paddle.Tensor,
 
 
 def _wait_for(tensor: paddle.Tensor) -> None:
-    """Wait until a message is complete. With NCCL it is only queued; reading one value waits for it."""
+    """Wait until a message is complete. With NCCL it is only queued; reading one value waits for it.
+
+    The value is copied first, because `numpy` would read the whole memory to which it belongs.
+    """
     if tensor.place.is_gpu_place():
-        tensor.flatten()[:1].numpy()
+        tensor.flatten()[:1].clone().numpy()
 
 
 def host_number() -> int:

@@ -40,8 +40,8 @@ _GRACE = 10.0  # seconds for processes left behind by the launcher
 def run_ranks(run: Run, pipe: int | None, *, resume: bool, keep_running: bool, lock: RunLock | None = None) -> int:
     """Train a run with several processes. Return the exit status.
 
-    lock: lock of the run; released before the processes start, as rank 0 acquires it. Raise DeviceMissing, BadSettings,
-    RunInUse, and WorkerFailed if the processes ended without a final event.
+    lock: lock of the run; released before the processes start, as rank 0 acquires it. Raises DeviceMissing,
+    BadSettings, RunInUse, and WorkerFailed if the processes ended without a final event.
     """
     settings = run.settings()
     device = check(settings.device)

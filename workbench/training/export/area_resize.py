@@ -38,7 +38,7 @@ class AreaResize:
 
 
 def plan_resize(source: tuple[int, int], target: tuple[int, int]) -> AreaResize:
-    """Return the reduction from `source` to `target`, (height, width) each. Raise ValueError if a side grows."""
+    """Return the reduction from `source` to `target`, (height, width) each. Raises ValueError if a side grows."""
     if any(small > large for small, large in zip(target, source)):
         raise ValueError(f"{source} cannot be reduced to {target}")
     factors = [large // small for small, large in zip(target, source)]

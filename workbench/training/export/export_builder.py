@@ -191,7 +191,7 @@ class _Builder:
         chosen: list[export_images.ParitySample],
         images: list[Any],
     ) -> None:
-        """Write the line model, or report why it is left out. Raise ParityFailed if nothing else was requested."""
+        """Write the line model, or report why it is left out. Raises ParityFailed if nothing else was requested."""
         self.stages.begin(Message("progress.line_model"))
         shape = self.options.shape or usual_line_shape([sample.size for sample in chosen])
         try:
@@ -209,7 +209,7 @@ class _Builder:
             self.leave_out(LINE_FORMAT)
 
     def write_layouts(self, settings: ModelSettings, net: Any, images: list[Any]) -> None:
-        """Write the files for other programs, or report why some are left out. Raise ParityFailed as `make_line`."""
+        """Write the files for other programs, or report why some are left out. Raises ParityFailed as `make_line`."""
         for name in [name for name in LAYOUTS if name in self.options.formats]:
             self.stages.check()
             source = LayoutSource(net, images, self.parity, self.stages.check)
@@ -221,7 +221,7 @@ class _Builder:
                 self.leave_out(name)
 
     def leave_out(self, name: str) -> None:
-        """Report why a format besides the engines is left out. Raise ParityFailed if no other one was requested."""
+        """Report why a format besides the engines is left out. Raises ParityFailed if no other one was requested."""
         if set(self.options.formats) == {name}:
             raise ParityFailed(why=self.parity[name].why, report=parity.report(self.parity, "", environment()))
         self.report_left_out(name)

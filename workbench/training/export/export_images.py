@@ -45,7 +45,7 @@ class ParitySample:
     size: tuple[int, int] = (0, 0)
 
     def read(self) -> np.ndarray:
-        """Return the pixels, of a large image its central part. Raise ImageBroken."""
+        """Return the pixels, of a large image its central part. Raises ImageBroken."""
         image = read(self.path)
         height, width = image.shape[:2]
         if height * width <= MOST_PIXELS:

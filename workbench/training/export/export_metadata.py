@@ -99,7 +99,7 @@ def set_metadata(model: onnx.ModelProto, values: Mapping[str, str]) -> None:
 
 
 def add_metadata(path: Path, settings: ModelSettings) -> None:
-    """Add the metadata to the network in an ONNX file, atomically. Raise OSError."""
+    """Add the metadata to the network in an ONNX file, atomically. Raises OSError."""
     model = onnx.load(str(path))
     set_metadata(model, metadata(settings))
     write_atomic(path, model.SerializeToString())

@@ -83,7 +83,7 @@ def write_line_model(
     """Write the line model of an export if it gives the results of `reference`; otherwise no file remains.
 
     network: with its softmax and free sizes. shape: height and width. images: name, and a function that returns the
-    pixels. on_image(share): called after each comparison; may raise to stop. Raise OSError.
+    pixels. on_image(share): called after each comparison; may raise to stop. Raises OSError.
     """
     try:
         model = line_model(settings, network, shape)
@@ -148,7 +148,7 @@ def _to_colors(image: np.ndarray, channels: int) -> np.ndarray:
 
 
 def write_examples(folder: Path) -> None:
-    """Copy the C++ and C# programs that run a line model into an export. Raise OSError."""
+    """Copy the C++ and C# programs that run a line model into an export. Raises OSError."""
     source = resources.path(EXAMPLES_FOLDER)
     for path in sorted(path for path in source.rglob("*") if path.is_file()):
         target = folder / EXAMPLES_FOLDER / path.relative_to(source)

@@ -43,14 +43,14 @@ class LineModelRefused(Exception):
 
 
 def pixel_type(settings: ModelSettings) -> np.dtype:
-    """Return uint8, or uint16 for a model of 16-bit images. Raise LineModelRefused for one of float images."""
+    """Return uint8, or uint16 for a model of 16-bit images. Raises LineModelRefused for one of float images."""
     if settings.full_scale in (np.iinfo(np.uint8).max, np.iinfo(np.uint16).max):
         return np.dtype(np.uint8 if settings.full_scale == np.iinfo(np.uint8).max else np.uint16)
     raise LineModelRefused(Message("line.number_type"))
 
 
 def network_size(settings: ModelSettings, shape: tuple[int, int]) -> tuple[int, int]:
-    """Return height and width of the resized image. Raise LineModelRefused if it would be enlarged."""
+    """Return height and width of the resized image. Raises LineModelRefused if it would be enlarged."""
     size = (settings.input_size,) * 2
     if settings.task == "segmentation":
         size = tuple(max(1, round(side * settings.scale)) for side in shape)
@@ -62,7 +62,7 @@ def network_size(settings: ModelSettings, shape: tuple[int, int]) -> tuple[int, 
 def line_model(settings: ModelSettings, network: onnx.ModelProto, shape: tuple[int, int]) -> onnx.ModelProto:
     """Return the checked model for images of `shape`, (height, width), with static shapes throughout.
 
-    network: as made by `onnx_graph.to_onnx`, without maps. Raise LineModelRefused.
+    network: as made by `onnx_graph.to_onnx`, without maps. Raises LineModelRefused.
     """
     size = network_size(settings, shape)
     try:

@@ -54,7 +54,7 @@ def _load_pyfunc(path):
 
 
 def write_model(folder: Path, settings: ModelSettings, source: LayoutSource) -> Parity:
-    """Write MLmodel, the loader and the environment into an export. Raise OSError."""
+    """Write MLmodel, the loader and the environment into an export. Raises OSError."""
     file = KINDS["onnx"].file
     environment = {
         "python": platform.python_version(),

@@ -68,7 +68,7 @@ class AdoptedNetwork:
         write_atomic(path, self._path.read_bytes())
 
     def line_network(self, settings: ModelSettings) -> onnx.ModelProto:
-        """Return the network for a line model. Raise LineModelRefused if its operators cannot be converted."""
+        """Return the network for a line model. Raises LineModelRefused if its operators cannot be converted."""
         model = onnx.load(str(self._path))
         version = opset(model)
         if version != onnx_graph.OPSET:

@@ -46,7 +46,7 @@ _MODEL_NAME = "ResNet18"
 
 
 def write_deployment(folder: Path, settings: ModelSettings, source: LayoutSource) -> Parity:
-    """Write the folder if its program gives the results of the run; otherwise no file remains. Raise OSError."""
+    """Write the folder if its program gives the results of the run; otherwise no file remains. Raises OSError."""
     if settings.task == "segmentation" and settings.scale != 1:
         return Parity(why=Message("layout.scaled", n=f"{settings.scale:g}"))
     target = folder / FOLDER

@@ -33,7 +33,7 @@ _TYPES = {
 
 
 def write_repository(folder: Path, settings: ModelSettings, source: LayoutSource) -> Parity:
-    """Write the repository of an export. Raise OSError."""
+    """Write the repository of an export. Raises OSError."""
     name = safe_name(settings)
     _write_model(folder / FOLDER / name, folder / KINDS["onnx"].file, settings, preprocessing(settings))
     line = folder / LINE_FOLDER / LINE_MODEL

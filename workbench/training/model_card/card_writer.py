@@ -37,7 +37,7 @@ from workbench.inference.overlay_drawing import to_display
 from workbench.inference.predictor import Predictor
 from workbench.training.model_card.card_content import CardSources, make_card
 
-SECONDS = 30.0  # time limit of the evaluation
+TIME_LIMIT = 30.0  # seconds of the evaluation
 _WORST = 6
 _SIDE = 480  # of an image on the page
 _PART = 512  # side of the shown part of a large image
@@ -51,7 +51,7 @@ def evaluate_holdout(
     dataset: Dataset,
     predictor: Predictor,
     *,
-    seconds: float = SECONDS,
+    seconds: float = TIME_LIMIT,
     tick: Callable[[float], None] = lambda share: None,
 ) -> HoldoutResult:
     """Evaluate on the images of `test`, or of `val` if there are none.
@@ -165,8 +165,8 @@ def _part(wrong: np.ndarray) -> tuple[slice, slice]:
     height, width = wrong.shape
     if max(height, width) <= 1.5 * _PART:
         return slice(0, height), slice(0, width)
-    _, _, stats, centres = cv2.connectedComponentsWithStats(wrong.astype(np.uint8), connectivity=8)
-    x, y = centres[1 + int(np.argmax(stats[1:, cv2.CC_STAT_AREA]))] if len(stats) > 1 else (width / 2, height / 2)
+    _, _, stats, centers = cv2.connectedComponentsWithStats(wrong.astype(np.uint8), connectivity=8)
+    x, y = centers[1 + int(np.argmax(stats[1:, cv2.CC_STAT_AREA]))] if len(stats) > 1 else (width / 2, height / 2)
     part_height, part_width = min(height, _PART), min(width, _PART)
     top = int(np.clip(y - part_height / 2, 0, height - part_height))
     left = int(np.clip(x - part_width / 2, 0, width - part_width))

@@ -50,7 +50,7 @@ def load_initial_weights(
 ) -> dict[str, Any]:
     """Load the weights named in the training settings into the ResNet of `net`.
 
-    Return their description: {"weights": as in the recipe, "sha256", "depth"}. Raise BadSettings, WeightsUnusable,
+    Return their description: {"weights": as in the recipe, "sha256", "depth"}. Raises BadSettings, WeightsUnusable,
     NoDownload.
     """
     assert settings.weights is not None
@@ -96,7 +96,7 @@ def _check_settings(settings: TrainingSettings, body: object) -> None:
 
 
 def translate(arrays: Arrays, path: str) -> Arrays:
-    """Return float32 arrays under this program's ResNet names, others omitted. Raise WeightsUnusable."""
+    """Return float32 arrays under this program's ResNet names, others omitted. Raises WeightsUnusable."""
     prefix = _prefix(arrays)
     if prefix is None:
         raise WeightsUnusable(path=path, why=Message("weights.no_resnet"))
@@ -146,7 +146,7 @@ def _own_name(name: str, counts: list[int]) -> str | None:
 
 
 def depth_of(arrays: Arrays, path: str) -> int:
-    """Return 18, 34 or 50. Raise WeightsUnusable for any other network."""
+    """Return 18, 34 or 50. Raises WeightsUnusable for any other network."""
     blocks = {int(name.split(".")[1]) for name in arrays if name.startswith("blocks.")}
     bottleneck = any(".body.2." in name for name in arrays)
     for depth, counts in BLOCKS.items():
@@ -189,7 +189,7 @@ _CHUNK = 1 << 20
 
 
 def download_weights(depth: int, report: Reporter, *, cancelled: Callable[[], bool] = lambda: False) -> bytes:
-    """Return the content of the file for a ResNet of this depth, from cache or network. Raise NoDownload."""
+    """Return the content of the file for a ResNet of this depth, from cache or network. Raises NoDownload."""
     cached = cache_path(depth)
     with contextlib.suppress(OSError):
         data = cached.read_bytes()

@@ -55,7 +55,7 @@ class _Group:
 def prune(arrays: Arrays, old_widths: Sequence[int], new_widths: Sequence[int], path: str = "") -> Arrays:
     """Convert the weights of a UNet of widths `old_widths` to widths `new_widths`, none of them greater.
 
-    arrays: by the names of `UNet`; not modified. path: for the message. Raise RunBroken if the weights do not match
+    arrays: by the names of `UNet`; not modified. path: for the message. Raises RunBroken if the weights do not match
     `old_widths`.
     """
     selections: dict[tuple[str, int], list[tuple[int, np.ndarray]]] = defaultdict(list)
@@ -147,7 +147,7 @@ def start_from(
 ) -> None:
     """Load the best weights of the run named in the settings into `net`; of a wider UNet, its strongest channels.
 
-    Outputs are matched by class id or name of the verdict: a class added since starts untrained. Raise UnknownRun,
+    Outputs are matched by class id or name of the verdict: a class added since starts untrained. Raises UnknownRun,
     RunUnusable, RunBroken, BadSettings.
     """
     assert settings.start_from is not None

@@ -25,13 +25,8 @@ Arrays = dict[str, np.ndarray]
 MAX_BYTES = 4 << 30
 
 
-def read_weights(path: Path) -> Arrays:
-    """Return arrays by the names in the file. The file type is detected by content. Raise WeightsUnusable."""
-    return parse_weights(read_file(path), str(path))
-
-
 def read_file(path: Path) -> bytes:
-    """Return the content of a file. Raise WeightsUnusable."""
+    """Return the content of a file. Raises WeightsUnusable."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise WeightsUnusable(path=str(path), why=Message("weights.too_large", n=MAX_BYTES >> 30))
@@ -41,7 +36,10 @@ def read_file(path: Path) -> bytes:
 
 
 def parse_weights(data: bytes, path: str) -> Arrays:
-    """Parse file content as in `read_weights`; path is used in messages only."""
+    """Return the arrays in the content of a file, by their names. The file type is detected by the content.
+
+    path: used in messages only. Raises WeightsUnusable.
+    """
     try:
         if data[:2] == b"PK":
             why = Message("weights.pytorch")

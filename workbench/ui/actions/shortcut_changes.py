@@ -85,7 +85,7 @@ class ShortcutChanges(QObject):
         return None
 
     def assign(self, id: str, keys: QKeySequence, *, add: bool = False, reassign: bool = False) -> None:
-        """Set the key sequence of a command, or add one. Raise ValueError on a conflict.
+        """Set the key sequence of a command, or add one. Raises ValueError on a conflict.
 
         reassign: remove the key sequence from the other command first.
         """

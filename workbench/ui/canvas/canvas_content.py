@@ -24,6 +24,7 @@ class CanvasContent(QObject):
             signal.connect(self.show)
         for signal in (session.project_opened, session.classes_changed):
             signal.connect(self._recolor)
+        session.image_previewed.connect(self._show_preview)
         session.mask_changed.connect(scene.mask_changed)
         self._recolor()
 
@@ -34,6 +35,9 @@ class CanvasContent(QObject):
         self._scene.show_image(self._session.image, keep_display=True)
         self._scene.show_labels(self._session.mask)
         self.changed.emit()
+
+    def _show_preview(self, _: str, small: np.ndarray, size: tuple[int, int]) -> None:
+        self._scene.show_preview(small, size)
 
     def show_page(self, page: np.ndarray | None) -> None:
         """Show another page of the file; None returns to the image. Labels stay visible if they fit the page."""

@@ -100,10 +100,10 @@ class Canvas(QWidget):
         self.navigation.pan_key_changed.connect(self._follow_pan_key)
         self.suggestions.held.connect(self._confirm_pan_key)
         self._session.edit_finishing.connect(self.tasks.finish)
-        self._session.edit_finishing.connect(lambda: self.current.commit_pending())
+        self._session.edit_finishing.connect(self._commit_pending)
         self.context.edit_outline = self._edit_outline
         self._session.mask_changed.connect(self._follow_mask)
-        self._session.current_class_changed.connect(lambda: self.current.class_changed())
+        self._session.current_class_changed.connect(self._follow_class)
         self.tasks.failed.connect(self._session.problem_met)
 
     def end(self) -> None:
@@ -199,6 +199,12 @@ class Canvas(QWidget):
 
     def _follow_mask(self) -> None:
         self.current.mask_changed()
+
+    def _follow_class(self) -> None:
+        self.current.class_changed()
+
+    def _commit_pending(self) -> None:
+        self.current.commit_pending()
 
     # --- events ----------------------------------------------------------------------------------
 

@@ -149,7 +149,7 @@ class StatisticsDialog(ReportDialog):
             images.append(self.tr("other sizes: {n}").format(n=number(sum(list(result.sizes.values())[4:]))))
         if result.broken:
             images.append(self.tr("unreadable: {n}").format(n=number(result.broken)))
-        statuses = {"new": self.tr("not started"), "started": self.tr("started"), "done": self.tr("done")}
+        statuses = {"new": self.tr("new"), "started": self.tr("in progress"), "done": self.tr("done")}
         rows = [
             (self.tr("Images"), listed(images)),
             (self.tr("Status"), _counts({statuses[name]: n for name, n in result.statuses.items()})),

@@ -171,7 +171,7 @@ class PreferenceFields(QObject):
                 view.set_text_size,
                 default.text_size,
                 limits=(100, 150, 10),
-                suffix=" %",
+                suffix="%",
             ),
         ]
 
@@ -216,7 +216,7 @@ class PreferenceFields(QObject):
                 lambda value: layers.set_opacity(value / 100),
                 round(100 * default.overlay_opacity),
                 limits=(1, 100, 5),
-                suffix=" %",
+                suffix="%",
             ),
             SettingField(
                 self.tr("Brush size"),

@@ -41,7 +41,7 @@ class HeadlineFigures(QWidget):
         column.setSpacing(9)
         self.recall = HeadlineFigure(self.tr("Recall"))
         self.false_alarms = HeadlineFigure(self.tr("False alarms per image"))
-        self.dice = HeadlineFigure(self.tr("Dice of all pixels"))
+        self.dice = HeadlineFigure(self.tr("Dice"))
         self.recall.setToolTip(
             self.tr(
                 "A labeled defect counts as detected if predictions cover at least 10% of it. The interval is "

@@ -13,6 +13,7 @@ from workbench.ui.images.thumbnail_provider import EDGE, ThumbnailProvider
 from workbench.ui.widgets.item_views import (
     draw_background,
     draw_badge,
+    draw_class,
     draw_row_background,
     fit_rect,
     state_color,
@@ -96,7 +97,7 @@ class ImageDelegate(QStyledItemDelegate):
         )
 
     def _draw_tags(self, painter: QPainter, box: QRect, row: ImageRow, option: QStyleOptionViewItem) -> int:
-        """Draw verdict and class colors from the right. Return their left end."""
+        """Draw verdict and classes from the right. Return their left end."""
         theme, metrics, x = self._style.theme, option.fontMetrics, box.right() + 1
         if row.verdict:
             text = metrics.elidedText(row.verdict, Qt.TextElideMode.ElideRight, 70)
@@ -104,13 +105,12 @@ class ImageDelegate(QStyledItemDelegate):
             draw_badge(painter, QRectF(x - width, box.y() - 1, width, box.height() + 2), text, theme)
             x -= width + 6
         project = self._session.project
-        colors = {info.id: info.color for info in project.classes} if project else {}
-        painted = [id for id, _ in row.counts if id in colors]
+        classes = {info.id: info for info in project.classes} if project else {}
+        painted = [id for id, _ in row.counts if id in classes]
         for id in painted[:6][::-1]:
-            painter.setPen(QPen(QColor(0, 0, 0, 90), 1))
-            painter.setBrush(QColor(colors[id]))
-            painter.drawRoundedRect(QRectF(x - 9, box.center().y() - 4, 8.5, 8.5), 2, 2)
-            x -= 12
+            info, size = classes[id], metrics.height() - 2
+            draw_class(painter, QRectF(x - size, box.y() + 1, size, size), info.color, info.key or info.name[:1])
+            x -= size + 3
         return x
 
 

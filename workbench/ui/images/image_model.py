@@ -128,7 +128,10 @@ class ImageListModel(QAbstractTableModel):
         if role == RowRole:
             return self.table.row(key)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return "\n".join(filter(None, (key, self.table.row(key).broken, self._reason(key))))
+            row = self.table.row(key)
+            return "\n".join(filter(None, (key, self._summary(row), row.broken, self._reason(key))))
+        if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == 0:
+            return formatting.listed((key.rpartition("/")[2], self._summary(self.table.row(key))))
         if role == ReasonRole:
             return self._reason(key)
         if role == Qt.ItemDataRole.TextAlignmentRole and column.right:
@@ -140,6 +143,10 @@ class ImageListModel(QAbstractTableModel):
             return self.tr("Unreadable")
         texts = {"new": self.tr("New"), "started": self.tr("In progress"), "done": self.tr("Done")}
         return texts.get(row.status, row.status)
+
+    def _summary(self, row: ImageRow) -> str:
+        """Return status, classes and verdict, which a row shows as signs."""
+        return " · ".join(filter(None, (self._status(row), self._classes(row), row.verdict)))
 
     def _classes(self, row: ImageRow) -> str:
         project = self._session.project

@@ -85,9 +85,9 @@ class LayersPanel(QWidget):
         self._show_reference()
 
     def _show_reference(self) -> None:
-        name = self._comparison.sample
+        name = self._comparison.reference
         text = self.tr("No reference image") if name is None else name.rpartition("/")[2]
-        self.reference.set_text(text, short=[self.tr("No reference")] if name is None else ())
+        self.reference.set_text(text, short=[self.tr("No reference"), self.tr("None")] if name is None else ())
         self.reference.setToolTip(name or self.tr("Image of a part without defects, of the same size"))
         self.choose.setEnabled(self._view.image is not None)
         self.difference.check.setEnabled(self._comparison.possible())

@@ -109,7 +109,7 @@ class PredictFolderDialog(JobDialog):
             self.images.path,
             self.out.path,
             overlays=self.overlays.isChecked(),
-            go_on=self.skip_existing.isEnabled() and self.skip_existing.isChecked(),
+            resume=self.skip_existing.isEnabled() and self.skip_existing.isChecked(),
             watch=self.watch.isChecked(),
         )
         self.job.start(request)

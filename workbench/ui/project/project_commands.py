@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, QUrl, Signal
-from PySide6.QtGui import QAction, QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.problems import Problem
 from workbench.core.project.project import read_project_file
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.project.leave_guard import LeaveGuard
+from workbench.ui.project.recent_projects import RecentProjects
 from workbench.ui.project.sample_creator import SampleCreator
 from workbench.ui.services import Services
 from workbench.ui.text.added_files import left_out_text
@@ -24,11 +25,9 @@ if TYPE_CHECKING:
     from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog
     from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 
-_MAX_RECENT = 8
-
 
 class ProjectCommands(QObject):
-    """Commands for projects and images: dialogs, drops, list of recent projects."""
+    """Commands for projects and images: dialogs, drops."""
 
     unpack_requested = Signal(object)  # path of a packed project
 
@@ -47,11 +46,9 @@ class ProjectCommands(QObject):
         self._window, self._settings, self._messages = window, services.preferences, messages
         self._sample = SampleCreator(messages, self)
         self._sample.created.connect(self.open)
-        self.recent_menu = QMenu(self.tr("Open &recent"), window)
-        self.recent_menu.aboutToShow.connect(self._fill_recent)
-        session.project_opened.connect(self._project_opened)
+        self.recent = RecentProjects(window, session, services.preferences, messages)
+        self.recent.open_requested.connect(self.open)
         session.images_listed.connect(self._open_first)
-        session.image_opened.connect(self._remember)
 
     # --- projects --------------------------------------------------------------------------------
 
@@ -111,8 +108,7 @@ class ProjectCommands(QObject):
     def open(self, root: Path) -> None:
         """Open a project folder.
 
-        For a packed project the dialog for unpacking is shown. If the folder cannot be opened, the open project stays;
-        a project that no longer exists leaves the list of recent projects.
+        For a packed project the dialog for unpacking is shown. If the folder cannot be opened, the open project stays.
         """
         from workbench.core.project.packing import is_packed
 
@@ -122,18 +118,10 @@ class ProjectCommands(QObject):
         try:
             read_project_file(root)
         except Problem as problem:
-            self._messages.problem(problem)
-            recent = self._settings.recent_projects
-            if str(root) in recent and not (root / "project.json").exists():
-                recent.remove(str(root))
-                self._settings.save()
+            if not self.recent.offer_choices(root):
+                self._messages.problem(problem)
         else:
             self._leave_guard.leave(lambda: self._session.open_project(root))
-
-    def recent(self) -> list[Path]:
-        """Return the recently opened projects that still exist, newest first."""
-        paths = [Path(name) for name in self._settings.recent_projects]
-        return [path for path in paths if (path / "project.json").is_file()][:_MAX_RECENT]
 
     def close_project(self) -> None:
         self._leave_guard.leave(self._session.close_project)
@@ -241,12 +229,6 @@ class ProjectCommands(QObject):
 
     # --- events ----------------------------------------------------------------------------------
 
-    def _project_opened(self) -> None:
-        project = self._session.project
-        if project is not None:
-            self._settings.opened(project.root)
-            self._settings.save()
-
     def _open_first(self, keys: list[str]) -> None:
         """Open the last current image of this project, or the first image."""
         project = self._session.project
@@ -254,23 +236,9 @@ class ProjectCommands(QObject):
             last = self._settings.last_pictures.get(str(project.root))
             self._session.open_image(last if last in self._session.rows or last in keys else keys[0])
 
-    def _remember(self, key: str) -> None:
-        if self._session.project is not None:
-            self._settings.opened(self._session.project.root, key)
-
-    def _fill_recent(self) -> None:
-        self.recent_menu.clear()
-        for path in self.recent():
-            action = QAction(f"{path.name}  ({path.parent})".replace("&", "&&"), self.recent_menu)
-            action.triggered.connect(lambda _=False, path=path: self.open(path))
-            self.recent_menu.addAction(action)
-        if self.recent_menu.isEmpty():
-            self.recent_menu.addAction(self.tr("No recent projects")).setEnabled(False)
-
     def projects_folder(self) -> Path:
         """Return the folder in which new projects are offered."""
-        recent = self.recent()
-        return recent[0].parent if recent else Path.home()
+        return self.recent.folder()
 
     def end(self) -> None:
         from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QObject, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QCoreApplication, QObject, Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QKeySequence
 
 from workbench.core import problems
 from workbench.core.text_patterns import fill
@@ -78,6 +78,15 @@ class Notifications(QObject):
         if not isinstance(self._messages.window().focusWidget(), TEXTS):
             text = self.tr("“{command}” is not available.").format(command=name)
             self._messages.show_message("info", text, self.tr("{reason}.").format(reason=reason), topic="command")
+
+    def key_held_back(self, key: int, button: str) -> None:
+        """Show that a second press of the key that has pressed a button had no effect."""
+        key = Qt.Key.Key_Enter if key == Qt.Key.Key_Return else key  # as the window calls it
+        name = QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
+        text = self.tr("{key} has already pressed “{button}”.").format(key=name, button=button)
+        self._messages.show_message(
+            "info", text, self.tr("Press {key} again to use it on the image.").format(key=name), topic="command"
+        )
 
     def _tool_texts(self, reason: str) -> tuple[str, str]:
         """Return why a tool failed, and an alternative."""

@@ -181,12 +181,16 @@ def step_text(step: NextStep) -> str:
         "label_defects": (
             QCoreApplication.translate("StageBar", "Label 1 more image with defects")
             if n == 1
+            else QCoreApplication.translate("StageBar", "Label {n} images with defects")
+            if n == ENOUGH  # none is labeled yet
             else QCoreApplication.translate("StageBar", "Label {n} more images with defects")
         ),
         "add_verdict": QCoreApplication.translate("StageBar", "Add a verdict"),
         "assign_verdicts": (
             QCoreApplication.translate("StageBar", "Set the verdict of 1 more image")
             if n == 1
+            else QCoreApplication.translate("StageBar", "Set the verdict of {n} images")
+            if n == ENOUGH
             else QCoreApplication.translate("StageBar", "Set the verdict of {n} more images")
         ),
         "second_verdict": QCoreApplication.translate("StageBar", "Set another verdict for 2 images"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QIcon
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer
+from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from workbench.core import resources
 from workbench.ui.actions.actions import Actions
+from workbench.ui.project.recent_projects import RecentProject, RecentProjects
 from workbench.ui.widgets.elided_label import ElidedLabel
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -48,15 +49,56 @@ class ChoiceButton(QPushButton):
         return self.layout().minimumSize()
 
 
+class RecentRow(QWidget):
+    """Button that opens a recent project. For a project that is not found, further ones locate or remove it."""
+
+    def __init__(self, project: RecentProject, style: ThemeManager) -> None:
+        super().__init__()
+        name, place = project.path.name, _shortened(project.path.parent)
+        text = place if project.found else self.tr("Not found: {folder}").format(folder=place)
+        self.button = ChoiceButton(name, text, name="recent")
+        self.button.setToolTip(str(project.path))
+        self.remove = QAction(self.tr("Remove from list"), self)
+        self.button.addAction(self.remove)
+        self.button.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.locate: QPushButton | None = None
+        self.stops: list[QWidget] = [self.button]
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.button, 1)
+        if project.found:
+            self.button.icon_label.hide()
+            return
+        self.button.title.setObjectName("muted")
+        self.button.icon_label.setPixmap(style.theme.pixmap("warning", 18, "warning", self.devicePixelRatioF()))
+        self.locate = QPushButton(self.tr("Locate…"), objectName="link")
+        self.locate.setToolTip(self.tr("Choose the folder to which the project was moved"))
+        self.locate.setAccessibleName(self.tr("Locate project {name}").format(name=name))
+        remove = QPushButton(self.tr("Remove"), objectName="link")
+        remove.setToolTip(self.tr("Remove the project from this list. Its folder is not changed."))
+        remove.setAccessibleName(self.tr("Remove {name} from the list").format(name=name))
+        remove.clicked.connect(self.remove.trigger)
+        for button in (self.locate, remove):
+            row.addWidget(button)
+            self.stops.append(button)
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self.button.sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the height of the button, whose texts get their fonts later than the layout measures them."""
+        return QSize(super().minimumSizeHint().width(), self.button.sizeHint().height())
+
+
 class Welcome(QScrollArea):
     """Page shown while no project is open."""
 
-    chosen = Signal(object)  # Path of a recent project
-
-    def __init__(self, actions: Actions, style: ThemeManager) -> None:
+    def __init__(self, actions: Actions, style: ThemeManager, recent: RecentProjects) -> None:
         super().__init__(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="welcome")
         self.setAccessibleName(self.tr("Welcome"))
-        self._style, self._actions = style, actions
+        self._style, self._actions, self._projects = style, actions, recent
+        self._fitting = QTimer(self, singleShot=True, interval=0, timeout=self._fit)
         body = QWidget(objectName="welcomeBody")
         outer = QVBoxLayout(body)
         outer.setContentsMargins(16, 16, 16, 16)
@@ -86,7 +128,8 @@ class Welcome(QScrollArea):
         column.addLayout(self._make_links())
         style.changed.connect(self._restyle)
         self._restyle()
-        self.show_recent([])
+        recent.changed.connect(self.show_recent)
+        self.show_recent()
 
     def _make_header(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -197,29 +240,35 @@ class Welcome(QScrollArea):
         self.drop_area.style().unpolish(self.drop_area)
         self.drop_area.style().polish(self.drop_area)
 
-    def show_recent(self, paths: list[Path]) -> None:
+    def show_recent(self) -> None:
         """List the recent projects. Without any, the stages of a project are explained instead."""
+        recent = self._projects
+        projects = recent.projects()
         while self._recent.count():
-            self._recent.takeAt(0).widget().deleteLater()
-        for path in paths[:_MAX_RECENT]:
-            button = ChoiceButton(path.name, _shortened(path.parent), name="recent")
-            button.icon_label.hide()
-            button.setToolTip(str(path))
-            button.clicked.connect(lambda _=False, path=path: self.chosen.emit(path))
-            self._recent.addWidget(button)
-        stops = [self.buttons["make_sample"], *(self._recent.itemAt(n).widget() for n in range(self._recent.count()))]
+            old = self._recent.takeAt(0).widget()
+            old.hide()
+            old.deleteLater()
+        stops: list[QWidget] = [self.buttons["make_sample"]]
+        for project in projects[:_MAX_RECENT]:
+            row = RecentRow(project, self._style)
+            row.button.clicked.connect(lambda _=False, path=project.path: recent.open_requested.emit(path))
+            row.remove.triggered.connect(lambda _=False, path=project.path: recent.remove(path))
+            if row.locate is not None:
+                row.locate.clicked.connect(lambda _=False, path=project.path: recent.locate(path))
+            self._recent.addWidget(row)
+            stops += row.stops
         for before, after in pairwise([*stops, self.choose_folder]):
             self.setTabOrder(before, after)
-        self._side_title.setText(self.tr("Recent projects") if paths else self.tr("From images to a model"))
-        self._introduction.setVisible(not paths)
-        QTimer.singleShot(0, self, self._fit)
+        self._side_title.setText(self.tr("Recent projects") if projects else self.tr("From images to a model"))
+        self._introduction.setVisible(not projects)
+        self._fitting.start()
 
     def changeEvent(self, event) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._restyle()
         elif event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            QTimer.singleShot(0, self, self._fit)  # after all widgets have the new style
+            self._fitting.start()  # after all widgets have the new style
 
     def _fit(self) -> None:
         """Fit the card to the size of its texts. A layout that centers it does not regard its height for its width."""

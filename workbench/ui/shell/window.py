@@ -170,8 +170,8 @@ class Window(QMainWindow):
         self.header = CanvasHeader(session, self.images, self.table, style)
         self.options = OptionBar(self.canvas, session)
         self.status = StatusBar(session, self.canvas, lambda: self.overlay.run)
-        self.welcome = Welcome(self.table, style)
-        fill_menu_bar(self.menuBar(), self.table, self.project_commands.recent_menu)
+        self.welcome = Welcome(self.table, style, self.project_commands.recent)
+        fill_menu_bar(self.menuBar(), self.table, self.project_commands.recent.menu)
         pages = self.training, self.evaluation, self.evaluation_navigation
         self.stage_bar = add_stage_bar(self.menuBar(), self._services.workflow, self.table, style, *pages)
         self.addActions([*self.table.all(), self.table.disabled_keys])
@@ -218,14 +218,11 @@ class Window(QMainWindow):
         session.project_closed.connect(self._show_project)
         session.folder.changed.connect(self._update_title)
         style.changed.connect(self._restyle)
-        session.image_previewed.connect(lambda _, small, size: canvas.scene.show_preview(small, size))
-        presets = services.display_presets
-        presets.scale_changed.connect(lambda: canvas.ruler.set_scale(presets.um_per_pixel))
+        services.display_presets.scale_changed.connect(self._update_scale)
         services.image_pages.turned.connect(canvas.content.show_page)
         services.predictions.predicted.connect(self.table.refresh)
         services.run_list.listed.connect(self.table.refresh)
         services.continuous_training.changed.connect(training.refresh)  # its best model can be exported from then on
-        self.welcome.chosen.connect(self.project_commands.open)
         self.source_commands.unpacked.connect(self.project_commands.open)
         self.project_commands.unpack_requested.connect(self.source_commands.unpack)
         self.images.files_requested.connect(self.project_commands.add_images)
@@ -237,6 +234,7 @@ class Window(QMainWindow):
         canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))
         canvas.refused.connect(messages.refused)
         self.table.refused.connect(messages.command_refused)
+        self.editor_keys.repeated_key.held_back.connect(messages.key_held_back)
         training.export_requested.connect(services.export_job.start)
         training.view.messaged.connect(messages.show_training_message)
         training.recovered.connect(messages.training_recovered)
@@ -255,7 +253,7 @@ class Window(QMainWindow):
         """Show the workspace of the open project, or the welcome page without one."""
         if self._services.session.project is None:
             self.pages.setCurrentWidget(self.welcome)
-            self.welcome.show_recent(self.project_commands.recent())
+            self.welcome.show_recent()
             self.welcome.buttons["new_project"].setFocus()
             self.setWindowTitle("Defect Workbench")
         else:
@@ -270,6 +268,9 @@ class Window(QMainWindow):
             if not project.writable:
                 name = self.tr("{name} (read-only)").format(name=name)
             self.setWindowTitle(f"{name} – Defect Workbench")
+
+    def _update_scale(self) -> None:
+        self.canvas.ruler.set_scale(self._services.display_presets.um_per_pixel)
 
     def _restyle(self) -> None:
         theme = self.theme_manager.theme

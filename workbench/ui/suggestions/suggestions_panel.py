@@ -46,7 +46,7 @@ class SuggestionFilter(QWidget):
         grid.setContentsMargins(6, 0, 4, 0)
         grid.setHorizontalSpacing(6)
         grid.setVerticalSpacing(4)
-        self.probability = QSpinBox(maximum=100, singleStep=5, suffix=" %", keyboardTracking=False)
+        self.probability = QSpinBox(maximum=100, singleStep=5, suffix="%", keyboardTracking=False)
         self.area = QSpinBox(maximum=_MAX_AREA, singleStep=10, suffix=self.tr(" px"), keyboardTracking=False)
         for row, (spin, text, tip) in enumerate(
             (
@@ -211,7 +211,7 @@ class SuggestAllCard(QFrame):
             column.addWidget(widget)
         self._job.began.connect(self._start)
         self._job.predicted.connect(self._image_done)
-        self._job.state_changed.connect(lambda: self.setVisible(self._job.running))
+        self._job.state_changed.connect(self._update_visibility)
         self.setVisible(False)
 
     def _start(self, total: int) -> None:
@@ -220,6 +220,9 @@ class SuggestAllCard(QFrame):
         self.bar.setValue(0)
         self.cancel.setEnabled(True)
         self.text.setText(fill(self.tr("Predicting {n} {n:image|images}…"), n=formatting.number(total)))
+
+    def _update_visibility(self) -> None:
+        self.setVisible(self._job.running)
 
     def _image_done(self, number: int, key: str, count: int, why: str) -> None:
         self.bar.setValue(number)

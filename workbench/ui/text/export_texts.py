@@ -71,7 +71,8 @@ def cost_text(held_out: dict[str, Any]) -> list[str]:
     """Return the metrics before and after quantization on labeled images, one line each."""
     before, after = held_out.get("before") or {}, held_out.get("after") or {}
     lines = []
-    for key, name in (("dice", "Dice"), ("macro_f1", "F1")):
+    mean = QCoreApplication.translate("export", "Mean Dice of the classes")
+    for key, name in (("dice", mean), ("macro_f1", "Macro F1")):
         if before.get(key) is not None and after.get(key) is not None:
             lines.append(f"{name} {formatting.number(before[key], 3)} → {formatting.number(after[key], 3)}")
     if "found" in before and "found" in after:

@@ -13,7 +13,7 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication, QLocale
 
 from workbench.core import messages, problems
-from workbench.core.runs.events import Failed, Finished, Profiled, Started, Step, Trouble
+from workbench.core.runs.events import Failed, Finished, Profiled, Started, Step, Trouble, overall_dice
 from workbench.core.runs.process_exit import failed_problem
 from workbench.core.runs.run import Run, RunName
 from workbench.core.text_patterns import fill
@@ -221,7 +221,7 @@ def ending_text(event: Finished) -> str:
 
 def short_results(metrics: dict[str, Any]) -> list[str]:
     """Return texts like `result_text` for less space."""
-    accuracy, dice = metrics.get("accuracy"), metrics.get("dice")
+    accuracy, dice = metrics.get("accuracy"), overall_dice(metrics)
     if accuracy is not None:
         return [QCoreApplication.translate("findings", "{value} correct").format(value=percent(accuracy))]
     return (
@@ -250,7 +250,7 @@ def result_text(metrics: dict[str, Any]) -> str:
             n=number(false, 1 if false < 10 else 0),
         )
         text = listed((text, alarms))
-    dice = metrics.get("dice")
+    dice = overall_dice(metrics)
     return text + (f" (Dice {number(dice, 2)})" if dice is not None else "")
 
 

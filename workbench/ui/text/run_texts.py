@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from workbench.core.evaluation.expectation import Expectation
+from workbench.core.runs.events import overall_dice
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
 from workbench.core.runs.run_health import HealthFinding
 from workbench.core.runs.run_history import RunLine
@@ -23,7 +24,7 @@ _FINDINGS: dict[str, str] = {
         "findings",
         "The training process has not responded for {seconds}. Stop training to keep the best model so far.",
     ),
-    "ran_away": QT_TRANSLATE_NOOP(
+    "diverged": QT_TRANSLATE_NOOP(
         "findings", "Training diverged {times}. It was rolled back and the learning rate was reduced."
     ),
     "overflows": QT_TRANSLATE_NOOP(
@@ -42,7 +43,7 @@ _FINDINGS: dict[str, str] = {
     ),
     "poor": QT_TRANSLATE_NOOP(
         "findings",
-        "Almost no defects are detected yet (validation metric {score}). Train longer or label more defects.",
+        "Almost no defects are detected yet. Train longer or label more defects.",
     ),
     "waits": QT_TRANSLATE_NOOP("findings", "Training waits for images {share} of the time."),
     "waits disk": QT_TRANSLATE_NOOP(
@@ -68,13 +69,13 @@ _FINDINGS: dict[str, str] = {
         "slower. Reduce the batch size or close other programs.",
     ),
     "hot": QT_TRANSLATE_NOOP("findings", "{card} is throttling at {temperature} °C. Check its cooling."),
-    "idle_card": QT_TRANSLATE_NOOP("findings", "The GPU is busy only {load} of the time. Increase the batch size."),
+    "idle_gpu": QT_TRANSLATE_NOOP("findings", "The GPU is busy only {load} of the time. Increase the batch size."),
     "worse": QT_TRANSLATE_NOOP(
         "findings",
         "Possible overfitting: validation results have been getting worse since {moment}. Label "
         "more images; training longer will not help.",
     ),
-    "improving": QT_TRANSLATE_NOOP("findings", "Training is improving, now {score}."),
+    "improving": QT_TRANSLATE_NOOP("findings", "Training is improving."),
     "improving over": QT_TRANSLATE_NOOP(
         "findings", "The metrics were still improving when the time was up. Train longer."
     ),
@@ -192,12 +193,23 @@ def other_run_used_text(used: RunLine, ended: RunLine) -> tuple[str, str]:
     else:
         text = QCoreApplication.translate(
             "findings",
-            "Predictions, evaluation and export use the run {run}: its validation metric is higher ({best} instead of "
-            "{score}).",
+            "Predictions, evaluation and export use the run {run}: it is better on the validation images{results}.",
         )
-    best, score = (_setting(None if line.score is None else round(line.score, 2)) for line in (used, ended))
     advice = QCoreApplication.translate("findings", "To use this run, select it in the list of runs.")
-    return text.format(run=formatting.run_name(used.run), best=best, score=score), advice
+    return text.format(run=formatting.run_name(used.run), results=_better_results(used, ended)), advice
+
+
+def _better_results(used: RunLine, ended: RunLine) -> str:
+    """Return the shown metrics of two runs; "" if another mean decides between them, as with several classes."""
+    best, other = (
+        overall_dice(line.metrics) if line.model == "unet" else line.metrics.get("accuracy") for line in (used, ended)
+    )
+    if best is None or other is None or best <= other:
+        return ""
+    results = [formatting.short_results(line.metrics)[0] for line in (used, ended)]
+    return QCoreApplication.translate("findings", " ({best} instead of {other})").format(
+        best=results[0], other=results[1]
+    )
 
 
 def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:
@@ -211,8 +223,7 @@ def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:
     if expectation is None:
         return counts, (), ""
     details = "\n".join(map(translate_message, expectation.lines()))
-    # The range is that of the Dice of all classes together, as in `any_defect`.
-    value = (metrics.get("any_defect") or metrics).get(expectation.metric)
+    value = overall_dice(metrics) if expectation.metric == "dice" else metrics.get("accuracy")
     images = metrics.get("pictures")
     if value is None or not images or metrics.get("only_background") or expectation.forecast is None:
         return counts, (), details
@@ -244,8 +255,8 @@ def run_line_details(line: RunLine) -> str:
 def run_line_text(line: RunLine, *, score: bool = True) -> str:
     """Return the entry of a run in a list: model, date, metric."""
     parts = [formatting.run_name(line.run)]
-    if line.score is not None and score:
-        parts.append(formatting.number(line.score, 2))
+    if score:
+        parts += formatting.short_results(line.metrics)
     if line.ended == "Failed":
         parts.append(QCoreApplication.translate("findings", "Failed"))
     return "  ·  ".join(parts)

@@ -32,7 +32,15 @@ from workbench.core.runs.run_series import RunSeries, series_table
 from workbench.session.tasks import TaskRunner
 from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.ui.text.formatting import plain
-from workbench.ui.training.plot_definitions import PLOTS, PlotDefinition, gpu_names, missing, shown_value, title
+from workbench.ui.training.plot_definitions import (
+    PLOTS,
+    PlotDefinition,
+    gpu_names,
+    metric_tip,
+    missing,
+    shown_value,
+    title,
+)
 from workbench.ui.widgets.theme import ThemeManager
 
 _STORED_PLOTS = "training/plots"  # key in QSettings
@@ -136,7 +144,7 @@ class CurveLegend(QWidget):
                 item.setDisabled(bool(reason))
                 self._color(plot, item)
                 changed = True
-            tip = reason or (gpu_names(series) if plot.per_gpu else "")
+            tip = reason or (gpu_names(series) if plot.per_gpu else metric_tip(series) if plot.id == "score" else "")
             item.setToolTip(0, tip)
             item.setToolTip(1, tip)
         if changed:
@@ -247,7 +255,10 @@ class CurveExport(QObject):
         run = self._monitor.run
         if run is None:
             return
-        runs = [(run.name, self._monitor.track), *((other.run.name, other.track) for other in self._run_list.compared)]
+        runs = [
+            (run.name, self._monitor.series),
+            *((other.run.name, other.series) for other in self._run_list.compared),
+        ]
         self._submit(lambda: write_bytes(path, series_table(runs)), path)
 
     def _submit(self, write: Callable[[], None], path: Path) -> None:

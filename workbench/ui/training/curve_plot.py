@@ -136,7 +136,7 @@ class CurvePlot(ThemedPlot):
             lines["smoothed"] = series.smoothed(*span, limit // 2)
         if self.definition.compared:
             for index, other in enumerate(others):
-                name = self.definition.values[0]
+                name = names(self.definition, other)[0]
                 points = other.smoothed(*span, limit) if name == "loss" else other.points(name, *span, limit)
                 lines[f"other {index}"] = points
         for name in self.lines.keys() - lines.keys():
@@ -151,7 +151,7 @@ class CurvePlot(ThemedPlot):
                 # A single spike must not flatten the curve.
                 highs.append(np.quantile(known, 0.995) if name == "loss" else known.max())
         if self._dots is not None:
-            times, values = lines["score"]
+            times, values = lines[series.metric]
             self._dots.setData(times, values)
             self._best_point.setData(*([[v] for v in series.best] if series.best else ([], [])))
         if self._skips is not None and lows:
@@ -189,7 +189,7 @@ class CurvePlot(ThemedPlot):
             place = int(index) % len(roles)
             color = theme.color(roles[place], 255 if kind == definition.values[0] else 110)
             return pg.mkPen(color, style=GPU_LINES[place])
-        return pg.mkPen(theme.color(definition.role, 255 if name == definition.values[0] else 110), width=1)
+        return pg.mkPen(theme.color(definition.role, 255 if name in (definition.values[0], "dice") else 110), width=1)
 
     def _to_axis(self, values: np.ndarray) -> np.ndarray:
         if self.definition.log:

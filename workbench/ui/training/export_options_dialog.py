@@ -231,7 +231,7 @@ def _label(text: str, field: QWidget) -> QLabel:
 
 
 class ExportReport(QDialog):
-    """Dialog that shows the result of an export. result: as emitted by `Exporter.finished`."""
+    """Dialog that shows the result of an export. result: as emitted by `ExportJob.finished`."""
 
     def __init__(
         self, result: dict[str, Any], show_folder: Callable[[Path], None], parent: QWidget | None = None

@@ -48,7 +48,7 @@ class PlotDefinition:
 
 PLOTS: tuple[PlotDefinition, ...] = (
     PlotDefinition("loss", QT_TRANSLATE_NOOP("plots", "Loss"), ("loss",), legend="smoothed", shown=True),
-    PlotDefinition("score", QT_TRANSLATE_NOOP("plots", "Mean Dice"), ("score",), "curve_3", low=0, shown=True),
+    PlotDefinition("score", QT_TRANSLATE_NOOP("plots", "Dice"), ("score",), "curve_3", low=0, shown=True),
     PlotDefinition("rate", QT_TRANSLATE_NOOP("plots", "Learning rate"), ("rate",), low=0),
     PlotDefinition("grad_norm", QT_TRANSLATE_NOOP("plots", "Gradient norm"), ("grad_norm",), log=True),
     PlotDefinition("loss_scale", QT_TRANSLATE_NOOP("plots", "Loss scale"), ("loss_scale",), log=True),
@@ -141,6 +141,8 @@ def title(definition: PlotDefinition, series: RunSeries) -> str:
 
 def names(definition: PlotDefinition, series: RunSeries) -> list[str]:
     """Return the drawn values: the smoothed loss last, several GPUs one after another."""
+    if definition.id == "score":
+        return [series.metric]
     if definition.per_gpu:
         return [f"{value} {gpu}" for gpu in range(len(series.gpu_names)) for value in definition.values]
     return list(definition.values)
@@ -151,10 +153,24 @@ def shown_value(definition: PlotDefinition, series: RunSeries, time: float) -> s
     if definition.per_gpu:
         values = [series.at(f"{definition.values[0]} {gpu}", time) for gpu in range(len(series.gpu_names))]
     else:
-        values = [series.at(definition.legend or definition.values[0], time)]
+        values = [series.at(definition.legend or names(definition, series)[0], time)]
     digits = {"%": 0, "GB": 1, "°C": 0, "W": 0, "MHz": 0}.get(definition.unit)
     known = [number(value * definition.factor, digits) for value in values if value == value]
-    return f"{' · '.join(known)} {definition.unit}".strip() if known else "–"
+    space = "" if definition.unit == "%" else " "
+    return f"{' · '.join(known)}{space}{definition.unit}".strip() if known else "–"
+
+
+def metric_tip(series: RunSeries) -> str:
+    """Return the explanation of the metric and of the star in its plot."""
+    if series.started is not None and series.started.model == "resnet":
+        return QCoreApplication.translate(
+            "plots", "Mean F1 score of the verdicts on the validation images. The star marks the model that is kept."
+        )
+    return QCoreApplication.translate(
+        "plots",
+        "Dice of all classes together on the validation images. The star marks the model that is kept: the one with "
+        "the best mean of this Dice and of the Dice of each class.",
+    )
 
 
 def gpu_names(series: RunSeries) -> str:

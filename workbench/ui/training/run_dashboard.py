@@ -166,12 +166,12 @@ class RunDashboard(QWidget):
             self.end(self._monitor.state.ending, notify=False)
 
     def _series_changed(self) -> None:
-        if self._monitor.track.started is not None:
+        if self._monitor.series.started is not None:
             self.make_curves()
         if self.curves is None:
             return
-        others = tuple(other.track for other in self._run_list.compared)
-        self.curves.show_series(self._monitor.track, others)
+        others = tuple(other.series for other in self._run_list.compared)
+        self.curves.show_series(self._monitor.series, others)
         if not self._timer.isActive():
             self.refresh()
             self._timer.start()
@@ -193,7 +193,7 @@ class RunDashboard(QWidget):
         self.refreshed.emit()
 
     def _show_finding(self) -> None:
-        series, finding = self._monitor.track, self._monitor.finding()
+        series, finding = self._monitor.series, self._monitor.finding()
         if series.started is None or not (self._live or self._ending):
             self.set_status(self._ending, "warning" if self._ending else "")
             return
@@ -208,7 +208,7 @@ class RunDashboard(QWidget):
         self.set_status(formatting.sentences(*texts), tone)
 
     def _show_values(self) -> None:
-        series, moment = self._monitor.track, ""
+        series, moment = self._monitor.series, ""
         if series.started is not None:
             if self._hovered_time is not None:
                 from workbench.ui.training.curve_plot import clock
@@ -223,7 +223,7 @@ class RunDashboard(QWidget):
         self._show_values()
 
     def _show_curves(self) -> None:
-        empty = self.curves is None or not (self._monitor.track.steps.count or self._monitor.track.scores.count)
+        empty = self.curves is None or not (self._monitor.series.steps.count or self._monitor.series.scores.count)
         self.introduction.setVisible(empty)
         for part in (self.curves, self.legend):
             if part is not None:

@@ -256,7 +256,7 @@ class ContinuousSwitch(QWidget):
     def _refresh(self) -> None:
         continuous = self._continuous
         self.check.setChecked(continuous.on)
-        counts = continuous.joined
+        counts = continuous.added
         added, skipped = counts["new"] + counts["corrected"] + counts["gone"], counts["left out"]
         text = self.tr("1 label added") if added == 1 else self.tr("{n} labels added").format(n=added)
         parts = [text if added else "", self.tr("{n} skipped").format(n=skipped) if skipped else ""]

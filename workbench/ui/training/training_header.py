@@ -30,7 +30,7 @@ from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
 _RUN = Qt.ItemDataRole.UserRole
-_WIDE = 1600  # px, width from which on the names of the models are written out
+_WIDE = 1600  # px: the names of the models are written out from this width
 _NARROW = 150  # characters, width below which texts are short
 
 

@@ -31,6 +31,9 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
+from workbench.ui.text.formatting import plain
+from workbench.ui.widgets.repeated_key import RepeatedKeyGuard
+
 TEXTS = (QLineEdit, QAbstractSpinBox, QPlainTextEdit, QTextEdit, QKeySequenceEdit)
 EDITORS = (*TEXTS, QComboBox, QAbstractSlider)
 _WHEEL_EDITORS = (QAbstractSpinBox, QComboBox, QAbstractSlider)
@@ -45,7 +48,7 @@ class EditorKeys(QObject):
     """Event filter for the focused editor or button and for wheel events of all windows.
 
     Return presses a button of the window that was reached by the keyboard, as in a dialog. After a click it remains a
-    shortcut.
+    shortcut. If the focus leaves the button then, `repeated_key` holds a second press back.
 
     focus_targets: the first visible one gets the focus after an editor of its window was used.
     reserved: shortcuts that never act while an editor has the focus, in addition to all keys without Ctrl, Alt or Meta.
@@ -57,6 +60,8 @@ class EditorKeys(QObject):
         self.set_reserved(reserved)
         self._editor: QWidget | None = None
         self._button: QAbstractButton | None = None  # focused by the keyboard
+        self._press: tuple[int, str] | None = None  # key that presses the button, name of the button
+        self.repeated_key = RepeatedKeyGuard(self)
         self._initial: Any = None  # value of the editor when it got the focus
         self._modified = False  # whether the user has changed the editor since then
         self._forwarding = False  # whether a key is being sent to the editor
@@ -101,7 +106,7 @@ class EditorKeys(QObject):
             if watched is not None and isValid(watched):
                 watched.removeEventFilter(self)
         self._editor = new if isinstance(new, EDITORS) else None
-        self._button = None
+        self._button = self._press = None
         if isinstance(new, QAbstractButton) and new.window() is self._window and not QGuiApplication.mouseButtons():
             self._button = new
             new.installEventFilter(self)
@@ -113,7 +118,11 @@ class EditorKeys(QObject):
             QTimer.singleShot(0, self, self._leave)  # the list of choices has just been closed
 
     def _button_key(self, event: QEvent) -> bool:
-        """Press the focused button on Return."""
+        """Press the focused button on Return, and record the key that presses it."""
+        if event.type() == QEvent.Type.KeyPress and event.key() in (*_COMMIT, Qt.Key.Key_Space):
+            self._press = event.key(), plain(self._button.text() or self._button.accessibleName())
+        elif event.type() == QEvent.Type.MouseButtonPress:
+            self._press = None
         if event.type() not in (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress) or event.key() not in _COMMIT:
             return False
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
@@ -171,7 +180,10 @@ class EditorKeys(QObject):
     def _leave_button(self, button: QAbstractButton) -> None:
         target = self._visible_target()
         if button.hasFocus() and target is not None:
+            press = self._press
             target.setFocus(Qt.FocusReason.OtherFocusReason)
+            if press is not None:
+                self.repeated_key.watch(target, *press)
 
     # --- wheel -----------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPainterPath, QPen
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from workbench.ui.widgets.theme import Theme
@@ -60,6 +60,29 @@ def draw_badge(painter: QPainter, rect: QRectF, text: str, theme: Theme) -> None
     painter.drawRoundedRect(rect, 4, 4)
     painter.setPen(theme.color("text"))
     painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
+
+
+def draw_class(painter: QPainter, rect: QRectF, color: str, sign: str) -> None:
+    """Draw a square in the color of a class, with its key or first letter: the color alone may not be told apart."""
+    fill = QColor(color)
+    painter.save()
+    painter.setPen(QPen(QColor(0, 0, 0, 90), 1))
+    painter.setBrush(fill)
+    painter.drawRoundedRect(rect, 3, 3)
+    font = painter.font()
+    font.setPixelSize(max(8, round(rect.height()) - 4))
+    font.setBold(True)
+    painter.setFont(font)
+    painter.setPen(readable_on(fill))
+    painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, sign)
+    painter.restore()
+
+
+def readable_on(fill: QColor) -> QColor:
+    """Return black or white, whichever has the higher contrast to a color by WCAG 2.2; it is at least 4.5."""
+    parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in fill.getRgbF()[:3]]
+    luminance = 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+    return QColor("black" if luminance > 0.179 else "white")
 
 
 def fit_rect(size: QSize, box: QRect) -> QRect:

@@ -16,6 +16,7 @@ from PySide6.QtCore import QByteArray, QObject, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QIcon, QIconEngine, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
+from shiboken6 import isValid
 
 from workbench.core import resources
 
@@ -198,7 +199,7 @@ def scaled_text(sheet: str, factor: float) -> str:
 class IconEngine(QIconEngine):
     """Icon of `resources/icons` in one color, and in another one when disabled; drawn when first shown at a size."""
 
-    _copies: ClassVar[list[IconEngine]] = []  # Qt deletes them, which PySide6 does not know
+    _copies: ClassVar[list[IconEngine]] = []  # owned by Qt, which PySide6 does not know; those that Qt has not deleted
 
     def __init__(self, name: str, color: QColor, disabled: QColor) -> None:
         super().__init__()
@@ -223,7 +224,7 @@ class IconEngine(QIconEngine):
 
     def clone(self) -> IconEngine:
         copy = IconEngine(self._name, self._color, self._disabled)
-        self._copies.append(copy)
+        self._copies[:] = [*filter(isValid, self._copies), copy]
         return copy
 
 

@@ -16,9 +16,8 @@ class ThemedPlot(pg.PlotWidget):
         super().__init__(axisItems=axes or {}, enableMenu=False)
         self.setFrameShape(self.Shape.NoFrame)
         self.item: pg.PlotItem = self.getPlotItem()
-        menu = (
-            self.item.ctrlMenu
-        )  # never shown; it would outlive the plot, and without its flags it would cover the plot
+        # Never shown; it would outlive the plot, and without its flags it would cover the plot.
+        menu = self.item.ctrlMenu
         menu.setParent(self, menu.windowFlags())
         self.item.hideButtons()
         self.item.setMouseEnabled(x=False, y=False)

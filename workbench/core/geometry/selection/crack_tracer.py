@@ -182,7 +182,8 @@ class CrackTracer:
     def path(self, end: Point, *, exact: bool = True) -> tuple[np.ndarray, bool] | None:
         """Return the pixels int (n, 2) from the first click to `end` and whether the line is dark.
 
-        None outside the image or if too far (see `Guide.to`). `exact` False is fast at any distance, for a preview.
+        None outside the image or if too far, see `ShortestPathSearch.to`. `exact` False is fast at any distance, for a
+        preview.
         """
         shape = self._image.shape
         if pixel_at(self._start, shape) is None or pixel_at(end, shape) is None:
@@ -194,7 +195,7 @@ class CrackTracer:
         return None if pixels is None else (pixels, dark)
 
     def trace(self, end: Point) -> Crack:
-        """Return the line between the first click and `end` with its width, empty if `pixels` returns None.
+        """Return the line between the first click and `end` with its width, empty if `path` returns None.
 
         The selection of the empty result has `cut` if both points are in the image but too far apart.
         """

@@ -9,9 +9,8 @@ import numpy as np
 from workbench.core.geometry.selection.pixel_selection import Selection
 from workbench.inference.io.opencv import cv2
 
-MAX_HALF_WIDTH = (
-    24.0  # pixels to the outline: thicker regions are thinned at reduced resolution, enough for a center line
-)
+# Pixels to the outline: thicker regions are thinned at reduced resolution, enough for a center line.
+MAX_HALF_WIDTH = 24.0
 _MAX_PIXELS = 16 << 20  # pixels: a larger rectangle is thinned at reduced resolution as well
 _MAX_UPSCALED_PIXELS = 4 << 20  # pixels: up to this size, widths are measured to half a pixel
 
@@ -21,19 +20,18 @@ class Measures:
     """Measures of one region.
 
     `area`: of its pixels. `length`: along its center line, with branches, ends extended to the outline, accurate to
-    about 4 %. `max_width`: diameter of the largest inscribed circle. `mean_width`: area / length. `feret`, `min_feret`:
-    greatest and least caliper diameter over the corners of its pixels.
+    about 4 %. `max_width`: diameter of the largest inscribed circle. `feret`, `min_feret`: greatest and least caliper
+    diameter over the corners of its pixels.
     """
 
     area: float
     length: float
     max_width: float
-    mean_width: float
     feret: float
     min_feret: float
 
 
-NOTHING_MEASURED = Measures(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+NOTHING_MEASURED = Measures(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def measures(selection: Selection) -> Measures:
@@ -46,7 +44,7 @@ def measures(selection: Selection) -> Measures:
     feret, min_feret = calipers(region.inside)
     distance = cv2.distanceTransform(inside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
     length = _length(inside, distance) or feret
-    return Measures(area, length, _max_width(inside, distance), area / length, feret, min_feret)
+    return Measures(area, length, _max_width(inside, distance), feret, min_feret)
 
 
 def calipers(inside: np.ndarray) -> tuple[float, float]:

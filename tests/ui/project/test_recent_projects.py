@@ -1,0 +1,104 @@
+"""List of recent projects: projects that are not found stay, and moved ones replace their entries."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from PySide6.QtWidgets import QFileDialog, QPushButton
+
+from tests.conftest import fill_project
+from workbench.core.project.project import Project
+from workbench.session.preferences import Preferences
+from workbench.ui.shell.welcome import RecentRow
+
+
+@pytest.fixture
+def closed(opened, qtbot):
+    """Application whose project was opened and closed."""
+    opened.services.session.close_project()
+    qtbot.waitUntil(lambda: opened.window.welcome.isVisible())
+    return opened
+
+
+def rows(application) -> list[RecentRow]:
+    layout = application.window.welcome._recent
+    return [layout.itemAt(number).widget() for number in range(layout.count())]
+
+
+def choose(monkeypatch, folder) -> None:
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
+
+
+def test_project_that_is_not_found_stays_in_the_list(closed, root, tmp_path):
+    window = closed.window
+    moved = shutil.move(root, tmp_path / "moved")
+    window.welcome.show_recent()
+    (row,) = rows(closed)
+    assert row.button.title.text() == root.name and row.button.text_label.full_text.startswith("Not found: ")
+    row.button.click()
+    assert any(str(root) in text and "was not found" in text for text in window.messages.texts)
+    assert closed.services.session.project is None
+    assert Preferences.load().recent_projects == [str(root)]
+    shutil.move(moved, root)
+    window.welcome.show_recent()
+    assert rows(closed)[0].locate is None and str(root.parent) in rows(closed)[0].button.toolTip()
+
+
+def test_missing_project_is_located(closed, root, tmp_path, monkeypatch, qtbot):
+    session = closed.services.session
+    closed.services.preferences.last_pictures[str(root)] = "lot1/new.png"
+    shutil.move(root, tmp_path / "moved")
+    closed.window.welcome.show_recent()
+    choose(monkeypatch, tmp_path / "moved")
+    with qtbot.waitSignal(session.image_opened, timeout=10_000) as image:
+        rows(closed)[0].locate.click()
+    assert session.project.root == tmp_path / "moved" and image.args == ["lot1/new.png"]
+    assert Preferences.load().recent_projects == [str(tmp_path / "moved")]
+
+
+def test_another_project_is_not_taken_for_the_missing_one(closed, root, tmp_path, monkeypatch):
+    with Project.create(tmp_path / "other", classes=["scratch"]) as project:
+        fill_project(project, 1)
+    shutil.move(root, tmp_path / "moved")
+    closed.window.welcome.show_recent()
+    choose(monkeypatch, tmp_path / "other")
+    rows(closed)[0].locate.click()
+    assert any("holds another project" in text for text in closed.window.messages.texts)
+    assert closed.services.session.project is None
+    assert closed.services.preferences.recent_projects == [str(root)]
+
+
+def test_missing_project_is_removed_from_the_list(closed, root, tmp_path):
+    shutil.move(root, tmp_path / "moved")
+    closed.window.welcome.show_recent()
+    remove = next(b for b in rows(closed)[0].findChildren(QPushButton) if b.text() == "Remove")
+    remove.click()
+    assert not rows(closed) and Preferences.load().recent_projects == []
+    assert (tmp_path / "moved" / "project.json").is_file()
+
+
+def test_moved_project_that_is_opened_at_its_new_place_replaces_its_entry(closed, root, tmp_path, qtbot):
+    session, commands = closed.services.session, closed.window.project_commands
+    shutil.move(root, tmp_path / "moved")
+    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+        commands.open(tmp_path / "moved")
+    assert closed.services.preferences.recent_projects == [str(tmp_path / "moved")]
+
+
+def test_copy_of_a_project_has_an_entry_of_its_own(closed, root, tmp_path, qtbot):
+    session, commands = closed.services.session, closed.window.project_commands
+    shutil.copytree(root, tmp_path / "copy")
+    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+        commands.open(tmp_path / "copy")
+    assert closed.services.preferences.recent_projects == [str(tmp_path / "copy"), str(root)]
+
+
+def test_menu_marks_projects_that_are_not_found(closed, root, tmp_path):
+    shutil.move(root, tmp_path / "moved")
+    menu = closed.window.project_commands.recent.menu
+    menu.aboutToShow.emit()
+    (action,) = menu.actions()
+    assert action.text().endswith("not found") and action.isEnabled()
+    action.trigger()
+    assert any("was not found" in text for text in closed.window.messages.texts)
