@@ -234,7 +234,7 @@ class Evaluator:
         for image_pass in passes:
             areas.add(image_pass.truth, apply_thresholds(image_pass.class_scores, raw)[0])  # type: ignore[arg-type]
         chosen = dataclasses.replace(raw, min_area=tuple(areas.best(self.min_area, max_areas(self._labeled_areas))))
-        borders = BorderSweep()
+        borders = BorderSweep(settings.anomaly_exponent)
         for image_pass in passes:
             borders.add(image_pass.truth, *apply_thresholds(image_pass.class_scores, chosen))  # type: ignore[arg-type]
         return dataclasses.replace(chosen, verdict_border=borders.best())

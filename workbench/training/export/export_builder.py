@@ -105,7 +105,7 @@ class _Builder:
         self.stages.begin(Message("progress.preparing"))
         images = export_images.readable(chosen)
         chosen = [sample for sample in chosen if sample.key in dict(images)]
-        place = device.choose("auto")
+        place = device.choose_beside_training()
         network = AdoptedNetwork(self.run) if self.run.adopted else TrainedNetwork(self.run, self.dataset)
         reference = network.engine
         trained = present_settings(self.run, self.project, self.dataset, self.formats)

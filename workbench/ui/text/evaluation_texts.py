@@ -71,7 +71,8 @@ def rate_counted(rate_per_image: RatePerImage) -> str:
         pictures=formatting.number(rate_per_image.images),
     )
     if rate_per_image.interval is None:
-        return text
+        few = QCoreApplication.translate("review", "too few parts for a 95% CI")
+        return formatting.clauses(text, few) if rate_per_image.images else text
     interval_text = QCoreApplication.translate("review", "95% CI {range}")
     return formatting.clauses(text, interval_text.format(range=rate_range(rate_per_image)))
 
