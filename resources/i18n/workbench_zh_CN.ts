@@ -12,8 +12,8 @@
         <translation>版本 {version}</translation>
     </message>
     <message>
-        <source>Label surface defects, train UNet and ResNet models on this workstation, review the results and export a model for the production line. No data leaves this computer.</source>
-        <translation>标注表面缺陷，在本机训练 UNet 和 ResNet，复核结果，并导出供产线使用的模型。数据不会离开这台计算机。</translation>
+        <source>Label surface defects, train UNet and ResNet models on this workstation, evaluate the results and export a model for the production line. No data leaves this computer.</source>
+        <translation>标注表面缺陷，在本机训练 UNet 和 ResNet 模型，评估结果，并导出用于产线的模型。数据不会离开本机。</translation>
     </message>
     <message>
         <source>Close</source>
@@ -202,7 +202,7 @@
     </message>
     <message>
         <source>No verdict</source>
-        <translation>不判定</translation>
+        <translation>无判定</translation>
     </message>
     <message>
         <source>Set the verdict of the selected images: {name}</source>
@@ -960,10 +960,6 @@
         <translation>平场校正</translation>
     </message>
     <message>
-        <source>Stretch</source>
-        <translation>拉伸</translation>
-    </message>
-    <message>
         <source>Local contrast</source>
         <translation>局部对比度</translation>
     </message>
@@ -1014,6 +1010,10 @@
     <message>
         <source>Correct uneven illumination</source>
         <translation>校正光照不均</translation>
+    </message>
+    <message>
+        <source>Auto contrast</source>
+        <translation>自动对比度</translation>
     </message>
     <message>
         <source>Stretch to the minimum and maximum gray value</source>
@@ -2265,7 +2265,7 @@
     </message>
     <message>
         <source>No verdict</source>
-        <translation>不判定</translation>
+        <translation>无判定</translation>
     </message>
     <message>
         <source>Show in folder</source>
@@ -2299,7 +2299,7 @@
     </message>
     <message>
         <source>No verdict</source>
-        <translation>不判定</translation>
+        <translation>无判定</translation>
     </message>
     <message>
         <source>Limit false alarms</source>
@@ -2346,8 +2346,8 @@
         <translation>高于此值拒收（px²）</translation>
     </message>
     <message>
-        <source>Anomaly score: probability times area, summed over the regions of an image</source>
-        <translation>异常分数：图片中所有区域的概率乘以面积之和</translation>
+        <source>Anomaly score: area of all regions of an image, weighted by the probability</source>
+        <translation>异常分数：图片中所有区域按概率加权的面积</translation>
     </message>
     <message>
         <source>Verdict of a rejected image</source>
@@ -2689,8 +2689,8 @@
         <translation>反相(&amp;V)</translation>
     </message>
     <message>
-        <source>Stretch &amp;brightness</source>
-        <translation>拉伸亮度(&amp;B)</translation>
+        <source>&amp;Auto contrast</source>
+        <translation>自动对比度(&amp;A)</translation>
     </message>
     <message>
         <source>Stretch to the minimum and maximum gray value</source>
@@ -5817,7 +5817,7 @@
     </message>
     <message>
         <source>Set the verdict of {n} images</source>
-        <translation>为 {n} 张图片设定判定</translation>
+        <translation>为 {n} 张图片设置判定</translation>
     </message>
     <message>
         <source>Set the verdict of {n} more images</source>
@@ -6682,6 +6682,10 @@
     <message>
         <source>The curves appear after the first steps.</source>
         <translation>完成最初几步后显示曲线。</translation>
+    </message>
+    <message>
+        <source>This run has no curves.</source>
+        <translation>此训练记录没有曲线。</translation>
     </message>
     <message>
         <source>Select a run above to view its curves, or train a new model.</source>
@@ -7644,6 +7648,10 @@
     <message>
         <source>Dice {value} on {n} validation {n:image|images}</source>
         <translation>{n} 张验证图片上 Dice 为 {value}</translation>
+    </message>
+    <message>
+        <source>Export {name}</source>
+        <translation>导出 {name}</translation>
     </message>
     <message>
         <source>Dice {value}</source>
@@ -9167,6 +9175,10 @@
     <message>
         <source>{count} on {pictures} {pictures:image|images}</source>
         <translation>{pictures} 张图片上 {count} 处</translation>
+    </message>
+    <message>
+        <source>too few parts for a 95% CI</source>
+        <translation>零件过少，无法给出 95% 置信区间</translation>
     </message>
     <message>
         <source>px²</source>
@@ -11618,10 +11630,6 @@
         <translation>图片边缘 {n} 像素以内的内容不计入异常分数和判定。</translation>
     </message>
     <message>
-        <source>An image is {bad} if its anomaly score, the sum of probability times area over its regions, is above {n} px²; otherwise it is {good}.</source>
-        <translation>图片的异常分数（所有区域的概率乘以面积之和）高于 {n} px² 时判定为 {bad}，否则为 {good}。</translation>
-    </message>
-    <message>
         <source>An image is {bad} if a region reaches a limit of its class; otherwise it is {good}.</source>
         <translation>有区域达到其类别的限值时，图片判定为 {bad}，否则为 {good}。</translation>
     </message>
@@ -12626,6 +12634,10 @@
         <translation>全景分段图片中有 {n} 个分段未列在文件中</translation>
     </message>
     <message>
+        <source>An image is {bad} if its anomaly score, the area of its regions weighted by the probability, is above {n} px²; otherwise it is {good}.</source>
+        <translation>如果图片的异常分数（其区域按概率加权的面积）高于 {n} px²，则判定为 {bad}；否则判定为 {good}。</translation>
+    </message>
+    <message>
         <source>mean Dice of the classes {n} in 32 bits, {m} in reduced precision</source>
         <translation>各类别的平均 Dice：32 位 {n}，低精度 {m}</translation>
     </message>
@@ -13209,6 +13221,10 @@
     <message>
         <source>Training on {train} {train:image|images}, validated on {held}.</source>
         <translation>用 {train} 张图片训练，{held} 张验证。</translation>
+    </message>
+    <message>
+        <source>Training on {train} {train:image|images}.</source>
+        <translation>用 {train} 张图片训练。</translation>
     </message>
     <message>
         <source>CPU</source>

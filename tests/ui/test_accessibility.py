@@ -43,6 +43,7 @@ from workbench.ui.project.quick_project_dialog import QuickProjectDialog
 from workbench.ui.project.sources_dialog import SourcesDialog
 from workbench.ui.project.transfer_dialogs import MergeDialog, PackDialog, UnpackDialog
 from workbench.ui.shell.error_details import ErrorDetails
+from workbench.ui.text.run_texts import model_names
 from workbench.ui.training.adoption_dialog import AdoptionDialog
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog, ExportReport
 from workbench.ui.training.settings_dialog import TrainingSettingsDialog
@@ -83,7 +84,7 @@ def factories(application, folder: Path) -> dict[type[QDialog], Callable[[], QDi
         LabelExportDialog: lambda: LabelExportDialog(session, window),
         ImportDialog: lambda: ImportDialog(session, style, parent=window),
         ClassMergeDialog: lambda: ClassMergeDialog(session, session.project.classes[0], merge=True, parent=window),
-        PredictFolderDialog: lambda: PredictFolderDialog(services.run_list.models(), window),
+        PredictFolderDialog: lambda: PredictFolderDialog(model_names(services.run_list), window),
         GpuCheckDialog: lambda: GpuCheckDialog(window),
         MergeDialog: lambda: MergeDialog(session, services.project_merge, window),
         NewProjectDialog: lambda: NewProjectDialog(folder, window),

@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QLocale, Qt
 from PySide6.QtTest import QTest
 
 from tests.inference.conftest import gray_export, spotted, verdict_export
@@ -189,3 +189,12 @@ def test_closing_window_asks_and_stops_prediction(application, dialog, gray_expo
         qtbot.waitUntil(lambda: bool(questions()), timeout=LONG)
         assert work.running  # nothing is stopped before the question is answered
         questions()[0].buttons["stop"].click()
+
+
+def test_models_are_listed_by_name_and_chosen_by_path(tmp_path, qtbot):
+    folder = tmp_path / "20260101-101010-unet"
+    dialog = PredictFolderDialog({folder: "UNet  2026-01-01 10:10  ·  Dice 0.80"})
+    qtbot.addWidget(dialog)
+    box = dialog.model.input
+    shown = box.itemDelegate().displayText(box.itemData(0, Qt.ItemDataRole.DisplayRole), QLocale())
+    assert shown == "UNet  2026-01-01 10:10  ·  Dice 0.80" and dialog.model.path == folder

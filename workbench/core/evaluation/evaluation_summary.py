@@ -12,6 +12,7 @@ from workbench.core.evaluation.confidence import digits_supported, rate_interval
 from workbench.core.evaluation.metrics import ANY, DefectCount, ImageCounts, dice, dice_interval, size_edges
 
 Alert = Literal["only_background", "everything", "every_good_picture", "one_class"]
+_MIN_PARTS = 3  # least number of parts for an interval of events per image
 _MIN_GOOD_IMAGES = 5  # least number of good images for "every_good_picture"; with fewer it may be chance
 
 
@@ -142,7 +143,8 @@ def summarize_sizes(defects: Sequence[DefectCount]) -> tuple[SizeSummary, ...]:
 
 
 def _rate(counts: Sequence[int], groups: Sequence[str]) -> RatePerImage:
-    return RatePerImage(sum(counts), len(counts), rate_interval(counts, groups) if counts else None)
+    parts = len(set(groups))  # of two parts, Student's distribution would make the interval meaninglessly wide
+    return RatePerImage(sum(counts), len(counts), rate_interval(counts, groups) if parts >= _MIN_PARTS else None)
 
 
 def _detected(defects: Sequence[DefectCount]) -> Proportion:

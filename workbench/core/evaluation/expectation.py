@@ -138,9 +138,9 @@ def forecast(
 
     Parts, not images, are independent. The standard error is that of a ratio over groups (Cochran 1977) with a floor
     for few errors (the binomial one of Agresti and Coull 1998, one observation per part), at the 95 % quantile of
-    Student's distribution. If few parts have most of the denominator, such as large stains in a Dice, floor and quantile
-    are those of the effective number of parts (Kish 1965). The worst change of lighting lowers the lower limit by the
-    amount that it costs.
+    Student's distribution. If few parts have most of the denominator, such as large stains in a Dice, floor and
+    quantile are those of the effective number of parts (Kish 1965). The worst change of lighting lowers the lower limit
+    by the amount that it costs.
     """
     sums: dict[str, np.ndarray] = {}
     for pair, group in zip(counts, groups, strict=True):

@@ -101,7 +101,7 @@ class InspectionCommands(CommandGroup):
             ),
             Command(
                 "stretch",
-                self.tr("Stretch &brightness"),
+                self.tr("&Auto contrast"),
                 display.stretch,
                 enabled=has_image,
                 tip=self.tr("Stretch to the minimum and maximum gray value"),

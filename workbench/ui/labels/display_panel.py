@@ -85,7 +85,7 @@ class DisplayPanel(QWidget):
         self.flat.setToolTip(self.tr("Correct uneven illumination"))
         for check in (self.invert, self.flat):
             check.toggled.connect(self._option_changed)
-        self.fit = QPushButton(self.tr("Stretch"))
+        self.fit = QPushButton(self.tr("Auto contrast"))
         self.fit.setToolTip(self.tr("Stretch to the minimum and maximum gray value"))
         self.fit.clicked.connect(self.stretch)
         self.reset = QPushButton(self.tr("Reset display"))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 from workbench.core.text_patterns import fill
 from workbench.session.folder_prediction import ImagePredicted
 from workbench.session.tasks import TaskRunner
+from workbench.ui.text import formatting
 from workbench.ui.text.message_translation import translate_message
 
 _MAX_ROWS = 100_000  # rows; a watched folder may run for weeks
@@ -72,7 +73,7 @@ class ResultsModel(QAbstractTableModel):
                 return row.verdict
             return fill(self.tr("{n} {n:region|regions}"), n=row.found) if row.found else "–"
         if column == 2:
-            return f"{row.largest}" if row.largest is not None else ""
+            return formatting.number(row.largest) if row.largest is not None else ""
         return "" if row.why else f"{row.milliseconds:.0f}"
 
 

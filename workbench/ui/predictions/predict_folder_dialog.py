@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, Qt
@@ -19,14 +19,14 @@ from workbench.ui.widgets.screen_fit import resize_on_screen
 
 
 class PredictFolderDialog(JobDialog):
-    """Non-modal dialog for a folder prediction. models: folders of the runs and exports that are offered.
+    """Non-modal dialog for a folder prediction. models: folders of the offered runs and exports, with their names.
 
     However the dialog is closed, the prediction stops. Results written until then are kept.
     """
 
     while_running = "stop"
 
-    def __init__(self, models: Sequence[Path], parent: QWidget | None = None) -> None:
+    def __init__(self, models: Mapping[Path, str], parent: QWidget | None = None) -> None:
         super().__init__(FolderPrediction(), parent)
         self.job.setParent(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

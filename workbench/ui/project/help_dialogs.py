@@ -163,7 +163,7 @@ class AboutDialog(QDialog):
         column.addWidget(
             QLabel(
                 self.tr(
-                    "Label surface defects, train UNet and ResNet models on this workstation, review the "
+                    "Label surface defects, train UNet and ResNet models on this workstation, evaluate the "
                     "results and export a model for the production line. No data leaves this computer."
                 ),
                 wordWrap=True,

@@ -200,10 +200,11 @@ class ProjectCommands(QObject):
     def predict_folder(self) -> None:
         """Show the dialog for predicting a folder. There is at most one, since it works as long as it is open."""
         from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
+        from workbench.ui.text.run_texts import model_names
 
         dialog = self._window.findChild(PredictFolderDialog)
         if dialog is None:
-            dialog = PredictFolderDialog(self._runs.models(), self._window)
+            dialog = PredictFolderDialog(model_names(self._runs), self._window)
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()

@@ -155,11 +155,10 @@ def run_name(run: Run) -> str:
 
 def started_text(event: Started) -> str:
     images = event.pictures
-    text = fill(
-        QCoreApplication.translate("words", "Training on {train} {train:image|images}, validated on {held}."),
-        train=images.get("train", 0),
-        held=images.get("val", 0),
-    )
+    pattern = QCoreApplication.translate("words", "Training on {train} {train:image|images}, validated on {held}.")
+    if not images.get("val"):
+        pattern = QCoreApplication.translate("words", "Training on {train} {train:image|images}.")
+    text = fill(pattern, train=images.get("train", 0), held=images.get("val", 0))
     return sentences(text, translate_message(event.held_out_note))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
@@ -14,6 +15,9 @@ from workbench.core.runs.run_history import RunLine
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting, settings_texts
 from workbench.ui.text.message_translation import translate_message
+
+if TYPE_CHECKING:
+    from workbench.session.training.shown_runs import RunList
 
 QUIET = ("starting", "learning", "well")  # findings without meaning for a finished run
 
@@ -240,7 +244,8 @@ def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:
         rest = QCoreApplication.translate("findings", "expect {low} to {high} on other parts")
         rest = rest.format(low=low, high=high)
     joined = QCoreApplication.translate("findings", "{metric}; {expected}")
-    fields = {"value": expectation.number(value), "n": formatting.number(images)}
+    shown = formatting.number(value, 2) if expectation.metric == "dice" else formatting.percent(value)
+    fields = {"value": shown, "n": formatting.number(images)}
     text, short = fill(text, **fields), short.format(**fields)
     long, shorter = (joined.format(metric=each, expected=rest) for each in (text, short))
     return long, (shorter, short), f"{counts}\n{details}"
@@ -260,3 +265,10 @@ def run_line_text(line: RunLine, *, score: bool = True) -> str:
     if line.ended == "Failed":
         parts.append(QCoreApplication.translate("findings", "Failed"))
     return "  ·  ".join(parts)
+
+
+def model_names(run_list: RunList) -> dict[Path, str]:
+    """Return the folders of the models of a project, the one in use first, with the names that a list shows."""
+    names = {line.run.root: run_line_text(line) for line in run_list.lines}
+    export = QCoreApplication.translate("findings", "Export {name}")
+    return {path: names.get(path) or export.format(name=path.name) for path in run_list.models()}

@@ -259,6 +259,8 @@ def _hint_text(session: Session, training: TrainingControl, *, runs: bool) -> st
         return QCoreApplication.translate("TrainingPanel", "Open a project to train.")
     if training.busy:
         return QCoreApplication.translate("TrainingPanel", "The curves appear after the first steps.")
+    if training.run is not None:
+        return QCoreApplication.translate("TrainingPanel", "This run has no curves.")
     if runs:
         return QCoreApplication.translate(
             "TrainingPanel", "Select a run above to view its curves, or train a new model."

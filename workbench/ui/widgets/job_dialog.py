@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import QLocale, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QSizePolicy,
+    QStyledItemDelegate,
     QVBoxLayout,
     QWidget,
 )
@@ -29,11 +30,22 @@ from workbench.session.jobs import Job
 from workbench.ui.text.formatting import number, problem_text
 
 
+class _NameDelegate(QStyledItemDelegate):
+    """Delegate of a list of paths that shows a name for each."""
+
+    def __init__(self, names: Mapping[str, str], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._names = names
+
+    def displayText(self, value: object, locale: QLocale) -> str:
+        return self._names.get(str(value), str(value))
+
+
 class PathField(QWidget):
     """Line for a path with a Browse button.
 
     mode: "folder", "open" or "save". kinds: files that the Browse button offers, as Qt's file dialog names them; "" for
-    zip files. choices: paths that a list offers beside the line.
+    zip files. choices: paths that a list offers beside the line, with the names under which it shows them.
     """
 
     chosen = Signal(str)  # path of the Browse button
@@ -45,7 +57,7 @@ class PathField(QWidget):
         path: Path | None = None,
         *,
         placeholder: str = "",
-        choices: Sequence[Path] | None = None,
+        choices: Mapping[Path, str] | None = None,
         kinds: str = "",
     ) -> None:
         super().__init__()
@@ -56,6 +68,7 @@ class PathField(QWidget):
             box = self.input = QComboBox(editable=True)
             box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
             box.addItems([str(choice) for choice in choices])
+            box.setItemDelegate(_NameDelegate({str(path): name for path, name in choices.items()}, box))
             self.line = box.lineEdit()
         if path is not None:
             self.line.setText(str(path))
