@@ -4,7 +4,7 @@
     python packaging/build.py app          dist/DefectWorkbench/, a folder that runs without Python, built and checked
     python packaging/build.py archive      the same folder as .tar.gz (Linux) or .zip (Windows)
     python packaging/build.py deb          dist/defect-workbench_*.deb with menu entry, icon and MIME type
-    python packaging/build.py installer    dist/DefectWorkbench-*-setup.exe (Windows with Inno Setup 6)
+    python packaging/build.py installer    dist/DefectWorkbench-*-setup.exe (Windows with Inno Setup 6.3)
     python packaging/build.py wheelhouse   dist/wheelhouse/, all wheels for an installation without internet
     python packaging/build.py check        use the built folder as a user would
 
@@ -29,6 +29,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "packaging"))
 
+import contents  # noqa: E402
+from paddle_parts import paddle_parts  # noqa: E402
 from windows.version_info import version  # noqa: E402
 
 DIST, BUILD = ROOT / "dist", ROOT / "build"
@@ -79,13 +81,26 @@ def make_icons(folder: Path) -> dict[int, Path]:
 
 
 def write_licenses(folder: Path) -> None:
-    """Write LICENSES.md and sbom.cdx.json of the packages in this Python environment."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tools = Path(sys.executable).parent
+    """Write LICENSES-3RD-PARTY.txt and sbom.cdx.json of everything inside the packed application to `folder`.
+
+    Exit with a message if files of the application belong to no known part.
+    """
+    own = (ROOT, BUILD, Path(tempfile.gettempdir()))
+    parts = contents.find_contents(contents.collected_files(BUILD / "workbench"), own)
+    if parts.unknown:
+        sys.exit("files of unknown origin in the application:\n" + "\n".join(parts.unknown))
+    tools, texts, bill = Path(sys.executable).parent, folder / "LICENSES-3RD-PARTY.txt", folder / "sbom.cdx.json"
     licenses = [tools / f"pip-licenses{EXECUTABLE}", "--format=plain-vertical", "--with-license-file"]
-    _run(*licenses, "--no-license-path", "--with-urls", "--output-file", folder / "LICENSES-3RD-PARTY.txt")
-    bill = [tools / f"cyclonedx-py{EXECUTABLE}", "environment", "--pyproject", ROOT / "pyproject.toml"]
-    _run(*bill, "--output-reproducible", "-o", folder / "sbom.cdx.json")
+    licenses += ["--no-license-path", "--with-urls", "--with-system", "--output-file", texts]
+    _run(*licenses, "--packages", *sorted(parts.distributions))
+    with texts.open("a", encoding="utf-8") as file:
+        file.write(contents.further_licenses(parts))
+    command = [tools / f"cyclonedx-py{EXECUTABLE}", "environment", "--pyproject", ROOT / "pyproject.toml"]
+    _run(*command, "--output-reproducible", "-o", bill)
+    inside = contents.add_to_bill(json.loads(bill.read_text("utf-8")), parts)
+    bill.write_text(json.dumps(inside, indent=2) + "\n", encoding="utf-8")
+    shutil.copyfile(ROOT / "LICENSE", folder / "LICENSE")
+    print(f"{len(inside['components'])} parts, {len(parts.system)} of them libraries of the system")
 
 
 # --- packages --------------------------------------------------------------------------------------
@@ -95,9 +110,9 @@ def app() -> None:
     shutil.rmtree(APP, ignore_errors=True)
     icons = make_icons(BUILD / "icons")
     shutil.copyfile(next(iter(icons.values())).with_name("defect-workbench.ico"), BUILD / "defect-workbench.ico")
-    write_licenses(BUILD / "licenses")
     builder = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
     _run(*builder, "--distpath", DIST, "--workpath", BUILD, ROOT / "packaging" / "workbench.spec")
+    write_licenses(APP)
     check()
 
 
@@ -128,7 +143,8 @@ def deb() -> Path:
         (linux / "defect-workbench.xml", share / "mime" / "packages" / "defect-workbench.xml"),
         (ROOT / "resources" / "icons" / "app.svg", share / "icons/hicolor/scalable/apps/defect-workbench.svg"),
         (ROOT / "LICENSE", share / "doc" / "defect-workbench" / "copyright"),
-        *((path, share / "doc" / "defect-workbench" / path.name) for path in (BUILD / "licenses").iterdir()),
+        (APP / "LICENSES-3RD-PARTY.txt", share / "doc" / "defect-workbench" / "LICENSES-3RD-PARTY.txt"),
+        (APP / "sbom.cdx.json", share / "doc" / "defect-workbench" / "sbom.cdx.json"),
     ):
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, place)
@@ -157,10 +173,17 @@ def installer() -> None:
 
 
 def wheelhouse() -> None:
-    """Download all wheels, for `pip install --no-index --find-links wheelhouse 'defect-workbench[cpu]'`."""
-    folder = DIST / "wheelhouse"
-    _run(sys.executable, "-m", "pip", "wheel", "--wheel-dir", folder, f"{ROOT}[cpu,openvino,serve]")
-    print(f"pip install --no-index --find-links {folder} 'defect-workbench[cpu]'")
+    """Download all wheels of the installed extra, `cpu` or `gpu`, for an installation with `pip install --no-index`."""
+    from workbench.core.runs import pip_commands
+
+    folder, extra, index = DIST / "wheelhouse", "cpu", []
+    if paddle_parts()[0] == "paddlepaddle-gpu":
+        installed = pip_commands.installed_build()
+        fitting = [build for build in pip_commands.BUILDS if installed is not None and build.cuda == installed.cuda]
+        extra, index = "gpu", ["--extra-index-url", (*fitting, pip_commands.DEFAULT)[0].index]
+    wheels = [sys.executable, "-m", "pip", "wheel", "--wheel-dir", folder, *index]
+    _run(*wheels, f"{ROOT}[{extra},openvino,int8,serve,opcua]")
+    print(f'pip install --no-index --find-links {folder} "defect-workbench[{extra}]"')
 
 
 # --- check -----------------------------------------------------------------------------------------

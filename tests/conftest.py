@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import gc
 import itertools
 import os
@@ -21,6 +22,23 @@ from workbench.core.runs import child_process
 from workbench.inference.io.image_io import write_png
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_configure(config):
+    """Compile the application once, in the controlling process.
+
+    Where Python may not write bytecode, each of several hundred child processes would compile it again.
+    """
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(ROOT / "workbench", quiet=2)
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Add one worker to those of `-n auto`: tests wait for child processes, timers and the disk."""
+    count = yield
+    return count if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else count + 1
+
 
 # No limit of time for one example: the outcome of a test does not depend on the speed of the machine.
 hypothesis.settings.register_profile("untimed", deadline=None)

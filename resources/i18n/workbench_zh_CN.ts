@@ -1333,7 +1333,7 @@
     </message>
     <message>
         <source>Save figures, curves and the largest errors as a web page or a PDF file</source>
-        <translation>将指标、曲线和最大的错误保存为网页或 PDF 文件</translation>
+        <translation>将指标、曲线和最严重的错误保存为网页或 PDF 文件</translation>
     </message>
     <message>
         <source>Validation  {n}</source>
@@ -1689,8 +1689,8 @@
         <translation>合并项目(&amp;E)…</translation>
     </message>
     <message>
-        <source>Take over labels and images of another project, such as a labeled copy</source>
-        <translation>接收另一个项目（例如已标注的副本）的标注和图片</translation>
+        <source>Add the labels and images of another project, such as a labeled copy</source>
+        <translation>添加另一个项目（例如已标注的副本）的标注和图片</translation>
     </message>
     <message>
         <source>&amp;Pack project…</source>
@@ -2346,8 +2346,8 @@
         <translation>高于此值拒收（px²）</translation>
     </message>
     <message>
-        <source>Anomaly score: probability times area, summed over the regions of an image</source>
-        <translation>异常分数：图片中所有区域的概率乘以面积之和</translation>
+        <source>Anomaly score: area of all regions of an image, weighted by the probability</source>
+        <translation>异常分数：图片中所有区域按概率加权的面积</translation>
     </message>
     <message>
         <source>Verdict of a rejected image</source>
@@ -3211,7 +3211,7 @@
     </message>
     <message>
         <source>Save figures, curves and the largest errors of the shown evaluation</source>
-        <translation>保存当前评估的指标、曲线和最大的错误</translation>
+        <translation>保存当前评估的指标、曲线和最严重的错误</translation>
     </message>
     <message>
         <source>Save curves as &amp;image…</source>
@@ -3312,16 +3312,16 @@
         <translation>正在比较：{done} / {total} 张图片</translation>
     </message>
     <message>
-        <source>Takes over labels and new images of another project, for example of a copy that a colleague has labeled. Images are matched by content, classes by name. The other project is not changed.</source>
-        <translation>接收另一个项目的标注和新图片，例如同事标注过的副本。图片按内容匹配，类别按名称匹配。另一个项目不会被更改。</translation>
+        <source>Adds the labels and new images of another project, for example of a copy that a colleague has labeled. Images are matched by content, classes by name. The other project is not changed.</source>
+        <translation>添加另一个项目的标注和新图片，例如同事标注过的副本。图片按内容匹配，类别按名称匹配。另一个项目不会被更改。</translation>
     </message>
     <message>
-        <source>Labels to take over: {n}</source>
-        <translation>将接收的标注：{n}</translation>
+        <source>Labels to merge: {n}</source>
+        <translation>将合并的标注：{n}</translation>
     </message>
     <message>
-        <source>Labels taken over: {n}</source>
-        <translation>已接收的标注：{n}</translation>
+        <source>Labels merged: {n}</source>
+        <translation>已合并的标注：{n}</translation>
     </message>
     <message>
         <source>Canceled. Nothing was merged.</source>
@@ -5347,7 +5347,7 @@
     </message>
     <message>
         <source>Hide all overlays</source>
-        <translation>隐藏所有叠加</translation>
+        <translation>隐藏所有叠加层</translation>
     </message>
     <message>
         <source>Right-click</source>
@@ -5817,7 +5817,7 @@
     </message>
     <message>
         <source>Set the verdict of {n} images</source>
-        <translation>为 {n} 张图片设置判定</translation>
+        <translation>为 {n} 张图片设定判定</translation>
     </message>
     <message>
         <source>Set the verdict of {n} more images</source>
@@ -6997,7 +6997,7 @@
     </message>
     <message>
         <source>Show labels. Hold {key} to hide all overlays.</source>
-        <translation>显示标注。按住 {key} 可隐藏所有叠加。</translation>
+        <translation>显示标注。按住 {key} 可隐藏所有叠加层。</translation>
     </message>
     <message>
         <source>Im&amp;ages panel</source>
@@ -7392,7 +7392,7 @@
     <name>export</name>
     <message>
         <source>Runs everywhere with ONNX Runtime; the usual choice</source>
-        <translation>用 ONNX Runtime 随处可运行；通常之选</translation>
+        <translation>用 ONNX Runtime 随处可运行；通常首选</translation>
     </message>
     <message>
         <source>For Paddle Lite&apos;s converter and other older tools</source>
@@ -7583,7 +7583,7 @@
     </message>
     <message>
         <source>The metrics were still improving when the time was up. Train longer.</source>
-        <translation>训练到时间时指标仍在提高。请延长训练。</translation>
+        <translation>训练时间用完时指标仍在提高。请延长训练时间。</translation>
     </message>
     <message>
         <source>Training is running normally: the loss fell from {first} to {now}.</source>
@@ -8660,7 +8660,7 @@
     </message>
     <message>
         <source>The model contradicts so many labels that the model itself is probably wrong. Train longer first.</source>
-        <translation>模型与过多标注不一致，很可能是模型本身有误。请先延长训练。</translation>
+        <translation>与模型不一致的标注过多，很可能是模型本身有误。请先延长训练。</translation>
     </message>
     <message>
         <source>Training images are listed last.</source>
@@ -9659,7 +9659,7 @@
     </message>
     <message>
         <source>the memory is too small even for one small patch or image; choose a smaller network</source>
-        <translation>内存连一个小图块或一张小图片都容纳不下；请选择更小的网络</translation>
+        <translation>内存不足以容纳一个小图块或一张小图片；请选择更小的网络</translation>
     </message>
     <message>
         <source>training diverged {n} {n:time|times}, although the learning rate was halved each time</source>
@@ -9867,7 +9867,7 @@
     </message>
     <message>
         <source>it was stopped</source>
-        <translation>它被停止了</translation>
+        <translation>已被停止</translation>
     </message>
     <message>
         <source>there is no such file</source>
@@ -10343,7 +10343,7 @@
     </message>
     <message>
         <source>the file is too large</source>
-        <translation>文件太大</translation>
+        <translation>文件过大</translation>
     </message>
     <message>
         <source>the downloaded file is not the expected one (checksum differs)</source>
@@ -10463,11 +10463,11 @@
     </message>
     <message>
         <source>{engine} is the fastest for the usual image size.</source>
-        <translation>对常用图片尺寸，{engine} 最快。</translation>
+        <translation>在常用图片尺寸下，{engine} 最快。</translation>
     </message>
     <message>
         <source>{engine} is the fastest of the 32-bit formats for the usual image size.</source>
-        <translation>对常用图片尺寸，{engine} 是 32 位格式中最快的。</translation>
+        <translation>在常用图片尺寸下，{engine} 是 32 位格式中最快的。</translation>
     </message>
     <message>
         <source>Only {engine}, in reduced precision, reaches the requested {n} ms.</source>
@@ -10578,7 +10578,7 @@
         <translation>没有含缺陷的图片。</translation>
     </message>
     <message>
-        <source>With {n} or more images, the rule is measured on parts that it was not chosen on: chosen on one half of them, measured on the other, and reverse.</source>
+        <source>With {n} or more images, the rule is measured on parts that it was not chosen on: chosen on one half of them, measured on the other, and vice versa.</source>
         <translation>有 {n} 张及以上图片时，规则在未用于选择它的零件上统计：在一半零件上选定，在另一半上统计，然后交换。</translation>
     </message>
     <message>
@@ -10963,7 +10963,7 @@
     </message>
     <message>
         <source>the image has several flags ({names}) and gets no verdict</source>
-        <translation>该图片有多个标记（{names}），因此不设判定</translation>
+        <translation>该图片有多个标记（{names}），因此不设定判定</translation>
     </message>
     <message>
         <source>flags of shapes were not imported: {names}</source>
@@ -10999,7 +10999,7 @@
     </message>
     <message>
         <source>{n} {n:image has|images have} no objects in the label files. {n:It was imported as an image|They were imported as images} without defects.</source>
-        <translation>{n} 张图片在标签文件中没有对象，已作为无缺陷图片导入。</translation>
+        <translation>{n} 张图片在标注文件中没有对象，已作为没有缺陷的图片导入。</translation>
     </message>
     <message>
         <source>{n} {n:image has|images have} no label. {n:It was imported as an image|They were imported as images} without defects.</source>
@@ -11014,7 +11014,7 @@
         <translation>图片所在的文件夹名不是判定，因此将每个文件名中最后一个“_”之前的部分作为判定。</translation>
     </message>
     <message>
-        <source>The folders train and test were not taken over as the split, because train holds no defects.</source>
+        <source>The folders train and test were not imported as the data split, because train holds no defects.</source>
         <translation>未采用 train 和 test 文件夹作为数据划分，因为 train 中没有缺陷。</translation>
     </message>
     <message>
@@ -11191,7 +11191,7 @@
     </message>
     <message>
         <source>the tables are not those of an index</source>
-        <translation>表不是索引的表</translation>
+        <translation>数据表与索引不符</translation>
     </message>
     <message>
         <source>a row is damaged</source>
@@ -11499,11 +11499,11 @@
     </message>
     <message>
         <source>Fewer than {n} images show {names}: too few for an interval of the Dice.</source>
-        <translation>有 {names} 的图片不足 {n} 张：无法给出 Dice 的区间。</translation>
+        <translation>含 {names} 的图片不足 {n} 张：无法给出 Dice 的区间。</translation>
     </message>
     <message>
         <source>No image shows {names}: the performance on it is unknown.</source>
-        <translation>没有图片有 {names}：其性能未知。</translation>
+        <translation>没有含 {names} 的图片：其性能未知。</translation>
     </message>
     <message>
         <source>A defect counts as detected if predictions cover at least 10% of it. Dice: twice the common pixels divided by all pixels of label and prediction. Its interval is computed by bootstrapping over images with 2000 samples.</source>
@@ -11559,7 +11559,7 @@
     </message>
     <message>
         <source>Predicted regions that touch no defect</source>
-        <translation>未触及缺陷的预测区域</translation>
+        <translation>与缺陷不相交的预测区域</translation>
     </message>
     <message>
         <source>Verdict</source>
@@ -11628,10 +11628,6 @@
     <message>
         <source>Nothing within {n} px of the border of an image counts for its anomaly score and verdict.</source>
         <translation>图片边缘 {n} 像素以内的内容不计入异常分数和判定。</translation>
-    </message>
-    <message>
-        <source>An image is {bad} if its anomaly score, the sum of probability times area over its regions, is above {n} px²; otherwise it is {good}.</source>
-        <translation>图片的异常分数（所有区域的概率乘以面积之和）高于 {n} px² 时判定为 {bad}，否则为 {good}。</translation>
     </message>
     <message>
         <source>An image is {bad} if a region reaches a limit of its class; otherwise it is {good}.</source>
@@ -11795,7 +11791,7 @@
     </message>
     <message>
         <source>With {name}</source>
-        <translation>有 {name}</translation>
+        <translation>含 {name}</translation>
     </message>
     <message>
         <source>Without a defect</source>
@@ -12291,11 +12287,11 @@
     </message>
     <message>
         <source>Only {m} {m:part was|parts were} compared: too few to tell a difference from chance.</source>
-        <translation>只比较了 {m} 个零件：太少，无法区分差异与偶然。</translation>
+        <translation>只比较了 {m} 个零件：太少，无法判断差异是否出于偶然。</translation>
     </message>
     <message>
-        <source>With many figures, about one in twenty differences without a cause appears clear.</source>
-        <translation>指标很多时，约二十分之一的偶然差异看起来会很明显。</translation>
+        <source>With many figures, about one difference in twenty appears clear by chance.</source>
+        <translation>指标较多时，约有二十分之一的差异会因偶然而显得明显。</translation>
     </message>
     <message>
         <source>A second training with another random seed gives other figures. A difference between two runs is not yet a difference between two settings.</source>
@@ -12515,7 +12511,7 @@
     </message>
     <message>
         <source>it is being written at this moment</source>
-        <translation>它正在被写入</translation>
+        <translation>该文件正在写入</translation>
     </message>
     <message>
         <source>Another program is writing its results into {folder}. Choose another folder.</source>
@@ -12636,6 +12632,10 @@
     <message>
         <source>the image of the panoptic segments holds {n} {n:segment|segments} that the file does not list</source>
         <translation>全景分段图片中有 {n} 个分段未列在文件中</translation>
+    </message>
+    <message>
+        <source>An image is {bad} if its anomaly score, the area of its regions weighted by the probability, is above {n} px²; otherwise it is {good}.</source>
+        <translation>如果图片的异常分数（其区域按概率加权的面积）高于 {n} px²，则判定为 {bad}；否则判定为 {good}。</translation>
     </message>
     <message>
         <source>mean Dice of the classes {n} in 32 bits, {m} in reduced precision</source>
@@ -12859,7 +12859,7 @@
     </message>
     <message>
         <source>a value is damaged ({why})</source>
-        <translation>某个值已损坏（{why}）</translation>
+        <translation>有一个值已损坏（{why}）</translation>
     </message>
     <message>
         <source>the name of a file is too long: {name}...</source>

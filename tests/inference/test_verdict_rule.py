@@ -43,6 +43,43 @@ def test_anomaly_score_is_probability_times_area(table):
     assert table_from(np.zeros((2, 5, 5), np.uint8)).anomaly_score == 0
 
 
+def test_uncertain_pixels_hardly_count_with_an_exponent():
+    """A stain of 600 pixels with probability 0.3 beside a pit of 9 pixels with 0.96."""
+    class_scores = np.zeros((2, 40, 40), np.uint8)
+    class_scores[0, :20, :30] = 77
+    class_scores[0, 30:33, 30:33] = 245
+    masses = {}
+    for exponent in (1, 8):
+        settings = gray_settings(min_area=(0, 0), thresholds=(0.05, 0.05), anomaly_exponent=exponent)
+        mask, scores = apply_thresholds(class_scores, settings)
+        found = verdict_table(mask, scores, measure_classes(mask, scores, settings), settings)
+        masses[exponent] = found.mass.tolist()
+        assert found.anomaly_score == pytest.approx(sum(found.mass), abs=0.001)
+    assert masses[1] == pytest.approx([600 * 77 / 255, 9 * 245 / 255])
+    assert masses[8] == pytest.approx([600 * (77 / 255) ** 8, 9 * (245 / 255) ** 8], abs=0.01)
+    assert masses[8][1] > masses[8][0]
+
+
+def test_rule_without_a_threshold_rejects_faint_regions_with_an_exponent():
+    class_scores = np.zeros((2, 8, 8), np.uint8)
+    class_scores[0, 2, 2] = 60
+    settings = gray_settings(min_area=(0, 0), thresholds=(0.05, 0.05), anomaly_exponent=8)
+    mask, scores = apply_thresholds(class_scores, settings)
+    faint = verdict_table(mask, scores, measure_classes(mask, scores, settings), settings)
+    assert faint.anomaly_score == 0 and rejects(VerdictRule("mass", 0), faint)
+    assert not rejects(VerdictRule("mass", 0.01), faint)
+
+
+def test_models_of_earlier_versions_have_no_exponent(tmp_path):
+    plain = gray_settings(min_area=(0, 0), thresholds=(0.5, 0.5))
+    assert "anomaly_exponent" not in settings_text(plain)
+    changed = replace(plain, anomaly_exponent=8)
+    save_settings(changed, tmp_path / "model.json")
+    assert load_settings(tmp_path / "model.json") == changed
+    with pytest.raises(SettingsError):
+        replace(plain, anomaly_exponent=0)
+
+
 @given(seed=st.integers(0, 10_000), border=st.integers(0, 9))
 def test_border_of_the_image_does_not_count(seed, border):
     generator = np.random.default_rng(seed)

@@ -61,6 +61,17 @@ def test_workflow_runs_both_commands_of_the_readme_on_linux_and_windows():
         assert command in text and command in readme
 
 
+def test_workflow_runs_the_windows_commands_of_the_readme_in_both_shells():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
+    steps = {step["shell"]: step["run"] for step in workflow["jobs"]["commands"]["steps"] if "shell" in step}
+    assert set(steps) == {"powershell", "cmd"}
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for shell, commands in steps.items():
+        plain = commands.replace(f".venv-{shell}", ".venv").replace(" -q ", " ")
+        assert plain.splitlines()[:2] == ["py -m venv .venv", '.venv\\Scripts\\pip install -e ".[cpu]"']
+        assert all(line in readme for line in plain.splitlines()[:2])
+
+
 @pytest.mark.parametrize("console", [True, False])
 def test_training_child_of_a_packed_application_has_standard_streams(tmp_path, monkeypatch, console):
     window = tmp_path / "DefectWorkbench.exe"

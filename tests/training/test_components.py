@@ -553,6 +553,22 @@ def test_border_is_ignored_if_that_ranks_images_better():
     assert BorderSweep().best() == 0
 
 
+def test_exponent_of_the_score_changes_the_border():
+    """Good images with large faint regions at the border rank below defects if uncertain pixels hardly count."""
+    chosen = []
+    for exponent in (1, 8):
+        sweep = BorderSweep(exponent)
+        for number in range(24):
+            truth, mask, scores = np.zeros((3, 120, 100), np.uint8)
+            if number % 2:
+                truth[50:55, 50:55], mask[50:55, 50:55], scores[50:55, 50:55] = 1, 1, 230
+            else:
+                mask[:12], scores[:12] = 1, 40
+            sweep.add(truth, mask, scores)
+        chosen.append([good < bad for good, bad in zip(sweep.scores[0], sweep.scores[1])][0])
+    assert chosen == [False, True]
+
+
 def test_default_border_is_ignored_unless_defects_lie_there():
     assert ranked_images(false_at_border=False).best() == 8
     assert ranked_images(false_at_border=False, defect=2).best() == 0  # the ranking would be worse

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import subprocess
 import sys
 import threading
 import types
@@ -18,7 +19,7 @@ from tests.training.conftest import make_run, state_of
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, DeviceMissing, RunBroken, WorkerFailed
 from workbench.core.runs import gpu_plan, launch
-from workbench.core.runs.events import Checkpoint, Finished, Started, Step, Trouble
+from workbench.core.runs.events import Checkpoint, Failed, Finished, Started, Step, Trouble
 from workbench.core.runs.run import create_run, write_settings
 from workbench.core.runs.training_settings import concerns, request
 from workbench.inference.engines import EngineError, NotFiniteError, paddle_engine
@@ -525,9 +526,35 @@ def test_step_is_measured_on_the_network_of_the_run(labeled_project):
     assert 0 < cost.seconds < 60 and cost.memory == 0.0
 
 
+@pytest.mark.parametrize(("free", "name"), [(1 << 30, "cpu"), (3 << 30, "gpu:0"), (None, "gpu:0")])
+def test_export_beside_a_training_that_fills_the_gpu_computes_on_the_cpu(simulated_gpu, monkeypatch, free, name):
+    def mem_get_info():
+        if free is None:
+            raise AttributeError("_cudart")
+        return free, 12 << 30
+
+    monkeypatch.setattr(paddle.cuda, "mem_get_info", mem_get_info)
+    assert device.choose_beside_training().name == name
+
+
+def test_measured_step_computes_the_local_contrast_as_the_training_does(simulated_gpu, labeled_project, monkeypatch):
+    """By the transposed convolution a step takes many milliseconds longer on a GPU: the batch would be too small."""
+    run = make_run(labeled_project, device="gpu", precision="fp32", widths=[4, 8], stem=1, patch=32, batch=2)
+    context = prepared(run)
+    learners = []
+
+    monkeypatch.setattr(Learner, "advance", lambda learner, *_: learners.append(learner))
+    device_settings.measure_step(run.settings(), run.dataset(), context.device)
+    for learner in (context.learner, learners[0]):
+        assert learner.net.contrast.interpolated and learner.mean.contrast.interpolated
+    on_cpu = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
+    device_settings.measure_step(on_cpu.settings(), on_cpu.dataset(), Device("cpu"))
+    assert not learners[-1].net.contrast.interpolated
+
+
 def test_measurement_without_memory_is_a_memory_error(labeled_project, monkeypatch):
     run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
-    monkeypatch.setattr(Learner, "step", lambda *a, **k: (_ for _ in ()).throw(OSError(OUT_OF_MEMORY)))
+    monkeypatch.setattr(Learner, "advance", lambda *a, **k: (_ for _ in ()).throw(OSError(OUT_OF_MEMORY)))
     with pytest.raises(MemoryError):
         device_settings.measure_step(run.settings(), run.dataset(), Device("cpu"))
 
@@ -548,7 +575,7 @@ def memory_in_use(monkeypatch):
 def test_memory_of_other_programs_counts_when_a_step_is_measured(labeled_project, memory_in_use):
     run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
     measured = device_settings.measure_step(run.settings(), run.dataset(), Device("cpu", memory=10 * 10**9))
-    assert measured.memory == pytest.approx(0.6)
+    assert measured.memory == pytest.approx(0.6) and measured.other == pytest.approx(0.2)
 
 
 def test_step_for_which_windows_moves_memory_to_the_computer_does_not_fit(labeled_project, memory_in_use):
@@ -570,6 +597,43 @@ def test_probe_reports_the_automatic_device(capfd, monkeypatch):
     monkeypatch.setattr("workbench.training.__main__.claim_stdout", lambda: 1)
     assert main(["probe"]) == 0
     assert json.loads(capfd.readouterr().out)["device"] == "cpu"
+
+
+PADDLE_STACK = "\\n\\n--------------------------------------\\nC++ Traceback (most recent call last):\\n---------\\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (
+            "MemoryError('\\n\\nOut of memory error on GPU 0. Cannot allocate 1.0GB memory')",
+            "the process ran out of memory",
+        ),
+        ("OSError('(External) CUDA error(2), out of memory.')", "the process ran out of memory"),
+        (
+            f"OSError('{PADDLE_STACK}(External) CUDA error(700), an illegal memory access.')",
+            "CUDA error(700), an illegal",
+        ),
+    ],
+)
+def test_failure_before_the_first_step_ends_the_run_with_its_cause(labeled_project, error, words):
+    """For example, another program leaves too little memory of the GPU for the weights."""
+    run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
+    code = (
+        "import sys\n"
+        "from workbench.training import training_loop\n"
+        "from workbench.training.__main__ import main\n"
+        f"def fail(*_, **__): raise {error}\n"
+        "training_loop.prepare = fail\n"
+        "sys.exit(main(['train', sys.argv[1], '--keep-running']))\n"
+    )
+    environment = launch.worker_environment("cpu")
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(run.root)], env=environment, capture_output=True, timeout=120
+    )
+    last = list(run.events())[-1]
+    assert done.returncode == 1 and isinstance(last, Failed), done.stderr[-2000:]
+    assert words in last.why and "----" not in last.why and "MemoryError" not in last.why
 
 
 # --- local contrast -----------------------------------------------------------------------------------
@@ -667,6 +731,15 @@ def test_algorithms_are_searched_in_the_first_steps_only(gpu_training, monkeypat
 
 
 # --- checkpoints --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("gib", "limit"), [(2, 128), (4, 256), (12, 768), (80, 1024), (0, 512)])
+def test_search_for_algorithms_leaves_the_memory_of_a_step(monkeypatch, gib, limit):
+    """Paddle allocates the whole limit for a search: a gigabyte does not fit beside a step on a GPU of four."""
+    flags = {}
+    monkeypatch.setattr(paddle, "set_flags", flags.update)
+    device.search_algorithms(Device("gpu:0", memory=gib << 30), True)
+    assert flags == {"FLAGS_cudnn_exhaustive_search": True, "FLAGS_conv_workspace_size_limit": limit}
 
 
 def test_checkpoint_is_written_beside_the_training(gpu_training, monkeypatch):

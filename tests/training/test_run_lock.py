@@ -118,16 +118,3 @@ def test_a_damaged_record_of_the_holder_is_ignored(labeled_project):
             RunLock(run.root).acquire(0)
     lock.release()
     RunLock(run.root).acquire(0)
-
-
-def test_several_processes_hold_the_lock_through_the_first(labeled_project, child):
-    run = make_run(labeled_project, device="cpu:2", **LONG)
-    first = child("train", run.root)
-    first.next(Step)
-    holder = training_process(run.root)
-    assert holder not in (None, first.process.pid)
-    second = child("train", run.root, "--resume", "--lock-seconds", "1")
-    assert second.end() == 1 and second.last.problem == "RunInUse"
-    assert len(started(run)) == 1 and (run.ranks / "launcher.log").exists()
-    first.send('{"order": "stop"}')
-    assert first.end() == 0

@@ -254,16 +254,11 @@ def test_divergence_is_a_problem(labeled_project, child):
     assert "Traceback" in run.log_path.read_text("utf-8") and trainer.last.log == str(run.log_path)
 
 
-@pytest.mark.parametrize(("device", "words"), [("gpu:7", "gpu:7"), ("gpu:0,1", "gpu:0,1")])
-def test_a_missing_device_is_a_problem(labeled_project, child, device, words):
-    run = make_run(labeled_project, device=device, widths=[4, 8], batch=4)
+def test_a_missing_device_is_a_problem(labeled_project, child):
+    run = make_run(labeled_project, device="gpu:7", widths=[4, 8], batch=4)
     trainer = child("train", run.root)
-    assert trainer.end() == 1
-    assert (
-        trainer.last.problem == "DeviceMissing"
-        and words in trainer.last.why
-        and trainer.last.fields["device"] == device
-    )
+    assert trainer.end() == 1 and trainer.last.problem == "DeviceMissing"
+    assert "gpu:7" in trainer.last.why and trainer.last.fields["device"] == "gpu:7"
     assert kinds(trainer.events) == ["failed"] and not run.usable
 
 

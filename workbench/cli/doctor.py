@@ -236,9 +236,9 @@ def check_fonts() -> Check:
     if not fonts:
         return Check("fonts", False, "no font is installed, so the window shows no text", fix)
     if not chinese:
-        wanted = (locale.getlocale()[0] or "").startswith(("zh", "Chinese"))
+        chinese_user = (locale.getlocale()[0] or "").startswith(("zh", "Chinese"))
         detail = "no font has Chinese characters, so the window can be used in English only"
-        return Check("fonts", not wanted, detail, fix if wanted else "")
+        return Check("fonts", not chinese_user, detail, fix if chinese_user else "")
     return Check("fonts", True, f"{fonts} families, {chinese} of them with Chinese characters")
 
 

@@ -1,6 +1,6 @@
 """Keys of the JSON objects that the verbs about projects and labels print with --json; `--help` lists them.
 
-Counts are numbers of images unless a row says otherwise. Keys are added, never renamed or removed.
+Counts are numbers of images unless a row states otherwise. Keys are added, never renamed or removed.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.problems import NotInProject
 from workbench.core.project import trash
 from workbench.core.project.project import Project
+from workbench.core.text_patterns import fill
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,9 +37,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
                     raise NotInProject(name=key)
             removal = trash.remove_images(project, list(dict.fromkeys(options.keys)))
             result["removed"] = removal.name
-            console.line(
-                f"{len(removal.keys)} images removed. Undo: workbench remove {project.root} --restore {removal.name}"
-            )
+            removed = fill("{n} {n:image|images} removed", n=len(removal.keys))
+            console.line(f"{removed}. Undo: workbench remove {project.root} --restore {removal.name}")
         elif options.restore is not None:
             kept = trash.restore(project, options.restore)
             result["kept"] = kept
@@ -49,8 +49,11 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         removals = trash.removals(project)
         if options.list:
             for removal in removals:
-                what = f"source {removal.source.name}" if removal.source else f"{len(removal.keys)} images"
-                console.line(f"{removal.name}: {what}, {len(removal.files)} files")
+                images = fill("{n} {n:image|images}", n=len(removal.keys))
+                what = f"source {removal.source.name}" if removal.source else images
+                console.line(
+                    fill("{name}: {what}, {n} {n:file|files}", name=removal.name, what=what, n=len(removal.files))
+                )
         result["pictures"] = len(project.images())
     result["removals"] = [
         {

@@ -10,6 +10,7 @@ import numpy as np
 from .io.opencv import cv2
 
 MAX_BAND_PIXELS = 4_000_000  # labels take four bytes per pixel
+_WEIGHT_STEPS = 1 << 16  # of weights, so that their sums are exact in any order
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Components:
     area: number of pixels.
     x, y: centroid.
     score, peak: mean and maximum of the scores, 0..255.
+    weight: sum of the weights of the pixels, see `weights`.
     """
 
     left: np.ndarray
@@ -31,6 +33,7 @@ class Components:
     y: np.ndarray
     score: np.ndarray
     peak: np.ndarray
+    weight: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -61,12 +64,22 @@ class _ComponentBand:
         return _ComponentBand(self.top, self.left, labels, self.stats[remaining], self.centers[remaining], self.first)
 
 
-def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, min_area: int = 0) -> Components:
+def weights(exponent: int) -> np.ndarray:
+    """Return float64 (256,): weight of a pixel by its score, (score / 255) ** exponent, in steps of 1 / 65536.
+
+    With exponent 1 it is the probability, without rounding.
+    """
+    shares = np.arange(256) / 255
+    return shares if exponent == 1 else np.rint(shares**exponent * _WEIGHT_STEPS) / _WEIGHT_STEPS
+
+
+def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, min_area: int = 0, *, exponent: int = 1) -> Components:
     """Measure the components of one class.
 
-    mask, scores: uint8 (H,W). min_area: in pixels; smaller components are set to 0 in `mask`.
+    mask, scores: uint8 (H,W). min_area: in pixels; smaller components are set to 0 in `mask`. exponent: of the weights.
     """
-    table, owner, count = _label(mask, class_id, lambda band: _measure_band(band, scores), min_area)
+    by_score = None if exponent == 1 else weights(exponent)
+    table, owner, count = _label(mask, class_id, lambda band: _measure_band(band, scores, by_score), min_area)
 
     def gather(function: np.ufunc, column: int, start: float) -> np.ndarray:
         if count == len(table):  # each part is a component
@@ -90,6 +103,7 @@ def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, min_area: int =
         sum_y / divisor,
         sum_score / divisor,
         gather(np.maximum, 8, 0),
+        sum_score / 255 if by_score is None else gather(np.add, 9, 0),
     )
 
 
@@ -123,7 +137,7 @@ def _label(
         joiner.add(band)
         tables.append(measure_band(band))
         first += len(band.stats) - 1
-    table = np.concatenate(tables) if tables else np.zeros((0, 9))
+    table = np.concatenate(tables) if tables else np.zeros((0, 10))
     owner, count = joiner.pieces(len(table))
     small = (np.bincount(owner, table[:, 4], count) < min_area)[owner]
     for part, row, column in undecided:
@@ -227,8 +241,11 @@ def _areas(band: _ComponentBand) -> np.ndarray:
     return band.stats[1:].astype(np.float64)
 
 
-def _measure_band(band: _ComponentBand, scores: np.ndarray) -> np.ndarray:
-    """Return float64 (parts, 9): left, top, right, bottom, area, sums of x, y and score, peak."""
+def _measure_band(band: _ComponentBand, scores: np.ndarray, by_score: np.ndarray | None) -> np.ndarray:
+    """Return float64 (parts, 9): left, top, right, bottom, area, sums of x, y and score, peak.
+
+    by_score: weight of a pixel by its score; if given, the sum of the weights is a tenth column.
+    """
     inside = band.labels > 0
     label = band.labels[inside].astype(np.intp)  # the fastest index type for `ufunc.at`
     score = band.view(scores)[inside]
@@ -250,5 +267,6 @@ def _measure_band(band: _ComponentBand, scores: np.ndarray) -> np.ndarray:
             sums[:, 1] + area * band.top,
             np.bincount(label, weights=score, minlength=count)[1:],
             peaks[1:],
+            *([] if by_score is None else [np.bincount(label, weights=by_score[score], minlength=count)[1:]]),
         ]
     )

@@ -75,6 +75,8 @@ class ModelSettings:
     verdict_rule: of a segmentation, rule by which an image is rejected; None: images get no verdict.
     verdict_border: of a segmentation, width in image pixels of the strip along the border of an image in which nothing
         counts for the anomaly score and the verdict.
+    anomaly_exponent: of a segmentation, exponent of the probability of each pixel of a region in the anomaly score, the
+        sum over all regions. 1 in models of earlier versions; with 8, uncertain pixels hardly count.
     batch: tiles per call of the network.
     threads: number of CPU threads, 0 for all.
     files: engine name to a file beside model.json.
@@ -106,6 +108,7 @@ class ModelSettings:
     unsure: float = 0.0
     verdict_rule: VerdictRule | None = None
     verdict_border: int = 0
+    anomaly_exponent: int = 1
     batch: int = 4
     threads: int = 0
     files: dict[str, str] = field(default_factory=dict)
@@ -159,6 +162,8 @@ def settings_text(settings: ModelSettings) -> str:
     for name in _OPTIONAL:
         if not content[name]:
             del content[name]
+    if settings.anomaly_exponent == 1:  # as in files older than this setting
+        del content["anomaly_exponent"]
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -281,9 +286,11 @@ def _check_values(settings: ModelSettings) -> None:
 
 def _check_names(settings: ModelSettings) -> None:
     _check_integer(settings.verdict_border, 0, 16384, "verdict_border")
+    _check_integer(settings.anomaly_exponent, 1, 64, "anomaly_exponent")
     if settings.task == "classification":
         _require(settings.verdict_rule is None, "only a segmentation has a verdict_rule")
         _require(settings.verdict_border == 0, "only a segmentation has a verdict_border")
+        _require(settings.anomaly_exponent == 1, "only a segmentation has an anomaly_exponent")
         _require(isinstance(settings.verdicts, tuple) and settings.verdicts, "a classification needs verdicts")
         _require(all(isinstance(name, str) and name for name in settings.verdicts), "verdicts must be names")
         _require(_is_unique(settings.verdicts), "two verdicts have the same name")

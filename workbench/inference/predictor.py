@@ -72,7 +72,7 @@ class Prediction:
 
     @property
     def anomaly_score(self) -> float | None:
-        """Probability times area of all regions of a segmentation, in pixels."""
+        """Area of all regions of a segmentation, weighted by probability, in pixels; see `ModelSettings`."""
         return None if self.table is None else self.table.anomaly_score
 
     @property

@@ -133,11 +133,13 @@ def verdict_table(
 
     mask, scores: uint8 (H,W), without small regions. measurements: of all regions, in the order of the classes.
     """
-    border = settings.verdict_border
-    if not border:
+    border, exponent = settings.verdict_border, settings.anomaly_exponent
+    if not border and exponent == 1:
         return table_of(measurements, settings)
     inner = tuple(slice(border, max(border, length - border)) for length in mask.shape)
-    measured = [components.measure(mask[inner], entry.id, scores[inner]) for entry in settings.classes]
+    measured = [
+        components.measure(mask[inner], entry.id, scores[inner], exponent=exponent) for entry in settings.classes
+    ]
     return table_of(measured, settings, border)
 
 

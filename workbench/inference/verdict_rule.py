@@ -17,6 +17,7 @@ import numpy as np
 from .components import Components
 
 GOOD, BAD = "OK", "NG"
+_MASS_STEPS = 255 << 16  # masses are multiples of 1 / steps, so that any order of summation gives the same value
 _MAX_NAME = 200  # characters
 
 
@@ -24,8 +25,9 @@ _MAX_NAME = 200  # characters
 class RegionTable:
     """Measurements of all regions of an image, one entry per region.
 
-    class_id, area (pixels): int64 (n,). peak: greatest probability, 0..1; mass: sum of the probabilities of its pixels,
-    pixels; float64 (n,). box: int64 (n, 4), left, top, width and height in pixels.
+    class_id, area (pixels): int64 (n,). peak: greatest probability, 0..1; mass: sum of the probabilities of its pixels
+    to the power of `ModelSettings.anomaly_exponent`, in pixels; float64 (n,). box: int64 (n, 4), left, top, width and
+    height in pixels.
     """
 
     class_id: np.ndarray
@@ -42,8 +44,7 @@ class RegionTable:
                 np.full(len(of_class.area), class_id, np.int64),
                 of_class.area,
                 of_class.peak / 255,
-                # Mean times area is a whole number of levels, so that any order of summation gives the same value.
-                np.rint(of_class.score * of_class.area) / 255,
+                of_class.weight,
                 np.column_stack(
                     (
                         of_class.left + offset[0],
@@ -67,8 +68,8 @@ class RegionTable:
 
     @cached_property
     def anomaly_score(self) -> float:
-        """Mass of all regions: the sum of probability times area, in pixels; 0 without regions."""
-        return round(float(np.rint(self.mass * 255).sum()) / 255, 3)
+        """Mass of all regions in pixels, see `ModelSettings.anomaly_exponent`; 0 without regions."""
+        return round(float(np.rint(self.mass * _MASS_STEPS).sum()) / _MASS_STEPS, 3)
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,9 @@ class ImageVerdict:
 
 def rejects(rule: VerdictRule, table: RegionTable) -> bool:
     """Return True if an image with these regions is rejected."""
-    return table.anomaly_score > rule.mass if rule.kind == "mass" else bool(_reached(rule, table).any())
+    if rule.kind == "mass":  # the score of a faint region may round to 0
+        return table.anomaly_score > rule.mass if rule.mass else len(table.area) > 0
+    return bool(_reached(rule, table).any())
 
 
 def _reached(rule: VerdictRule, table: RegionTable) -> np.ndarray:
@@ -180,9 +183,16 @@ def reason_text(reason: Mapping[str, Any] | None) -> str:
         where = f"{region['class_name']} at ({region['x']}, {region['y']}), {region['area']} px²"
     if reason["rule"] == "mass":
         score, threshold = reason["anomaly_score"], reason["threshold"]
-        text = f"anomaly score {score:.1f} {'above' if score > threshold else 'not above'} {threshold:.1f}"
+        text = (
+            f"anomaly score {score_text(score)} {'above' if score > threshold else 'not above'} {score_text(threshold)}"
+        )
         return f"{text}; largest contribution: {where}" if where else text
     return "no region reaches its limit" if region is None else f"{where}, probability up to {region['peak']:.2f}"
+
+
+def score_text(value: float) -> str:
+    """Return an anomaly score as text: one decimal, below 1 two significant digits."""
+    return f"{value:.2g}" if 0 < value < 1 else f"{value:.1f}"
 
 
 def result_text(verdict: str | None, regions: Sequence[Any], reason: Mapping[str, Any] | None) -> str:
@@ -204,7 +214,7 @@ def _heaviest(table: RegionTable, among: np.ndarray) -> int | None:
 def _heaviest_class(table: RegionTable, among: np.ndarray) -> int:
     """Return the id of the class with the greatest total mass, of equal ones the lowest id; 0 without regions."""
     ids, index = np.unique(table.class_id[among], return_inverse=True)
-    return int(ids[np.argmax(np.bincount(index, np.rint(table.mass[among] * 255)))]) if len(ids) else 0
+    return int(ids[np.argmax(np.bincount(index, np.rint(table.mass[among] * _MASS_STEPS)))]) if len(ids) else 0
 
 
 def _region(table: RegionTable, number: int, names: Mapping[int, str]) -> dict[str, Any]:

@@ -61,30 +61,34 @@ def main(argv: list[str] | None = None) -> int:
     keep_root(run.root)
     keep_root(run.project_root)
     if options.verb == "train":
-        clock = Clock(began)
-        number, size = rank_of_this_process()
-        if number:
-            return _run_worker_rank(run, clock, number, options)
-        report = Reporter(None if options.apart else pipe, clock, run.events_path if run.root.is_dir() else None)
-        if size == 1 and _processes(run) > 1:
-            return _run_command(lambda: _launch_ranks(run, pipe, report, options), report, run.log_path)
-        if options.apart:
-            print_to(run.ranks / "rank-0.log")
-        channel = ControlChannel(run.root / "orders.jsonl", keep_running=options.keep_running, in_group=size > 1)
-        channel.listen()
-
-        def work() -> Event:
-            _claim(run, report, options, channel)
-            return _train_until_signal(run, report, channel, clock, options.resume)
-
-        status = _run_command(work, report, run.log_path)
-        if options.apart:
-            forget_launcher()  # if the launching process was killed, nothing else removes it
-        return status
+        return _run_training(run, pipe, Clock(began), options)
     report = Reporter(pipe, Clock(began))
     channel = ControlChannel(None, keep_running=options.keep_running)
     channel.listen()
     return _run_command(lambda: _export(run, report, channel, options), report, _export_log(options.out), "export")
+
+
+def _run_training(run: Run, pipe: int | None, clock: Clock, options: argparse.Namespace) -> int:
+    """Train in this process, or start the processes of a run that has several."""
+    number, size = rank_of_this_process()
+    if number:
+        return _run_worker_rank(run, clock, number, options)
+    report = Reporter(None if options.apart else pipe, clock, run.events_path if run.root.is_dir() else None)
+    if size == 1 and _processes(run) > 1:
+        return _run_command(lambda: _launch_ranks(run, pipe, report, options), report, run.log_path)
+    if options.apart:
+        print_to(run.ranks / "rank-0.log")
+    channel = ControlChannel(run.root / "orders.jsonl", keep_running=options.keep_running, in_group=size > 1)
+    channel.listen()
+
+    def work() -> Event:
+        _claim(run, report, options, channel)
+        return _train_until_signal(run, report, channel, clock, options.resume)
+
+    status = _run_command(work, report, run.log_path)
+    if options.apart:
+        forget_launcher()  # if the launching process was killed, nothing else removes it
+    return status
 
 
 def _processes(run: Run) -> int:
@@ -216,9 +220,20 @@ def _run_command(
         report(process_exit.from_problem(problem, log=log), keep=not isinstance(problem, RunInUse))
     except BaseException as error:
         _keep_traceback(log)
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        report(process_exit.failed_event(what, f"{type(error).__name__}: {first}", log))
+        report(process_exit.failed_event(what, _cause(error), log))
     return 1
+
+
+def _cause(error: BaseException) -> str:
+    """Return the cause of an unexpected error, as a part of a sentence."""
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    if "paddle" in sys.modules:
+        from workbench.training.device import first_line, is_out_of_memory
+
+        if is_out_of_memory(error):
+            return Message("exit.out_of_memory")
+        line = first_line(error)
+    return f"{type(error).__name__}: {line}"
 
 
 def _keep_traceback(log: Path) -> None:

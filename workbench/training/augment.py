@@ -42,7 +42,7 @@ def cut_patch(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Cut a square of `side` pixels around `center` (y, x) from an image and its mask.
 
-    Beyond the border the image is mirrored, as in prediction, and the mask is "not labelled".
+    Beyond the border the image is mirrored, as in prediction, and the mask is "not labeled".
     """
     angle = math.radians(pose.angle)
     if angle or pose.zoom != 1:
@@ -83,7 +83,7 @@ def cut_patch(
 
 
 def cut_square(image: np.ndarray, top: int, left: int, side: int, fill: int | None = None) -> np.ndarray:
-    """Return picture[top : top + side, left : left + side], filled with `fill` outside of it, or mirrored if None."""
+    """Return image[top : top + side, left : left + side], filled with `fill` outside of it, or mirrored if None."""
     height, width = image.shape[:2]
     pad_top, pad_left = max(0, -top), max(0, -left)
     pad_bottom, pad_right = max(0, top + side - height), max(0, left + side - width)

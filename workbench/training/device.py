@@ -18,6 +18,8 @@ from workbench.core.runs.launch import rank_of_this_process
 
 _SELECTED_GPUS = "FLAGS_selected_gpus"
 
+_MIN_WORKSPACE, _MAX_WORKSPACE = 64 << 20, 1 << 30  # bytes of a convolution's temporary memory
+_PREDICTION_BYTES = 2 << 30  # of a tile of 1,024 pixels in a large UNet in 32 bits, with some to spare
 
 # Texts of Paddle, CUDA, cuDNN and cuBLAS for memory that could not be allocated, in lower case.
 _OUT_OF_MEMORY = (
@@ -67,10 +69,20 @@ def choose(request: str) -> Device:
     try:
         return _choose_gpu(own_number, request if len(numbers) == size else "", size)
     except (OSError, RuntimeError) as error:
-        fault = Message("device.gpu_fault", why=_first_line(error))
+        fault = Message("device.gpu_fault", why=first_line(error))
         if request == "auto" and size == 1:
             return _choose_cpu(size, fault)
         raise DeviceMissing(device=request, why=fault) from error
+
+
+def choose_beside_training() -> Device:
+    """Select a GPU with memory left for predictions, else the CPU: a training may hold nearly all of its memory."""
+    chosen = choose("auto")
+    if chosen.is_gpu:
+        with contextlib.suppress(OSError, RuntimeError, ValueError, AttributeError):
+            if paddle.cuda.mem_get_info()[0] < _PREDICTION_BYTES:
+                return _choose_cpu(1, "")
+    return chosen
 
 
 def _choose_cpu(size: int, fault: str) -> Device:
@@ -130,7 +142,7 @@ def gpu_fault() -> str:
             paddle.device.cuda.device_count()
     except (OSError, RuntimeError) as error:
         old = "cuda error(35)" in str(error).casefold() or "insufficient" in str(error).casefold()
-        return Message("device.old_driver") if old else Message("device.gpu_fault", why=_first_line(error))
+        return Message("device.old_driver") if old else Message("device.gpu_fault", why=first_line(error))
     return ""
 
 
@@ -188,11 +200,13 @@ def search_algorithms(device: Device, on: bool) -> None:
     """Let cuDNN measure its algorithms for convolutions of new sizes, or take the one that is usually the fastest.
 
     The algorithms found remain in use: so a search in the first steps serves the whole run, and evaluations of images
-    of various sizes search nothing.
+    of various sizes search nothing. A search takes all the memory that the algorithms may use: a sixteenth of a GPU's
+    at most, or it would not fit beside a step on a small one.
     """
     if device.is_gpu:
+        limit = min(_MAX_WORKSPACE, max(_MIN_WORKSPACE, (device.memory or 8 << 30) // 16)) >> 20
         with contextlib.suppress(ValueError, RuntimeError, OSError):
-            paddle.set_flags({"FLAGS_cudnn_exhaustive_search": on, "FLAGS_conv_workspace_size_limit": 1024})
+            paddle.set_flags({"FLAGS_cudnn_exhaustive_search": on, "FLAGS_conv_workspace_size_limit": limit})
 
 
 def processor_name() -> str:
@@ -220,7 +234,7 @@ def _total_memory(number: int) -> int:
         return 0
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     """Return the line of a Paddle error that states the cause: the one after its stack, else the first."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip() and not set(line.strip()) <= {"-"}]
     cause = next((line for line in lines if line.startswith("(") or "Error" in line), lines[0] if lines else "")

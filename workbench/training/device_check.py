@@ -43,7 +43,8 @@ def examine() -> dict[str, Any]:
         report["devices"].append(name)
         _add_properties(report, paddle, number)
         _run_check(report, name, lambda name=name: check_gradient(paddle, name))
-        _run_check(report, f"{name} mixed precision", lambda name=name: check_mixed_precision(paddle, name))
+        if _trains_in_16_bits(paddle, number):
+            _run_check(report, f"{name} mixed precision", lambda name=name: check_mixed_precision(paddle, name))
     report["ok"] = report["checks"][0]["ok"]
     return report
 
@@ -140,6 +141,19 @@ def _gpu_properties(paddle: Any, number: int) -> dict[str, Any]:
         "capability": f"{properties.major}.{properties.minor}",
         "memory": properties.total_memory,
     }
+
+
+def _trains_in_16_bits(paddle: Any, number: int) -> bool:
+    """Return True if training uses mixed precision on a GPU; others may fail in it. True if that is unknown."""
+    from workbench.training import precision
+    from workbench.training.device import Device
+
+    try:
+        properties = paddle.device.cuda.get_device_properties(number)
+    except Exception:
+        return True
+    gpu = Device(f"gpu:{number}", properties.name, (properties.major, properties.minor))
+    return precision.choose("auto", gpu).name != "fp32"
 
 
 def _version(name: str) -> str | None:

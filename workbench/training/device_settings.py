@@ -73,7 +73,7 @@ def _plan_for_cpu(settings: TrainingSettings, project: Project, dataset: Dataset
 
 
 def measure_step(settings: TrainingSettings, dataset: Dataset, device: Device) -> StepCost:
-    """Return the cost of a training step with random images. Raise MemoryError if it does not fit into the memory.
+    """Return the cost of a training step with random images. Raises MemoryError if it does not fit into the memory.
 
     More than the memory is in use if the driver moves some to the memory of the computer, as on Windows, where it
     reports no failure; such a step takes many times as long.
@@ -91,7 +91,7 @@ def measure_step(settings: TrainingSettings, dataset: Dataset, device: Device) -
 
 def _measure(settings: TrainingSettings, dataset: Dataset, device: Device) -> StepCost:
     paddle.seed(settings.seed)
-    net, mean = networks.build(settings, dataset), networks.build(settings, dataset)
+    net, mean = (networks.build(settings, dataset, on_gpu=device.is_gpu) for _ in range(2))
     choice = precision.choose(settings.precision, device)
     learner = Learner(
         net,
@@ -113,14 +113,14 @@ def _measure(settings: TrainingSettings, dataset: Dataset, device: Device) -> St
     durations = []
     for _ in range(_WARM_STEPS + _STEPS):
         started = time.perf_counter()
-        learner.step(images, truth, 0.0)
-        learner.wait()
+        learner.advance(images, truth, 0.0)
+        learner.wait()  # a read of the result would wait in pauses of up to 15 ms on Windows
         durations.append(time.perf_counter() - started)
-    return StepCost(float(np.median(durations[_WARM_STEPS:])), _memory_share(device))
+    return StepCost(float(np.median(durations[_WARM_STEPS:])), *_memory_shares(device))
 
 
-def _memory_share(device: Device) -> float:
-    """Return the share of the GPU's memory in use since the last call, at its peak: by tensors, and by other programs.
+def _memory_shares(device: Device) -> tuple[float, float]:
+    """Return the share of the GPU's memory in use since the last call, at its peak, and that of other programs in it.
 
     A desktop and its windows take a gigabyte or two, and each program a context of some hundred megabytes.
     """
@@ -128,8 +128,9 @@ def _memory_share(device: Device) -> float:
         used = paddle.device.cuda.max_memory_allocated()
         paddle.device.cuda.reset_max_memory_allocated()
     except (RuntimeError, OSError, ValueError, AttributeError):
-        return 0.0
-    return (used + _other_bytes()) / device.memory if device.memory else 0.0
+        return 0.0, 0.0
+    other = _other_bytes()
+    return ((used + other) / device.memory, other / device.memory) if device.memory else (0.0, 0.0)
 
 
 def _other_bytes() -> int:

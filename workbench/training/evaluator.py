@@ -72,7 +72,7 @@ class DygraphEngine:
 class Evaluation:
     """Result of an evaluation.
 
-    metrics: as reported by core.metrics. score: main metric of a model, 0..1; None without validation/test images.
+    metrics: as reported by core.evaluation.metrics. score: main metric of a model, 0..1; None without images.
     settings: as given, or with thresholds, minimum areas and temperature chosen on these images. keys: of the
     evaluated images. counts: numerator and denominator of the main ratio of each image, see
     `core.evaluation.expectation`. seconds: duration.
@@ -130,7 +130,7 @@ class Evaluator:
         cancelled: Callable[[], bool] = lambda: False,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Evaluation | None:
-        """Evaluate `items` in their order. Return None if cancelled or if none of them could be read.
+        """Evaluate `items` in their order. Return None if canceled or if none of them could be read.
 
         choose: choose thresholds on these images and report the metrics at them. cross_fit: report the metrics of each
         half of the parts at the thresholds chosen on the other half. change: evaluate copies of the images with this
@@ -234,7 +234,7 @@ class Evaluator:
         for image_pass in passes:
             areas.add(image_pass.truth, apply_thresholds(image_pass.class_scores, raw)[0])  # type: ignore[arg-type]
         chosen = dataclasses.replace(raw, min_area=tuple(areas.best(self.min_area, max_areas(self._labeled_areas))))
-        borders = BorderSweep()
+        borders = BorderSweep(settings.anomaly_exponent)
         for image_pass in passes:
             borders.add(image_pass.truth, *apply_thresholds(image_pass.class_scores, chosen))  # type: ignore[arg-type]
         return dataclasses.replace(chosen, verdict_border=borders.best())

@@ -169,10 +169,10 @@ class Learner:
 
     def wait(self) -> None:
         """Wait until the device has completed all steps, for a measurement."""
-        self.complete()
         if paddle.device.get_device().startswith("gpu"):  # a GPU build may compute on the CPU
             with contextlib.suppress(RuntimeError, OSError, ValueError):
                 paddle.device.synchronize()
+        self.complete()
 
     def split(self, batch: int) -> None:
         """Compute batches in twice as many parts from now on. Raises OutOfMemory if that is impossible."""

@@ -19,6 +19,8 @@ from workbench.training.unet import UNet, multiple_of
 # Pixels. Larger tiles waste less on overlap, and most images fit into one. Without a stem that reduces the resolution
 # they would take too much memory.
 _TILE, _TILE_AT_FULL_RESOLUTION = 2048, 1024
+# Of the probability in the anomaly score. Otherwise large areas of low probability outweigh small certain defects.
+ANOMALY_EXPONENT = 8
 _PIXELS_PER_BATCH = 1 << 20  # pixels of the tiles that form one batch
 
 
@@ -33,11 +35,14 @@ class ProbabilityHead(nn.Layer):
         return nn.functional.softmax(self.net(x), axis=1)
 
 
-def build(settings: TrainingSettings, dataset: Dataset) -> UNet | ResNet:
-    """Return the untrained network of a run. A UNet has one output for the background and one per class."""
+def build(settings: TrainingSettings, dataset: Dataset, *, on_gpu: bool = False) -> UNet | ResNet:
+    """Return the untrained network of a run. A UNet has one output for the background and one per class.
+
+    on_gpu: compute the local contrast as is fastest on a GPU; not for exports.
+    """
     if settings.model == "unet":
         outputs = len(dataset.classes) + 1
-        return UNet(
+        net = UNet(
             settings.channels,
             outputs,
             settings.widths,
@@ -46,6 +51,8 @@ def build(settings: TrainingSettings, dataset: Dataset) -> UNet | ResNet:
             encoder=ENCODERS[settings.encoder],
             width=settings.width,
         )
+        net.interpolate_contrast(on_gpu)
+        return net
     outputs = len(dataset.verdicts)
     return ResNet(
         settings.channels,
@@ -126,6 +133,7 @@ def settings(
             batch=max(1, _PIXELS_PER_BATCH // tile**2),
             thresholds=tuple(thresholds) or (0.5,) * len(classes),
             min_area=tuple(min_area) or (settings.min_area,) * len(classes),
+            anomaly_exponent=ANOMALY_EXPONENT,
             **common,
         )
     except SettingsError as error:

@@ -1,7 +1,7 @@
 """Automatic mixed precision on GPUs that are faster with 16-bit numbers.
 
 Paddle's mixed precision has no effect on CPUs, and its state is global: the type named by the first `auto_cast` is
-remembered, and scaling a loss under another type disables the scaler permanently. So a process uses one type, and
+kept, and scaling a loss under another type disables the scaler permanently. So a process uses one type, and
 everything outside a training step (validation, previews, export) runs in plain fp32.
 """
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from workbench.core.project.project import MAX_CLASS_ID
+from workbench.inference.components import weights
 from workbench.inference.io.opencv import cv2
 
 _LEVELS = np.arange(5, 99) / 100
@@ -123,8 +124,12 @@ class AreaSweep:
 
 @dataclass
 class BorderSweep:
-    """Counter of the anomaly score of each image without strips of several widths along its border."""
+    """Counter of the anomaly score of each image without strips of several widths along its border.
 
+    exponent: of the probability in the score, see `ModelSettings.anomaly_exponent`.
+    """
+
+    exponent: int = 1
     scores: list[list[float]] = field(default_factory=list)  # per image, for each of `_BORDERS`
     defective: list[bool] = field(default_factory=list)
     side: int = 1 << 20  # smallest of all images
@@ -132,7 +137,7 @@ class BorderSweep:
 
     def add(self, truth: np.ndarray, mask: np.ndarray, scores: np.ndarray) -> None:
         """Add one image: label, prediction and its scores, uint8 (H, W)."""
-        mass = np.where(mask > 0, scores, 0).astype(np.int64)
+        mass = np.where(mask > 0, weights(self.exponent)[scores], 0.0)
         inner = [mass[border : len(mass) - border, border : mass.shape[1] - border] for border in _BORDERS]
         self.scores.append([float(part.sum()) for part in inner])
         labeled = (truth > 0) & (truth <= MAX_CLASS_ID)

@@ -41,7 +41,6 @@ from workbench.training.optimizers import make_optimizer
 from workbench.training.patch_loader import PatchLoader, PatchSampler
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.schedule import Budget, TrainingProgress, one_cycle
-from workbench.training.unet import LocalContrast
 from workbench.training.weights.encoder_weights import load_initial_weights
 from workbench.training.weights.warm_start import start_from
 
@@ -207,7 +206,7 @@ class TrainingContext:
 def prepare(
     run: Run, report: Reporter, control: ControlChannel, clock: Clock, *, resume: bool = False
 ) -> TrainingContext:
-    """Prepare all components of a training. Raise a Problem if the run cannot begin.
+    """Prepare all components of a training. Raises a Problem if the run cannot begin.
 
     resume: weights come from `last/`, so no initial ones are loaded.
     """
@@ -232,10 +231,7 @@ def prepare(
     sampler = PatchSampler(training_settings, dataset, settings, cache)
     np.random.seed(training_settings.seed)
     paddle.seed(training_settings.seed)
-    net, mean = networks.build(training_settings, dataset), networks.build(training_settings, dataset)
-    for layer in [*net.sublayers(), *mean.sublayers()]:
-        if isinstance(layer, LocalContrast):
-            layer.interpolated = training_device.is_gpu
+    net, mean = (networks.build(training_settings, dataset, on_gpu=training_device.is_gpu) for _ in range(2))
     group = process_group.join(run.ranks, training_settings.batch)
     places = group.batch_positions(training_settings.batch)
     workers = min(max(1, training_settings.workers // group.local_processes), len(places))

@@ -34,7 +34,7 @@ MAX_SKIPPED = 40  # consecutive steps; the loss scale is then practically zero
 
 
 def train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, *, resume: bool) -> Finished:
-    """Carry out a run. Return its last event. Raise a Problem if it cannot continue."""
+    """Carry out a run. Return its last event. Raises a Problem if it cannot continue."""
     context = prepare(run, report, channel, clock, resume=resume)
     try:
         context.remove_temporary_files()

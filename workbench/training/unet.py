@@ -142,6 +142,11 @@ class UNet(nn.Layer):
         x = self.head(x)
         return x if self.stem_size == 1 else nn.functional.pixel_shuffle(x, self.stem_size)
 
+    def interpolate_contrast(self, on: bool) -> None:
+        """Compute the local contrast by interpolation, if there is one: see `LocalContrast.interpolated`."""
+        if self.contrast is not None:
+            self.contrast.interpolated = on
+
     def _descend(self, x: paddle.Tensor) -> list[paddle.Tensor]:
         outputs: list[paddle.Tensor] = []
         for convolve in self.down:

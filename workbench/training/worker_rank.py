@@ -13,7 +13,7 @@ from workbench.training.training_context import TrainingContext
 
 
 def abandon(context: TrainingContext, problem: WorkerFailed) -> None:
-    """End this process, which is blocked in a message that nobody answers."""
+    """End this process, which waits for another one that has ended."""
     context.report(process_exit.from_problem(problem, log=context.run.log_path))
     os._exit(1)
 

@@ -77,13 +77,13 @@ def test_verdicts_for_many_clients(server, verdict_export):
 
 @POSIX
 def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_export):
-    running = server(gray_export)
+    running = server(gray_export, "--timeout", "500")  # the image takes minutes on a busy machine
     large = spotted(np.random.default_rng(3), 5000, 5000)
     answers = []
 
     def post():
         headers = {"Accept": "image/png"}
-        answers.append(httpx.post(f"{running.url}/predict", content=png(large), timeout=120, headers=headers))
+        answers.append(httpx.post(f"{running.url}/predict", content=png(large), timeout=500, headers=headers))
 
     asking = threading.Thread(target=post)
     asking.start()
@@ -100,7 +100,7 @@ def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_expo
 
     running.wait_for(refused)
     assert running.process.poll() is None and not answers  # it still works on the large one
-    asking.join(120)
+    asking.join(500)
     assert answers[0].status_code == 200
     assert answers[0].content == png(Predictor.open(gray_export).predict(large).mask)
     out, error = running.process.communicate(timeout=60)

@@ -76,10 +76,18 @@ def test_counts_of_stored_predictions_equal_those_of_the_whole_image(seed, point
 
 
 @limits(max_examples=40, deadline=None)
-@given(seed=some.integers(0, 10_000), point=points, border=some.integers(0, 40), small=some.booleans())
-def test_verdict_counts_the_same_regions_as_a_prediction(seed, point, border, small):
+@given(
+    seed=some.integers(0, 10_000),
+    point=points,
+    border=some.integers(0, 40),
+    small=some.booleans(),
+    exponent=some.sampled_from((1, 8)),
+)
+def test_verdict_counts_the_same_regions_as_a_prediction(seed, point, border, small, exponent):
     truth, scores = scene(seed)
-    settings = dataclasses.replace(point, verdict_border=border).on(MODEL)
+    settings = dataclasses.replace(point, verdict_border=border).on(
+        dataclasses.replace(MODEL, anomaly_exponent=exponent)
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kept, "MAX_UNCUT_PIXELS", 1 << 30 if small else 0)
         found = collect_prediction("a", truth, cut_patches(scores), (1, 4))

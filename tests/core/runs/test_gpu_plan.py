@@ -60,6 +60,19 @@ def test_batch_is_not_raised_beyond_the_memory_or_without_a_gain():
     assert adapt(settings, quick).batch == gpu_plan.MAX_BATCH
 
 
+def test_memory_of_other_programs_does_not_grow_with_the_batch():
+    settings = planned()
+
+    def measure(other: float) -> int:
+        def cost(candidate: TrainingSettings) -> StepCost:
+            factor = candidate.batch / settings.batch
+            return StepCost(0.01 + 0.001 * factor, other + 0.25 * factor, other)
+
+        return adapt(settings, cost).batch // settings.batch
+
+    assert [measure(other) for other in (0.0, 0.15, 0.3)] == [2, 2, 1]
+
+
 def test_batch_is_halved_until_it_fits_and_a_step_that_never_fits_is_left_to_the_training():
     settings = planned()
     work = 3 * multiplications(settings) * settings.batch

@@ -102,6 +102,17 @@ def test_full_gpu_memory_is_reported_on_windows(share, count, windows, kind):
         assert finding.fields == {"card": "RTX 4090", "used": full.memory_used, "total": 24 * GB}
 
 
+def test_memory_that_the_driver_reserves_counts_as_full():
+    """Of a GPU with 4 GB it takes so much that programs never reach 97%."""
+    state = RunState(pages_gpu_memory=True)
+    for event in started_and_steps():
+        state.add_event(event)
+    small = dataclasses.replace(FAST, memory_used=int(3.84 * GB), memory_reserved=int(0.15 * GB), memory_total=4 * GB)
+    for _ in range(5):
+        state.add_sample(sample(small))
+    assert diagnose(state).kind == "gpu_memory_full"
+
+
 # --- several GPUs -----------------------------------------------------------------------------------------------------
 
 

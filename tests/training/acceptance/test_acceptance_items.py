@@ -29,6 +29,7 @@ from workbench.training.acceptance import (
 )
 from workbench.training.acceptance.correctness import make_small_learner, small_batch
 from workbench.training.acceptance.items import FAIL, ITEMS, PASS, SKIP, SLOW, Conditions
+from workbench.training.device import Device
 from workbench.training.losses import segmentation_loss
 from workbench.training.precision import LossScaler
 
@@ -53,6 +54,26 @@ def test_every_item_names_a_function(item):
 def test_items_of_mixed_precision_report_why_they_are_left_out_on_a_cpu(cpu):
     outcome = items.run_item(items.find_item("overflow fp16"), cpu)
     assert outcome.status == SKIP and "not on a CPU" in outcome.detail
+
+
+@pytest.mark.parametrize(
+    ("title", "capability", "left_out"),
+    [
+        ("NVIDIA GeForce GTX 1060", (6, 1), ["fp16", "bf16"]),
+        ("NVIDIA GeForce GTX 1660", (7, 5), ["fp16", "bf16"]),
+        ("NVIDIA GeForce RTX 2080", (7, 5), ["bf16"]),
+        ("NVIDIA GeForce RTX 3060", (8, 6), []),
+    ],
+)
+def test_number_types_in_which_a_gpu_does_not_train_are_left_out(gpu, monkeypatch, title, capability, left_out):
+    monkeypatch.setattr(facts.device, "choose", lambda name: Device(name, title, capability))
+    monkeypatch.setattr(items, "run_target", lambda target, conditions: items.Outcome(PASS))
+    tested = [item for item in ITEMS if item.number_type]
+    assert {item.name for item in tested} > {"layers bf16", "loss scale", "resume fp16 O2"}
+    for item in tested:
+        outcome = items.run_item(item, gpu)
+        assert (outcome.status == SKIP) == (item.number_type in left_out), (item.name, outcome.detail)
+        assert outcome.status == PASS or "fp32" in outcome.detail or "8.0" in outcome.detail
 
 
 def test_exception_of_an_item_is_a_failure(cpu, monkeypatch, capsys):

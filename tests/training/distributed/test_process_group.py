@@ -21,6 +21,7 @@ from workbench.core.runs.dataset import AddedImage
 from workbench.core.runs.events import Checkpoint, Failed, Finished, Preview, Started, Step, decode, encode_command
 from workbench.core.runs.launch import launcher_command, launcher_environment, processes, worker_command
 from workbench.core.runs.run import Run
+from workbench.core.runs.run_lock import training_process
 from workbench.training import control_channel, device, training_context, training_loop
 from workbench.training.control_channel import ControlChannel
 from workbench.training.distributed import process_group, rank_launcher
@@ -62,7 +63,7 @@ def of_run(run: Run) -> list[psutil.Process]:
     return found
 
 
-def wait_until_ended(run: Run, patience: float = 30.0) -> bool:
+def wait_until_ended(run: Run, patience: float = 240.0) -> bool:
     until = time.monotonic() + patience
     while of_run(run) and time.monotonic() < until:
         time.sleep(0.1)
@@ -134,11 +135,15 @@ def test_killed_rank_is_reported_and_the_run_can_resume(labeled_project, child):
     assert run.usable and wait_until_ended(run)
 
 
-def test_all_ranks_end_if_the_launcher_is_killed(labeled_project, child, tmp_path, monkeypatch):
+def test_ranks_hold_the_lock_and_end_if_the_launcher_is_killed(labeled_project, child, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     run = make_run(labeled_project, device="cpu:2", **LONG)
     trainer = child("train", run.root)
     trainer.next(Step)
+    assert training_process(run.root) not in (None, trainer.process.pid)  # the first rank
+    second = child("train", run.root, "--resume", "--lock-seconds", "1")
+    assert second.end() == 1 and second.last.problem == "RunInUse"
+    assert [event.kind for event in run.events()].count("started") == 1 and (run.ranks / "launcher.log").exists()
     trainer.process.kill()
     trainer.process.wait()
     assert wait_until_ended(run)
@@ -183,7 +188,8 @@ def test_impossible_run_is_reported_once(labeled_project, child):
     trainer = child("train", run.root)
     assert trainer.end() == 1
     assert [event.kind for event in trainer.events] == ["failed"]
-    assert trainer.last.problem == "DeviceMissing" and "0,1" in trainer.last.why and wait_until_ended(run)
+    assert trainer.last.problem == "DeviceMissing" and "gpu:0,1" in trainer.last.why and wait_until_ended(run)
+    assert trainer.last.fields["device"] == "gpu:0,1" and not run.usable
 
 
 def test_diverged_training_is_rolled_back_in_all_ranks(labeled_project, child):
@@ -449,7 +455,7 @@ def test_no_process_waits_for_one_that_fails(tmp_path):
         with (tmp_path / f"{number}.txt").open("w") as output:
             ranks.append(subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.DEVNULL))
     try:
-        assert ranks[0].wait(60) == 3
+        assert ranks[0].wait(240) == 3
     finally:
         for rank in ranks:
             rank.kill()

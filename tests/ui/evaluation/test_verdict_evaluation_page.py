@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from tests.session.conftest import session  # noqa: F401  a session that saves quickly
+from tests.session.conftest import retry_delay, save_delay, session  # noqa: F401  a session that saves quickly
 from tests.session.verdict_run import make_verdict_project
 from workbench.core.images.image_files import read
 from workbench.inference.model_settings import MODEL_FILE, UNSURE, load_settings

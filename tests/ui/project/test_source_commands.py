@@ -179,12 +179,12 @@ def test_the_copy_of_a_colleague_is_merged(station, colleague, qtbot):
     dialog = window.findChild(MergeDialog)
     assert not dialog.start_button.isEnabled()
     dialog.folder.line.setText(str(colleague))
-    qtbot.waitUntil(lambda: "take over: 2" in dialog.status.text(), timeout=10_000)
+    qtbot.waitUntil(lambda: "to merge: 2" in dialog.status.text(), timeout=10_000)
     assert "differ: 1" in dialog.status.text() and annotation.load_mask(session.project, "lot1/new.png") is None
     dialog.keep.setCurrentIndex(dialog.keep.findData("mine"))
-    qtbot.waitUntil(lambda: "take over: 1" in dialog.status.text(), timeout=10_000)
+    qtbot.waitUntil(lambda: "to merge: 1" in dialog.status.text(), timeout=10_000)
     dialog.start_button.click()
-    qtbot.waitUntil(lambda: "taken over: 1" in dialog.status.text(), timeout=10_000)
+    qtbot.waitUntil(lambda: "merged: 1" in dialog.status.text(), timeout=10_000)
     assert annotation.load_mask(session.project, "lot1/new.png")[15, 45] == 2
     qtbot.waitUntil(lambda: session.mask is not None and session.mask[35, 35] == 1)
     assert session.mask[15, 65] != 2

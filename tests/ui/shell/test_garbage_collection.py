@@ -45,16 +45,16 @@ def test_permanent_objects_are_excluded_until_the_window_is_rebuilt(qapp):
     stays, passing = Knot(), Knot()
     watched = [weakref.ref(stays), weakref.ref(passing)]
     del passing
-    garbage.collect_when_idle()
+    garbage.freeze()
     assert watched[1]() is None  # unreachable before the rest was excluded
     assert all(thing is not stays for thing in gc.get_objects())
     del stays
     gc.collect()
     assert watched[0]() is not None
-    garbage.schedule()
+    garbage.unfreeze()
     gc.collect()
     assert watched[0]() is None
-    garbage.collect_when_idle()
+    garbage.freeze()
     garbage.close()
     assert gc.get_freeze_count() == 0
 

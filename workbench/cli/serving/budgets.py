@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from workbench.cli.serving.responses import HttpError
 from workbench.inference.predictor import PredictionCancelled
@@ -43,8 +44,9 @@ class Body:
             self._task.cancel()
 
     def uncancel(self) -> None:
-        if hasattr(self._task, "uncancel"):  # Python 3.11
-            self._task.uncancel()
+        task: Any = self._task
+        if hasattr(task, "uncancel"):  # Python 3.11
+            task.uncancel()
 
     def _check_time(self) -> None:
         now = self._loop.time()

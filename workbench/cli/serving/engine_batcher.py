@@ -16,7 +16,7 @@ _POLL_SECONDS = 0.05  # of the check whether a waiting batch is canceled
 
 
 class _Request:
-    """Batch of one thread. call: requests that the thread has to pass to the network, itself first; see `_run_calls`.
+    """Batch of one thread. call: requests that the thread has to pass to the network, itself first; see `_next_call`.
 
     changed: released once when the result or the call is set.
     """

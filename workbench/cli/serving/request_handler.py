@@ -22,8 +22,8 @@ from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, Prediction, PredictionCancelled, Predictor
 
+# Called as (result, name of the image or None) in a worker thread; result: a reason if there is no prediction.
 ResultCallback = Callable[[Prediction | str, str | None], None]
-"""Called as (result, name of the image or None) in a worker thread; result: a reason if there is no prediction."""
 
 _log = logging.getLogger("workbench.serve")
 # Largest number of images classified in one call, unless the model's settings allow more.

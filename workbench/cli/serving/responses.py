@@ -60,7 +60,7 @@ class DecidingRegion(BaseModel):
     height: int
     area: int
     peak: float = Field(description="maximum probability, 0 to 1")
-    mass: float = Field(description="probability times area, in pixels")
+    mass: float = Field(description="area weighted by the probability, in pixels")
 
 
 class ReachedLimit(BaseModel):
@@ -95,7 +95,7 @@ class PredictionResponse(BaseModel):
         description="detected defects, largest first; empty for classification models"
     )
     anomaly_score: float | None = Field(
-        description="probability times area of all defects, in pixels; null for classification models"
+        description="area of all defects, weighted by the probability, in pixels; null for classification models"
     )
     verdict_reason: VerdictReason | None = Field(description="reason of the verdict, by a verdict rule only")
     milliseconds: float = Field(description="duration of the prediction")

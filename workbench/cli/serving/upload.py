@@ -13,11 +13,11 @@ from starlette.types import Receive
 from workbench.cli.serving.responses import HttpError
 
 FIELD = "picture"
+# Media types of readable images. A request may also have a media type that is no image type.
 IMAGE_TYPES = (
     *("image/bmp", "image/jp2", "image/jpeg", "image/png", "image/tiff", "image/webp"),
     *("image/x-portable-anymap", "image/x-portable-bitmap", "image/x-portable-graymap", "image/x-portable-pixmap"),
 )
-"""Media types of readable images. A request may also have a media type that is no image type."""
 _ALIASES = ("image/jpg", "image/j2k", "image/jpx", "image/x-ms-bmp", "image/x-bmp", "image/tif", "image/*")
 
 

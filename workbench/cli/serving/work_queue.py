@@ -12,8 +12,8 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any
 
+# Work of a thread. Its argument returns True once the work may stop; its result or exception is passed on.
 Work = Callable[[Callable[[], bool]], Any]
-"""Work of a thread. Its argument returns True once the work may stop; its result or exception is passed on."""
 
 
 class QueueFull(Exception):

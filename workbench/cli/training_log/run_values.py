@@ -28,12 +28,12 @@ from workbench.core.runs.system_stats import GpuSample, SystemSample, decode_sam
 from workbench.core.runs.training_settings import concerns
 
 _RENAMED = {"rate": "learning_rate", "grad_norm": "gradient_norm", "skipped": "skipped_steps"}
+# Field of a Step -> name.
 STEP_NAMES = {
     field.name: f"train/{_RENAMED.get(field.name, field.name)}"
     for field in dataclasses.fields(Step)
     if field.name not in ("time", "step", "progress")
 }
-"""Field of a Step -> name."""
 _MB = 1 << 20
 _GPU_VALUES: dict[str, Callable[[GpuSample], float | None]] = {
     "utilization_percentage": lambda gpu: gpu.utilisation,
@@ -43,10 +43,10 @@ _GPU_VALUES: dict[str, Callable[[GpuSample], float | None]] = {
     "power_usage_watts": lambda gpu: gpu.power,
     "clock_megahertz": lambda gpu: gpu.clock,
 }
+# Time between two readings of a run that is being trained, in seconds.
 POLL = 1.0
-"""Time between two readings of a run that is being trained, in seconds."""
+# Time to wait for a training that has not begun, in seconds.
 START_SECONDS = 60.0
-"""Time to wait for a training that has not begun, in seconds."""
 _STARTED = f'{{"kind": "{Started.kind}"'
 _BACK = 5  # seconds by which the time of the machine samples goes back at a resume
 

@@ -232,7 +232,7 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
         regions += count
         alarms += new_alarms
         present = [id for id in ids if of_all[id]]
-        tables.append(_verdict_table(prediction, patch, mask, present, settings.verdict_border))
+        tables.append(_verdict_table(prediction, patch, mask, present, settings))
     pixels = {id: (hit[id], predicted[id] - hit[id], prediction.labeled_pixels[id] - hit[id]) for id in hit}
     detected = covered[1:] >= prediction.needed_pixels
     defects = tuple(
@@ -244,13 +244,14 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
 
 
 def _verdict_table(
-    prediction: StoredPrediction, patch: ProbabilityPatch, mask: np.ndarray, ids: Sequence[int], border: int
+    prediction: StoredPrediction, patch: ProbabilityPatch, mask: np.ndarray, ids: Sequence[int], settings: ModelSettings
 ) -> RegionTable:
     """Return the regions of these classes in a patch that count for the verdict, as of `regions.verdict_table`."""
+    border, exponent = settings.verdict_border, settings.anomaly_exponent
     top, left = max(0, border - patch.top), max(0, border - patch.left)
     bottom, right = prediction.height - border - patch.top, prediction.width - border - patch.left
     inner = slice(top, max(top, bottom)), slice(left, max(left, right))
-    measured = {id: measure(mask[inner], id, patch.highest[inner]) for id in ids}
+    measured = {id: measure(mask[inner], id, patch.highest[inner], exponent=exponent) for id in ids}
     return RegionTable.of(measured, (patch.left + left, patch.top + top))
 
 

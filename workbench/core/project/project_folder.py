@@ -39,7 +39,7 @@ class ProjectFolder:
         keep_root(root)
 
     def check(self) -> None:
-        """Raise ProjectGone if the project is not there anymore. Two calls of `stat` if nothing has changed."""
+        """Raise ProjectGone if the project is no longer there. Two calls of `stat` if nothing has changed."""
         try:
             state = _state(self._root)
         except OSError as error:

@@ -12,8 +12,8 @@ from workbench.core.problems import BadSettings
 from workbench.core.resources import LANGUAGES
 from workbench.inference.engines.registry import KINDS
 
+# Self-contained ONNX model of one image size, for programs other than this one. It comes beside an engine.
 LINE_FORMAT = "onnx-line"
-"""Self-contained ONNX model of one image size, for programs other than this one. It comes beside an engine."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ LAYOUTS: dict[str, Layout] = {
     "paddlex": Layout("paddle_deployment:write_deployment", "paddlex/", "PaddleSeg and PaddleX"),
 }
 FORMATS = (*KINDS, LINE_FORMAT, *LAYOUTS)
+# Smallest and largest side of the images of a line model, in pixels.
 LINE_SIDES = (16, 8192)
-"""Smallest and largest side of the images of a line model, in pixels."""
 _LINE_PIXELS = 4096 * 4096  # all tiles of an image are in memory at once
+# Default of the window: the format that the exported program and the window itself run.
 WINDOW_FORMATS = ("onnx",)
-"""Default of the window: the format that the exported program and the window itself run."""
+# Default of the command line.
 COMMAND_LINE_FORMATS = ("onnx", "paddle")
-"""Default of the command line."""
+# Default time to measure each engine.
 BENCHMARK_SECONDS = 8.0
-"""Default time to measure each engine."""
 
 
 def engines_of(formats: Iterable[str]) -> list[str]:
@@ -61,10 +61,10 @@ class ExportOptions:
     """Options of an export.
 
     formats: names of FORMATS. shape: height and width of the images of the line model, or None for the usual size of
-    the project's images. point: operating point: "balanced" as validated, "more",
-    "fewer", or a probability as text. target_ms: maximum time for an image of usual size, or None. seconds: time to
-    measure each engine; 0 for no measurement. language: of the model card and of README.md, a key of LANGUAGES; "" for
-    the language of the window, or English without a window.
+    the project's images. point: operating point, "balanced" as validated, "more" for fewer missed defects, "fewer" for
+    fewer false alarms, or a probability as text. target_ms: maximum time for an image of usual size, or None. seconds:
+    time to measure each engine; 0 for no measurement. language: of the model card and of README.md, a key of LANGUAGES;
+    "" for the language of the window, or English without a window.
     """
 
     formats: tuple[str, ...] = WINDOW_FORMATS

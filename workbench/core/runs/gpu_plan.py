@@ -80,10 +80,14 @@ def planned_batch(model: str, side: int, device: str) -> int:
 
 @dataclass(frozen=True)
 class StepCost:
-    """Cost of one step. seconds: its duration. memory: largest share of the GPU's memory in use, 0..1."""
+    """Cost of one step. seconds: its duration. memory: largest share of the GPU's memory in use, 0..1.
+
+    other: the part of it that does not grow with the batch, as that of other programs.
+    """
 
     seconds: float
     memory: float
+    other: float = 0.0
 
 
 Measure = Callable[[TrainingSettings], StepCost]
@@ -119,7 +123,7 @@ def _adapt_batch(settings: TrainingSettings, measure: Measure) -> tuple[Training
             if settings.batch == 1:
                 return settings, None
             settings = settings.model_copy(update={"batch": settings.batch // 2})
-    while cost.seconds < _BUSY_SECONDS and 2 * cost.memory <= _MEMORY and 2 * settings.batch <= MAX_BATCH:
+    while cost.seconds < _BUSY_SECONDS and 2 * cost.memory - cost.other <= _MEMORY and 2 * settings.batch <= MAX_BATCH:
         larger = settings.model_copy(update={"batch": 2 * settings.batch})
         try:
             next_cost = measure(larger)

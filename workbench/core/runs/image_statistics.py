@@ -170,7 +170,7 @@ def defect_thickness(project: Project, items: list[Item]) -> float | None:
 
 
 def advise_masks(project: Project, training: list[Item], scale: float) -> list[str]:
-    """Return a sentence if defects are too small for a network that sees the image at `scale`; otherwise nothing."""
+    """Return a sentence if defects are too small for a network at `scale`; otherwise nothing."""
     if scale >= 1:
         return []
     thickness = defect_thickness(project, training)

@@ -120,7 +120,10 @@ class RunState:
 
 
 def _is_full(gpu: GpuSample) -> bool:
-    return bool(gpu.memory_total and gpu.memory_used and gpu.memory_used > GPU_FILLED * gpu.memory_total)
+    """Return True if hardly any memory is left. The driver's own part counts: on small GPUs it exceeds the rest."""
+    if not gpu.memory_total or not gpu.memory_used:
+        return False
+    return gpu.memory_used + (gpu.memory_reserved or 0) > GPU_FILLED * gpu.memory_total
 
 
 def diagnose(state: RunState, *, silent: float = 0.0, paused: bool = False) -> HealthFinding:

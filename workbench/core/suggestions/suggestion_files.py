@@ -143,7 +143,7 @@ def write_stored(project: Project, key: str, stored: StoredSuggestions) -> None:
 def without_decided(
     stored: StoredSuggestions, suggestions: Sequence[Suggestion], open_now: Iterable[Suggestion]
 ) -> StoredSuggestions:
-    """Return `stored` with only the regions that are still open. Regions and `proposals` correspond one to one."""
+    """Return `stored` with only the regions that are still open. Regions and `suggestions` correspond one to one."""
     open_origins = {id(suggestion.origin) for suggestion in open_now}
     regions = [
         region for region, entry in zip(stored.regions, suggestions, strict=True) if id(entry.origin) in open_origins

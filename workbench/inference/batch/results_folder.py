@@ -29,8 +29,8 @@ _MAX_WHOLE_PIXELS = 32_000_000  # pixels; larger overlays are drawn in bands
 _BAND = 4_000_000  # pixels per band
 
 
+# Called as (absolute path, file state, name of the results, entry). entry: as in the ledger; with "why" if skipped.
 EntryCallback = Callable[[str, tuple[int, int], str, dict[str, Any]], None]
-"""Called as (absolute path, file state, name of the results, entry). entry: as in the ledger; with "why" if skipped."""
 
 
 class ResultsFolder:

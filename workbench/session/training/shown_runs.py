@@ -16,8 +16,9 @@ from workbench.core.runs.run_choice import choose_default
 from workbench.core.runs.run_comparison import RunComparison, compare_runs
 from workbench.core.runs.run_health import HealthFinding, RunState, diagnose
 from workbench.core.runs.run_history import PastRun, RunLine, machine_path, read_past, run_line
-from workbench.core.runs.run_series import Columns, RunSeries
+from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.system_stats import SystemSample, encode_sample
+from workbench.core.runs.value_columns import Columns
 from workbench.inference.process_memory import release_free_memory
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner

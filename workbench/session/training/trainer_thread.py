@@ -41,7 +41,7 @@ def send_command(run: Run, line: str) -> None:
 
 
 def append_ending(run: Run, ending: Finished | Failed) -> None:
-    """Append the ending of a trainer that died to the events file."""
+    """Append the ending of a trainer that crashed to the events file."""
     try:
         with run.events_path.open("ab+") as file:
             size = file.seek(0, os.SEEK_END)

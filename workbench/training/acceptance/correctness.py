@@ -89,12 +89,6 @@ def check_optimizer(conditions: Conditions) -> Outcome:
     return outcome(distances, (_UPDATE_LIMIT,), "CPU")
 
 
-def interpolate_contrast(net: UNet, chosen: devices.Device) -> None:
-    """Let a UNet compute the local contrast as a training on this device does."""
-    if net.contrast is not None:
-        net.contrast.interpolated = chosen.is_gpu
-
-
 def make_small_learner(kind: str, number_type: str, place: str, *, grad_clip: float = 0.05) -> Learner:
     """Return a learner of a small UNet on a device. The same weights on every device and in every process."""
     paddle.set_device("cpu")
@@ -105,7 +99,7 @@ def make_small_learner(kind: str, number_type: str, place: str, *, grad_clip: fl
     nets = [UNet(1, 3, [16, 32]) for _ in range(2)]
     load_weights(nets[0], start, "initial weights")
     for net in nets:
-        interpolate_contrast(net, chosen)
+        net.interpolate_contrast(chosen.is_gpu)
     return Learner(
         nets[0],
         nets[1],
@@ -147,7 +141,7 @@ def run_layer(
     chosen = devices.choose(place)
     layer = make()
     if isinstance(layer, UNet):
-        interpolate_contrast(layer, chosen)
+        layer.interpolate_contrast(chosen.is_gpu)
     if state is not None:
         load_weights(layer, state, "initial weights")
     state = weights(layer)

@@ -15,10 +15,11 @@ import paddle
 import psutil
 
 from workbench import __version__
+from workbench.core.problems import BadSettings
 from workbench.core.runs.gpu_facts import GIB, GpuFacts, dotted, read_gpu_facts, same_gpu
 from workbench.core.runs.pip_commands import installed_build, mismatch
-from workbench.training import device
-from workbench.training.acceptance.items import FAIL, PASS, Conditions, Outcome
+from workbench.training import device, precision
+from workbench.training.acceptance.items import FAIL, NOT_ON_CPU, PASS, Conditions, Outcome
 
 _LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 _FILE_BYTES = 64 << 20
@@ -53,6 +54,28 @@ def _bus_id(cuda: ctypes.CDLL, handle: ctypes.c_int) -> str:
     text = ctypes.create_string_buffer(32)
     query = getattr(cuda, "cuDeviceGetPCIBusId", None)
     return text.value.decode("ascii", "replace") if query is not None and not query(text, len(text), handle) else ""
+
+
+def default_type(name: str) -> str:
+    """Return the number type in which a device trains by default."""
+    return precision.choose("auto", device.choose(name)).name
+
+
+def unsupported(kind: str, name: str) -> str:
+    """Return the reason why a device does not train in a number type, or "". A GTX 16 computes wrongly in 16 bits."""
+    chosen = device.choose(name)
+    if kind == "fp32":
+        return ""
+    if not chosen.is_gpu:
+        return NOT_ON_CPU
+    default = precision.choose("auto", chosen)
+    if default.name == "fp32":
+        return f"this GPU trains in fp32: {default.reason}"
+    try:
+        precision.choose(kind, chosen)
+    except BadSettings as problem:
+        return str(problem)
+    return ""
 
 
 def collect(conditions: Conditions) -> Outcome:

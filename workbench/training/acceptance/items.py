@@ -61,6 +61,12 @@ class AcceptanceItem:
     gpu_only: str = ""
     argument: Any = None
 
+    @property
+    def number_type(self) -> str:
+        """Type of 16 bits that the item tests, "" for others: its argument, or the first part of it."""
+        kind = self.argument[0] if isinstance(self.argument, list) else self.argument
+        return kind if kind in ("fp16", "bf16") else ""
+
 
 _AMP = f"{NOT_ON_CPU}: PaddlePaddle has no mixed precision there"
 _MEMORY = f"{NOT_ON_CPU}: only the memory of a GPU can be limited"
@@ -77,7 +83,7 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
     ("overflow", "a step with infinite gradients changes nothing", "overflow:check_overflow", 120, "", "fp32"),
     ("overflow fp16", "the same in fp16, and the loss scale is halved", "overflow:check_overflow", 120, _AMP, "fp16"),
     ("overflow bf16", "the same in bf16", "overflow:check_overflow", 120, _AMP, "bf16"),
-    ("loss scale", "the loss scale doubles after 500 steps", "overflow:check_growth", 180, _AMP),
+    ("loss scale", "the loss scale doubles after 500 steps", "overflow:check_growth", 180, _AMP, "fp16"),
     ("resume", "save, kill and resume in fp32", "resuming:check_resume", 300, "", ["fp32", "O1"]),
     ("resume fp16", "save, kill and resume in fp16", "resuming:check_resume", 300, _AMP, ["fp16", "O1"]),
     ("resume bf16", "save, kill and resume in bf16", "resuming:check_resume", 300, _AMP, ["bf16", "O1"]),
@@ -117,9 +123,17 @@ def find_item(name: str) -> AcceptanceItem:
 
 
 def run_item(item: AcceptanceItem, conditions: Conditions) -> Outcome:
-    """Run an item in this process. Any exception is a FAIL."""
+    """Run an item in this process. Any exception is a FAIL. Types of numbers that the GPU does not train in: SKIP."""
     if item.gpu_only and not conditions.on_gpu:
         return Outcome(SKIP, item.gpu_only)
+    if item.number_type:
+        unsupported = importlib.import_module(f"{_PACKAGE}.facts").unsupported
+        try:
+            why = unsupported(item.number_type, conditions.device)
+        except Exception:  # a device that cannot be used is the failure of the item
+            why = ""
+        if why:
+            return Outcome(SKIP, why)
     prepared = Conditions(conditions.device, conditions.folder, conditions.quick, item.argument)
     return run_target(item.target, prepared)
 

@@ -17,6 +17,7 @@ from workbench.core.runs.events import Event, Failed, Finished, Trouble
 from workbench.core.runs.gpu_facts import GIB
 from workbench.training import device as devices
 from workbench.training.acceptance import trial_runs
+from workbench.training.acceptance.facts import default_type
 from workbench.training.acceptance.items import FAIL, PASS, Conditions, Outcome
 from workbench.training.acceptance.speed import driver_index
 from workbench.training.acceptance.trial_runs import LARGE, make_run
@@ -29,7 +30,9 @@ _LEFT = 700 << 20  # bytes that the other program leaves free, about a CUDA cont
 def check_limit(conditions: Conditions) -> Outcome:
     """Train with a share of the memory that a step takes. argument: the share."""
     share = float(conditions.argument)
-    measured = trial_runs.call("speed:measure", conditions, ["unet-256", "fp16"], seconds=_SECONDS)
+    measured = trial_runs.call(
+        "speed:measure", conditions, ["unet-256", default_type(conditions.device)], seconds=_SECONDS
+    )
     peak, limit = measured["bytes"], int(measured["bytes"] * share)
     # FLAGS_gpu_memory_limit_mb counts the memory of Paddle's allocator only, as does the measured peak.
     megabytes = max(64, limit >> 20)
@@ -49,7 +52,7 @@ def check_shared(conditions: Conditions) -> Outcome:
 
 @contextlib.contextmanager
 def filled(conditions: Conditions) -> Iterator[None]:
-    """Let another process hold nearly all of the GPU's memory within the context. Raise ChildFailed."""
+    """Let another process hold nearly all of the GPU's memory within the context. Raises ChildFailed."""
     command = trial_runs.target_command("memory:hold", conditions, None)
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=trial_runs.environment(conditions)
@@ -81,7 +84,7 @@ def hold(conditions: Conditions) -> Outcome:
 
 
 def assess(events: list[Event], *, must_adapt: bool) -> Outcome:
-    """Judge a training with little memory: adapted and finished, or failed with a sentence about memory."""
+    """Assess a training with little memory: adapted and finished, or failed with a sentence about memory."""
     last, adapted = events[-1], summary(events)["adapted"]
     if isinstance(last, Finished):
         if must_adapt and not adapted:
@@ -101,7 +104,7 @@ def summary(events: list[Event]) -> dict[str, Any]:
 
 
 def _train(conditions: Conditions, **variables: str) -> list[Event]:
-    run = make_run(conditions, precision="fp16", **LARGE)
+    run = make_run(conditions, precision=default_type(conditions.device), **LARGE)
     return trial_runs.train(run, conditions, seconds=_SECONDS, **variables)
 
 

@@ -19,7 +19,7 @@ from workbench.core.runs.gpu_plan import SIZES
 from workbench.training import device as devices
 from workbench.training import precision
 from workbench.training.acceptance import trial_runs
-from workbench.training.acceptance.correctness import interpolate_contrast
+from workbench.training.acceptance.facts import unsupported
 from workbench.training.acceptance.items import FAIL, NOT_ON_CPU, PASS, SLOW, Conditions, Outcome
 from workbench.training.acceptance.trial_runs import SMALL, make_run, prepare_run
 from workbench.training.learner import Learner
@@ -75,7 +75,7 @@ def compare(conditions: Conditions) -> Outcome:
     rows: dict[str, dict[str, Any]] = {}
     left_out = {}
     for kind in ("fp32", "fp16", "bf16"):
-        why = _unsupported(kind, conditions)
+        why = unsupported(kind, conditions.device)
         if why:
             left_out[kind] = why
         else:
@@ -250,17 +250,6 @@ def driver_index(chosen: devices.Device) -> int | None:
     return next(found, None)
 
 
-def _unsupported(kind: str, conditions: Conditions) -> str:
-    """Return the reason why a number type is left out on this device, or ""."""
-    if kind == "fp32":
-        return ""
-    if not conditions.on_gpu:
-        return NOT_ON_CPU
-    capability = devices.choose(conditions.device).capability
-    least = (7, 0) if kind == "fp16" else (8, 0)
-    return "" if capability >= least else f"{kind} needs compute capability {least[0]}.{least[1]}"
-
-
 def _reduced(network: Network) -> Network:
     if network.model == "resnet":
         return Network("resnet", 32, 4, depth=18)
@@ -272,7 +261,7 @@ def _make_learner(network: Network, kind: str, chosen: devices.Device) -> Learne
     if network.model == "unet":
         nets: list[Any] = [UNet(1, 3, network.widths, stem=network.stem) for _ in range(2)]
         for net in nets:
-            interpolate_contrast(net, chosen)
+            net.interpolate_contrast(chosen.is_gpu)
         loss: Any = partial(segmentation_loss, dice_weight=1.0, cross_entropy_weight=1.0)
     else:
         width = 0.25 if network.side < 64 else 1.0

@@ -31,7 +31,7 @@ class ChildFailed(Exception):
 def call(target: str, conditions: Conditions, argument: Any, *, seconds: float) -> dict[str, Any]:
     """Run "module:function" in a process of its own and return the values of its outcome. Raises ChildFailed.
 
-    A process is needed for each 16-bit type, since Paddle remembers the first one, and for each memory statistic.
+    A process is needed for each 16-bit type, since Paddle keeps the first one, and for each memory statistic.
     """
     output = run_captured(
         target_command(target, conditions, argument), seconds=seconds, environment=environment(conditions)

@@ -84,7 +84,7 @@ def check_memory(conditions: Conditions) -> Outcome:
     if isinstance(two, Outcome):
         return two
     with memory.filled(dataclasses.replace(conditions, device="gpu:1")):
-        run = make_run(conditions, **{**LARGE, "device": two, "precision": "fp16"})
+        run = make_run(conditions, **{**LARGE, "device": two})
         events = trial_runs.train(run, conditions, seconds=2 * _SECONDS)
     outcome = memory.assess(events, must_adapt=False)
     return Outcome(outcome.status, f"{two} beside a full GPU: {outcome.detail}", memory.summary(events))

@@ -82,7 +82,7 @@ def compare_quality(conditions: Conditions) -> Outcome:
 
 
 def quality(model: str, measured: dict[str, Any]) -> float | None:
-    """Return the metric by which a model is judged: Dice of any defect or macro F1."""
+    """Return the metric of the quality of a model: Dice of any defect or macro F1."""
     if model == "resnet":
         return measured.get("macro_f1")
     return (measured.get("any_defect") or {}).get("dice") or measured.get("dice")

@@ -1,8 +1,8 @@
 """Launcher front end of a run with several processes: starts Paddle's launcher, forwards commands and events.
 
-The launcher gives every process the same stdin and mixes its own output with theirs. So this front process sends orders
-to rank 0 through a pipe, reads events from events.jsonl, and prints go to RUN/ranks. If this process dies, the pipe
-closes, and rank 0 saves and ends with all the others.
+The launcher gives every process the same stdin and mixes its own output with theirs. So this front process sends
+commands to rank 0 through a pipe, reads events from events.jsonl, and prints go to RUN/ranks. If this process dies, the
+pipe closes, and rank 0 saves and ends with all the others.
 """
 
 from __future__ import annotations

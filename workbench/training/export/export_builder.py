@@ -55,7 +55,7 @@ from workbench.training.reporter import Reporter
 
 
 def export(run: Run, out: Path, options: ExportOptions, report: Reporter, *, cancelled: Callable[[], bool]) -> Finished:
-    """Export the best weights of a run to `out`. Raise a Problem; then, and if cancelled, no files are left."""
+    """Export the best weights of a run to `out`. Raises a Problem; then, and if canceled, no files are left."""
     out = out.absolute()
     options.check()
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -105,7 +105,7 @@ class _Builder:
         self.stages.begin(Message("progress.preparing"))
         images = export_images.readable(chosen)
         chosen = [sample for sample in chosen if sample.key in dict(images)]
-        place = device.choose("auto")
+        place = device.choose_beside_training()
         network = AdoptedNetwork(self.run) if self.run.adopted else TrainedNetwork(self.run, self.dataset)
         reference = network.engine
         trained = present_settings(self.run, self.project, self.dataset, self.formats)

@@ -53,7 +53,7 @@ def left_out_text(name: str, found: Parity) -> Message:
 
 
 class ExportCancelled(Exception):
-    """Raised when the task was cancelled."""
+    """Task that was canceled."""
 
 
 class ProgressStages:
@@ -67,13 +67,13 @@ class ProgressStages:
         self._last_report = 0.0
 
     def begin(self, what: str) -> None:
-        """Begin a stage; those between the last one and this one are skipped. Raises Cancelled."""
+        """Begin a stage; those between the last one and this one are skipped. Raises ExportCancelled."""
         names = [name for name, _ in self._plan]
         self._stage = names.index(what, self._stage + 1)
         self._send(0.0)
 
     def share(self, done: float) -> None:
-        """Report the done share of the stage, 0..1. Raises Cancelled."""
+        """Report the done share of the stage, 0..1. Raises ExportCancelled."""
         if time.monotonic() - self._last_report > _INTERVAL:
             self._send(min(1.0, done))
         else:

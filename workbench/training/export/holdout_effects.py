@@ -103,7 +103,7 @@ def move_thresholds(
 
     For verdicts a probability is the minimum at which a verdict is given. "more" and "fewer" are the thresholds of the
     best F with a missed pixel weighted 2 or 0.5, never on the wrong side of the validated thresholds.
-    Raise BadSettings.
+    Raises BadSettings.
     """
     if point == "balanced":
         return settings

@@ -208,7 +208,7 @@ def write_card(
 
     parity: network to its summary, rejected networks included. language: one of LANGUAGES. point: origin of the
     operating point. tick(share): called during the evaluation on validation/test images; may raise to stop.
-    Raise CannotWrite, EngineError.
+    Raises CannotWrite, EngineError.
     """
     dataset = run.dataset()
     result = evaluate_holdout(project, dataset, Predictor.open(folder), tick=tick)

@@ -74,7 +74,7 @@ class FileCommands(CommandGroup):
                 self.tr("M&erge project…"),
                 sources.merge,
                 enabled=writable,
-                tip=self.tr("Take over labels and images of another project, such as a labeled copy"),
+                tip=self.tr("Add the labels and images of another project, such as a labeled copy"),
             ),
             Command(
                 "pack",

@@ -16,7 +16,7 @@ from workbench.ui.shortcuts import key_text
 
 
 class ImageMenus(QObject):
-    """Opens the menu of the requested images."""
+    """Context menus of images, shown on request."""
 
     def __init__(self, context: CommandContext, actions: Actions, parent: QWidget) -> None:
         super().__init__(parent)

@@ -10,7 +10,7 @@ from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 
 
 class CanvasContent(QObject):
-    """Object that shows the open content in a scene. `page_fits`: the labels fit the shown page."""
+    """Content that is shown in a scene. `page_fits`: the labels fit the shown page."""
 
     about_to_change = Signal()
     changed = Signal()

@@ -145,7 +145,7 @@ class Navigation(QObject, Interactor):
 
 
 class EventDispatcher:
-    """Offers events to the interactors from the top down.
+    """Dispatcher of events to the interactors, from the top down.
 
     The interactor that handles a press owns the pointer until the button of that press is released; presses of other
     buttons are ignored meanwhile. While the tool owns the pointer, it alone receives keys.
@@ -175,7 +175,7 @@ class EventDispatcher:
         self._interactors, self._tool = interactors, tool
 
     def release_tool(self) -> None:
-        """Take the pointer from the tool, whose gesture was cancelled."""
+        """Take the pointer from the tool, whose gesture was canceled."""
         if self._owner is self._tool:
             self._owner = None
 

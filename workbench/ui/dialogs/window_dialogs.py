@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class WindowDialogs(QObject):
-    """Opens each dialog at its command; each one exists once. Texts follow changed shortcuts."""
+    """Owner of the dialogs, which open at their commands; each one exists once. Texts follow changed shortcuts."""
 
     def __init__(
         self,

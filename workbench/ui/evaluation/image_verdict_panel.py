@@ -108,7 +108,7 @@ class ImageVerdictPanel(QWidget):
             ),
             "mass": (
                 self.tr("Reject above, px²"),
-                self.tr("Anomaly score: probability times area, summed over the regions of an image"),
+                self.tr("Anomaly score: area of all regions of an image, weighted by the probability"),
             ),
         }
         for row, (by, (text, tip)) in enumerate(texts.items()):
@@ -229,7 +229,7 @@ class ImageVerdictPanel(QWidget):
         texts = []
         if rule.rule.kind == "mass":
             text = self.tr("Threshold of the anomaly score: {n} px²")
-            texts.append(fill(text, n=formatting.number(rule.rule.mass, 0 if rule.rule.mass >= 100 else 1)))
+            texts.append(fill(text, n=formatting.number(rule.rule.mass, _decimals(rule.rule.mass))))
         if rule.good_parts:
             text = self.tr(
                 "Upper limit of false alarms on new parts: {limit}. Lowest limit that {n} "
@@ -246,3 +246,8 @@ def _number_box(minimum: float, maximum: float, step: float, decimals: int) -> Q
     box.lineEdit().setTextMargins(5, 0, 0, 0)
     box.setMinimumWidth(84)
     return box
+
+
+def _decimals(score: float) -> int:
+    """Return the number of decimals of an anomaly score."""
+    return 0 if score >= 100 else 1 if score >= 1 or not score else 3

@@ -62,35 +62,15 @@ class ImageListModel(QAbstractTableModel):
         self.search_errors: list[SearchError] = []
 
     def _make_columns(self) -> tuple[Column, ...]:
-        number = formatting.number
         return (
             Column("name", self.tr("Name"), self.tr("By name"), lambda row: row.key, 200),
             Column("status", self.tr("Status"), self.tr("By status"), self._status, 100),
             Column("verdict", self.tr("Verdict"), self.tr("By verdict"), lambda row: row.verdict or "", 90),
             Column("classes", self.tr("Classes"), self.tr("By number of classes"), self._classes, 170),
+            Column("regions", self.tr("Regions"), self.tr("By number of regions"), _regions, 80, right=True),
+            Column("area", self.tr("Labeled area (px)"), self.tr("By labeled area"), _area, 120, right=True),
             Column(
-                "regions",
-                self.tr("Regions"),
-                self.tr("By number of regions"),
-                lambda row: number(row.region_count) if row.counts else "",
-                80,
-                right=True,
-            ),
-            Column(
-                "area",
-                self.tr("Labeled area (px)"),
-                self.tr("By labeled area"),
-                lambda row: number(row.area) if row.counts else "",
-                120,
-                right=True,
-            ),
-            Column(
-                "score",
-                self.tr("Defect probability"),
-                self.tr("By defect probability"),
-                lambda row: "" if row.score is None else number(row.score, 2),
-                140,
-                right=True,
+                "score", self.tr("Defect probability"), self.tr("By defect probability"), _probability, 140, right=True
             ),
             Column("date", self.tr("Date"), self.tr("By date"), _date, 130),
         )
@@ -254,6 +234,18 @@ class ImageListModel(QAbstractTableModel):
     def narrowed(self) -> bool:
         """True if changed rows can change the list."""
         return bool(self.text) or self.filter_name != "all" or self.sort_by != "name"
+
+
+def _regions(row: ImageRow) -> str:
+    return formatting.number(row.region_count) if row.counts else ""
+
+
+def _area(row: ImageRow) -> str:
+    return formatting.number(row.area) if row.counts else ""
+
+
+def _probability(row: ImageRow) -> str:
+    return "" if row.score is None else formatting.number(row.score, 2)
 
 
 def _date(row: ImageRow) -> str:

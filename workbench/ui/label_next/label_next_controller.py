@@ -162,7 +162,7 @@ class LabelIssueBar(QFrame):
 
 
 class LabelNextController(QObject):
-    """Object behind the commands of the label queues."""
+    """Controller of the label queues and of suspected label errors."""
 
     def __init__(
         self,

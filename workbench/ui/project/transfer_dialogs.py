@@ -164,7 +164,7 @@ class MergeDialog(JobDialog):
             self._timer.stop()
             self.show_status(
                 self.tr(
-                    "Takes over labels and new images of another project, for example of a copy that a colleague has "
+                    "Adds the labels and new images of another project, for example of a copy that a colleague has "
                     "labeled. Images are matched by content, classes by name. The other project is not changed."
                 )
             )
@@ -177,12 +177,12 @@ class MergeDialog(JobDialog):
     def _show_preview(self, report: MergeReport) -> None:
         self._preview = report if report.complete else None
         if report.complete:
-            self.show_status(self._text(report, self.tr("Labels to take over: {n}")))
+            self.show_status(self._text(report, self.tr("Labels to merge: {n}")))
         self.refresh()
 
     def _show_end(self, report: MergeReport) -> None:
         self._preview = None
-        text = self._text(report, self.tr("Labels taken over: {n}"))
+        text = self._text(report, self.tr("Labels merged: {n}"))
         if not report.complete:
             text = self.tr("Canceled. Nothing was merged.") + "\n" + text
         self.show_status(text)

@@ -90,7 +90,7 @@ class Application(QObject):
     def show(self) -> None:
         self.window.show()
         QTimer.singleShot(COMPLETION_DELAY, self.window, self._complete_start)
-        QTimer.singleShot(EXCLUSION_DELAY, self.window, self._garbage.collect_when_idle)
+        QTimer.singleShot(EXCLUSION_DELAY, self.window, self._garbage.freeze)
 
     def _complete_start(self) -> None:
         """Create what the window does not need at first: the plotting library is the slowest import."""
@@ -125,7 +125,7 @@ class Application(QObject):
             self._app.removeTranslator(translator)
         self._translators = translation.install(self._app, request)
         self.style.set_language(translation.chosen(request))
-        self._garbage.schedule()
+        self._garbage.unfreeze()
         old, quits = self.window, self._app.quitOnLastWindowClosed()
         page = old.dialogs.settings_page
         self._app.setQuitOnLastWindowClosed(False)
@@ -155,29 +155,29 @@ class GarbageControl(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._excludes = False
+        self._frozen = False
         gc.disable()
         self._timer = QTimer(self, interval=_COLLECTION_INTERVAL, timeout=self._collect)
         self._timer.start()
 
-    def collect_when_idle(self) -> None:
+    def freeze(self) -> None:
         """Exclude the present objects (modules, classes, the window) from collection.
 
         Traversing them would block the window for 0.1 s at each full collection.
         """
         gc.collect()
         gc.freeze()
-        self._excludes = True
+        self._frozen = True
 
-    def schedule(self) -> None:
+    def unfreeze(self) -> None:
         """Make the objects that were excluded collectable again, before the window is rebuilt."""
-        if self._excludes:
+        if self._frozen:
             gc.unfreeze()
-            self._excludes = False
+            self._frozen = False
 
     def close(self) -> None:
         self._timer.stop()
-        self.schedule()
+        self.unfreeze()
         gc.collect()
         gc.enable()
 

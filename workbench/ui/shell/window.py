@@ -239,13 +239,8 @@ class Window(QMainWindow):
         training.view.messaged.connect(messages.show_training_message)
         training.recovered.connect(messages.training_recovered)
         training.view.files.saved.connect(messages.curves_saved)
-        for failed in (
-            services.evaluation.failed,
-            services.run_list.failed,
-            training.view.files.failed,
-            self.evaluation.failed,
-        ):
-            failed.connect(self.messages.problem)
+        for part in (services.evaluation, services.run_list, training.view.files, self.evaluation):
+            part.failed.connect(self.messages.problem)
 
     # --- events ----------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ class LayerSwitch(Protocol):
 
 
 class SuggestionsController(QObject):
-    """Object behind the commands for suggestions."""
+    """Controller of the suggestions and of their visibility."""
 
     changed = Signal()  # suggestions, their visibility, or the prediction of all images
 

@@ -13,20 +13,20 @@ NOTHING = "–"
 
 
 def share(proportion: Proportion) -> str:
-    """Return a share as "36 %", or as "25–50 %" if the counts are too small for one number."""
+    """Return a share as "36%", or as "25–50%" if the counts are too small for one number."""
     if proportion.value is None or proportion.interval is None:
         return NOTHING
     return formatting.percent(proportion.value) if proportion.digit else between(proportion.interval)
 
 
 def between(interval: list[float]) -> str:
-    """Return the interval of a share, such as "25–50 %"."""
+    """Return the interval of a share, such as "25–50%"."""
     low, high = (formatting.number(100 * edge) for edge in interval)
     return QCoreApplication.translate("review", "{low}–{high}%").format(low=low, high=high)
 
 
 def counted(proportion: Proportion) -> str:
-    """Return counts and interval, such as "20 of 55; 95 % sure of 25–50 %"."""
+    """Return counts and interval, such as "20 of 55; 95% CI 25–50%"."""
     if proportion.interval is None:
         return QCoreApplication.translate("review", "No defects labeled")
     text = QCoreApplication.translate("review", "{hits} of {total}").format(

@@ -9,7 +9,8 @@ import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication
 
-from workbench.core.runs.run_series import MOST, RunSeries
+from workbench.core.runs.run_series import RunSeries
+from workbench.core.runs.value_columns import MOST
 from workbench.ui.training.plot_definitions import (
     COMPARED_COLORS,
     COMPARED_LINES,

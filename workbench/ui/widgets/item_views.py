@@ -63,7 +63,7 @@ def draw_badge(painter: QPainter, rect: QRectF, text: str, theme: Theme) -> None
 
 
 def draw_class(painter: QPainter, rect: QRectF, color: str, sign: str) -> None:
-    """Draw a square in the color of a class, with its key or first letter: the color alone may not be told apart."""
+    """Draw a square in the color of a class, with its key or first letter, as colors may be indistinguishable."""
     fill = QColor(color)
     painter.save()
     painter.setPen(QPen(QColor(0, 0, 0, 90), 1))

@@ -92,13 +92,13 @@ def is_in_mask_folder(file: str) -> bool:
 
 
 def masks_beside_images(tree: FileTree) -> set[str]:
-    """Return the masks beside their images, judged by names, and by content if mask and image have one name."""
+    """Return the masks beside their images, recognized by names, and by content if mask and image have one name."""
     images = [f for f in tree.images if not is_in_mask_folder(f)]
     return set(_checked_pairs(tree, images))
 
 
 def _checked_pairs(tree: FileTree, files: list[str]) -> dict[str, str]:
-    """Pair masks in the folder of their image; those that differ from it by the suffix only are judged by content."""
+    """Pair masks in the folder of their image; those with another suffix only are recognized by content."""
     pairs = _pair_in_folder(files)
     twins = [m for m, image in pairs.items() if without_suffix(m).casefold() == without_suffix(image).casefold()]
     if not all(is_likely_mask(tree, mask) for mask in twins[:: max(1, len(twins) // 6)]):

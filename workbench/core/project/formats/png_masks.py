@@ -34,13 +34,13 @@ DEFAULT_CLASS = "defect"
 
 
 def recognition_score(tree: FileTree) -> int:
-    """Return the number of masks, judged by names only."""
+    """Return the number of masks, recognized by names only."""
     pairing = pair(tree)
     return len(pairing.pairs) + len(pairing.unpaired) + count_task_masks(tree)
 
 
 def has_masks(tree: FileTree) -> bool:
-    """Return True if some folders hold masks of the images in others, judged by the file contents."""
+    """Return True if some folders hold masks of the images in others, recognized by the file contents."""
     pairing = pair(tree, inspect_contents=True)
     return bool(pairing.pairs) or bool(pairing.unpaired and not pairing.images)
 

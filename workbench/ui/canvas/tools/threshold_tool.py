@@ -1,4 +1,4 @@
-"""Threshold brush: a stroke takes only pixels close to the tone first evented and previews them."""
+"""Threshold brush: a stroke takes only pixels close to the tone under its start, and previews them."""
 
 from __future__ import annotations
 
