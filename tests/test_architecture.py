@@ -184,8 +184,6 @@ LONG_FILES = {
         "one file format, copied into exports",
     ),
     "core/runs/child_process.py": "one procedure",
-    "core/runs/run_series.py": "one container with its readers",
-    "ui/shell/window.py": "composition of the parts of the window",
     "training/__main__.py": "verbs of the training program",
     "session/editor.py": "one writer of labels",
     **dict.fromkeys(
