@@ -205,7 +205,6 @@ LONG_CLASSES = {
     **dict.fromkeys(
         (
             "ImagesPanel",
-            "ImageListModel",
             "ThumbnailView",
             "ClassesPanel",
             "DisplayPanel",

@@ -17,6 +17,7 @@ from workbench import cli
 from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS
 from workbench.core.project.project import Project
+from workbench.core.runs.shell_commands import command_line
 from workbench.inference.io.image_io import write_png
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -198,7 +199,7 @@ def test_without_paddle_the_install_command_is_shown(labeled_project):
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert f'"{sys.executable}" -m pip install "' in done.stderr and '"paddlepaddle' in done.stderr
+    assert f"{command_line([sys.executable])} -m pip install " in done.stderr and "paddlepaddle" in done.stderr
     assert not list((labeled_project.root / "runs").iterdir())
 
 
