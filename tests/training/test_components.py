@@ -178,35 +178,6 @@ def test_threshold_has_the_highest_dice():
     assert nothing.best() == [0.5]
 
 
-def test_one_large_stain_does_not_determine_the_threshold():
-    """One image with a large certain stain, whose halo is no defect, and eight with small uncertain defects."""
-    sweep = ThresholdSweep((1,))
-    truth, scores = np.zeros((100, 100), np.uint8), np.zeros((1, 100, 100), np.uint8)
-    truth[:60, :60], scores[0, :80, :80], scores[0, :60, :60] = 1, 150, 240
-    sweep.add(truth, scores)
-    for _ in range(8):
-        truth, scores = np.zeros((100, 100), np.uint8), np.zeros((1, 100, 100), np.uint8)
-        truth[40:46, 40:46], scores[0, 40:46, 40:46] = 1, 140
-        sweep.add(truth, scores)
-    (threshold,) = sweep.best()
-    assert threshold <= 140 / 255
-
-
-def test_false_pixels_of_good_images_raise_the_threshold():
-    def threshold(good: int) -> float:
-        sweep = ThresholdSweep((1,))
-        truth, scores = np.zeros((40, 40), np.uint8), np.zeros((1, 40, 40), np.uint8)
-        truth[:10, :10], scores[0, :10, :10], scores[0, :8, :10] = 1, 100, 200
-        sweep.add(truth, scores)
-        for _ in range(good):
-            noise = np.zeros((1, 40, 40), np.uint8)
-            noise[0, :, :20] = 120
-            sweep.add(np.zeros((40, 40), np.uint8), noise)
-        return sweep.best()[0]
-
-    assert threshold(0) <= 100 / 255 < 120 / 255 < threshold(3) <= 200 / 255
-
-
 @pytest.mark.parametrize(("pictures", "own"), [(1, False), (60, True)])
 def test_threshold_of_a_class_of_few_images_is_that_of_the_others(pictures, own):
     """In 30 images of the first class pixels below 0.4 are background; defects of the second class are uncertain."""

@@ -35,17 +35,12 @@ class ThresholdSweep:
     wrong: np.ndarray = field(init=False)
     missed: np.ndarray = field(init=False)  # pixels of the class where another class is more probable
     images: np.ndarray = field(init=False)  # int64 (classes,): images that show the class
-    _shown: list[list[np.ndarray]] = field(init=False)  # per class and image that shows it: int64 (2, levels), hit and
-    # hit + false + labeled pixels
-    _elsewhere: np.ndarray = field(init=False)  # int64 (classes, levels): false pixels of the other images
 
     def __post_init__(self) -> None:
         self.right = np.zeros((len(self.ids), 256), np.int64)
         self.wrong = np.zeros((len(self.ids), 256), np.int64)
         self.missed = np.zeros(len(self.ids), np.int64)
         self.images = np.zeros(len(self.ids), np.int64)
-        self._shown = [[] for _ in self.ids]
-        self._elsewhere = np.zeros((len(self.ids), len(_LEVELS)), np.int64)
 
     def add(self, truth: np.ndarray, class_scores: np.ndarray) -> None:
         """Add one image: uint8 (H, W) label, and uint8 (classes, H, W) probabilities times 255."""
@@ -54,43 +49,28 @@ class ThresholdSweep:
         for number, (id, plane) in enumerate(zip(self.ids, class_scores)):
             is_highest = (plane == highest) & valid
             labeled = truth == id
-            right = np.bincount(plane[is_highest & labeled], minlength=256)
-            wrong = np.bincount(plane[is_highest & ~labeled], minlength=256)
-            self.right[number] += right
-            self.wrong[number] += wrong
+            self.right[number] += np.bincount(plane[is_highest & labeled], minlength=256)
+            self.wrong[number] += np.bincount(plane[is_highest & ~labeled], minlength=256)
             self.missed[number] += np.count_nonzero(labeled & ~is_highest)
-            hit, false = (_from_level(counts) for counts in (right, wrong))
-            if labeled.any():
-                self.images[number] += 1
-                self._shown[number].append(np.stack([hit, hit + false + np.count_nonzero(labeled)]))
-            else:
-                self._elsewhere[number] += false
+            self.images[number] += labeled.any()
 
     def best(self) -> list[float]:
         """Return per class the threshold of the greatest Dice; 0.5 for all if no image shows a defect.
 
-        The Dice is the mean over the images that show the class, among which the false pixels of the other images are
-        divided equally: over all pixels, a single image with a large stain would decide alone. Curves of few images are
-        ragged, with random peaks. So the curve of a class is mixed with that of all classes, more strongly the fewer
-        images show it (shrinkage, Efron and Morris 1975), and a hundredth of Dice is given up for every half of the way
-        back to 0.5.
+        Curves of few images are ragged, with random peaks. So the curve of a class is mixed with that of all classes,
+        more strongly the fewer images show it (shrinkage, Efron and Morris 1975), and a hundredth of Dice is given up
+        for every half of the way back to 0.5.
         """
         if not self.images.any():
             return [0.5] * len(self.ids)
-        dice = np.zeros(self._elsewhere.shape)
-        for number, images in enumerate(self._shown):
-            if images:
-                hit, total = np.stack(images, axis=1)
-                dice[number] = (2 * hit / (total + self._elsewhere[number] / len(images))).mean(axis=0)
+        levels = np.ceil(255 * _LEVELS - 1e-9).astype(int)
+        hit, false = (counts[:, ::-1].cumsum(axis=1)[:, ::-1][:, levels] for counts in (self.right, self.wrong))
+        labeled = self.right.sum(axis=1) + self.missed
+        dice = 2 * hit / np.maximum(1, hit + false + labeled[:, None])
         weights = self.images[:, None]
         shared = (weights * dice).sum(axis=0) / weights.sum()
         estimate = (weights * dice + _PRIOR_IMAGES * shared) / (weights + _PRIOR_IMAGES)
         return _LEVELS[np.argmax(estimate - 0.02 * np.abs(_LEVELS - 0.5), axis=1)].tolist()
-
-
-def _from_level(counts: np.ndarray) -> np.ndarray:
-    """Return int64 (levels,): how many of the pixels counted by probability, int64 (256,), reach each level."""
-    return counts[::-1].cumsum()[::-1][np.ceil(255 * _LEVELS - 1e-9).astype(int)]
 
 
 @dataclass
