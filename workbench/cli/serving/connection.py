@@ -145,7 +145,11 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         self._stop_timer("_header_timer")
         self._unset_keepalive_if_required()
         template = {
-            **{"type": "http", "asgi": {"version": self.asgi_version, "spec_version": "2.3"}, "http_version": "1.1"},
+            **{
+                "type": "http",
+                "asgi": {"version": self.config.asgi_version, "spec_version": "2.3"},
+                "http_version": "1.1",
+            },
             **{"server": self.server, "client": self.client, "scheme": self.scheme, "method": "POST"},
             **{"root_path": self.root_path, "path": "/predict", "raw_path": b"/predict"},
             "state": self.app_state.copy(),

@@ -65,6 +65,7 @@ class PlainCycle(RequestResponseCycle):
     def __init__(self, head: Head, template: dict[str, Any], **options: Any) -> None:
         _, _, query = head.target.partition(b"?")
         super().__init__(scope={**template, "query_string": query, "headers": head.headers}, **options)  # type: ignore[typeddict-item]
+        self.body = bytearray()  # bytes in earlier versions of Uvicorn, which may not be extended in place
         self.body_left = head.length
         self._start: dict[str, Any] = {}
 
