@@ -62,7 +62,7 @@ def test_one_part_with_most_of_the_defect_area_gives_no_range():
 
 
 def test_parts_of_different_weight_widen_the_range():
-    """The same shares on as many parts, of equal and of different areas."""
+    """Equal shares on eight parts: of equal areas, and of two different areas."""
     shares = np.array([0.9, 0.8, 0.9, 0.8, 0.9, 0.8, 0.9, 0.8])
     equal, uneven = (shares * area for area in (100.0, np.array([400.0, 400, 400, 400, 10, 10, 10, 10])))
     areas = [np.full(8, 100.0), np.array([400.0, 400, 400, 400, 10, 10, 10, 10])]
