@@ -81,7 +81,11 @@ def measure_classes(
     mask: np.ndarray, scores: np.ndarray, settings: ModelSettings, least: Mapping[int, int] = _NO_MIN_AREAS
 ) -> list[components.Components]:
     """Measure the regions of each class, in the order of the settings. Arguments: as of `most_certain_regions`."""
-    return [components.measure(mask, entry.id, scores, least.get(entry.id, 0)) for entry in settings.classes]
+    exponent = settings.anomaly_exponent
+    return [
+        components.measure(mask, entry.id, scores, least.get(entry.id, 0), exponent=exponent)
+        for entry in settings.classes
+    ]
 
 
 def select_regions(
@@ -134,7 +138,7 @@ def verdict_table(
     mask, scores: uint8 (H,W), without small regions. measurements: of all regions, in the order of the classes.
     """
     border, exponent = settings.verdict_border, settings.anomaly_exponent
-    if not border and exponent == 1:
+    if not border:
         return table_of(measurements, settings)
     inner = tuple(slice(border, max(border, length - border)) for length in mask.shape)
     measured = [
