@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -64,13 +65,16 @@ class _ComponentBand:
         return _ComponentBand(self.top, self.left, labels, self.stats[remaining], self.centers[remaining], self.first)
 
 
+@cache
 def weights(exponent: int) -> np.ndarray:
     """Return float64 (256,): weight of a pixel by its score, (score / 255) ** exponent, in steps of 1 / 65536.
 
-    With exponent 1 it is the probability, without rounding.
+    With exponent 1 it is the probability, without rounding. The array is read-only.
     """
     shares = np.arange(256) / 255
-    return shares if exponent == 1 else np.rint(shares**exponent * _WEIGHT_STEPS) / _WEIGHT_STEPS
+    by_score = shares if exponent == 1 else np.rint(shares**exponent * _WEIGHT_STEPS) / _WEIGHT_STEPS
+    by_score.flags.writeable = False
+    return by_score
 
 
 def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, min_area: int = 0, *, exponent: int = 1) -> Components:
