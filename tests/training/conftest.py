@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import tempfile
@@ -14,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from filelock import FileLock
 from PIL import Image
 
 from tests.conftest import fill_project, scratched
+from tests.shared_folder import shared_folder
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Event, Finished, Trouble, decode
 from workbench.core.runs.export_options import LAYOUTS
@@ -148,21 +147,6 @@ def inside(monkeypatch, tmp_path_factory):
             return Outcome(code, output.read().decode("utf-8").splitlines(keepends=True))
 
     return run
-
-
-def shared_folder(tmp_path_factory, name: str, make: Callable[[Path], None]) -> Path:
-    """Return a folder filled by `make` once for all processes of a parallel test run."""
-    base = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent
-    folder = base / name
-    with FileLock(base / f"{name}.lock"):
-        if not (folder / "complete").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            make(folder)
-            (folder / "complete").touch()
-    return folder
 
 
 def shared_run(tmp_path_factory, name: str, make: Callable[[Path], Run]) -> Run:
