@@ -55,7 +55,7 @@ def joined(child, key: str) -> LabelsAdded:
     return event
 
 
-def test_continuous_training_adds_labels_until_it_is_ended(labeled_project, child, tmp_path):
+def test_continuous_training_adds_labels_until_it_is_ended(labeled_project, child, inside, tmp_path):
     run = make_run(labeled_project, **QUICK)
     before = run.dataset()
     trainer = child("train", run.root)
@@ -63,7 +63,7 @@ def test_continuous_training_adds_labels_until_it_is_ended(labeled_project, chil
     kept = trainer.next(BestKept)
     assert kept.waiting and kept.round == 0
     # The best model can be exported meanwhile.
-    export = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0)
+    export = inside("export", run.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0)
     assert export.end() == 0, export.stderr[-2000:]
     assert Predictor.open(tmp_path / "out").settings.run == run.name
     train, held_out = before.of("train")[0].key, before.of("val")[0].key

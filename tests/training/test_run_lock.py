@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import psutil
 import pytest
@@ -101,6 +102,7 @@ def test_a_trainer_that_has_reported_nothing_yet_is_found(labeled_project, child
     first = child("train", run.root)
     while training_process(run.root) is None:
         assert first.process.poll() is None
+        time.sleep(0.02)
     assert find_live_process(run) == psutil.Process(first.process.pid)
     first.send('{"order": "stop"}')
     first.end()

@@ -286,13 +286,13 @@ def test_a_run_without_validation_images_has_no_score(project, inside):
     assert settings["min_area"] == [smallest // 4] and smallest >= 8, "specks beside what is labelled are left out"
 
 
-def test_time_limit_in_minutes(labeled_project, child):
+def test_time_limit_in_minutes(labeled_project, inside):
     """Check that the schedule is complete, at any speed of the machine."""
-    run = make_run(labeled_project, minutes=0.15, epochs=None, widths=[4, 8], patch=32)
-    trainer = child("train", run.root)
+    run = make_run(labeled_project, minutes=0.1, epochs=None, widths=[4, 8], patch=32)
+    trainer = inside("train", run.root)
     assert trainer.end() == 0, trainer.stderr[-2000:]
     steps = [event for event in trainer.events if isinstance(event, Step)]
-    assert trainer.events[0].seconds_planned == 9.0 and trainer.events[0].steps_planned is None
+    assert trainer.events[0].seconds_planned == 6.0 and trainer.events[0].steps_planned is None
     assert steps[-1].progress > 0.8 and steps[-1].rate < 3e-4 < max(step.rate for step in steps)
 
 

@@ -392,7 +392,9 @@ def test_imagenet_selects_the_file_for_the_depth_of_the_run(server, tmp_path, pa
 # --- in a run -----------------------------------------------------------------------------------------
 
 
-def test_a_run_starts_from_a_file_and_resumes_without_it(labeled_project, child, tmp_path, paddle_resnet, published):
+def test_a_run_starts_from_a_file_and_resumes_without_it(
+    labeled_project, child, inside, tmp_path, paddle_resnet, published
+):
     path = Path(shutil.copy(published, tmp_path))
     few = {"epochs": 50, "patch": 32, "batch": 4, "workers": 1}
     run = create_run(labeled_project, request("unet", encoder="resnet18", weights=str(path), **few))
@@ -411,7 +413,7 @@ def test_a_run_starts_from_a_file_and_resumes_without_it(labeled_project, child,
     path.write_bytes(b"gone, and something else is here")
     assert child("train", run.root, "--resume").next(Started).resumed
     wrong = create_run(labeled_project, request("unet", encoder="resnet18", weights=str(path), **few))
-    trainer = child("train", wrong.root)
+    trainer = inside("train", wrong.root)
     assert trainer.end() == 1 and trainer.last.problem == "WeightsUnusable" and str(path) in trainer.last.why
 
 
