@@ -179,12 +179,7 @@ LONGEST_EXCEPTION = 420
 TABLES = ("core/problems.py", "core/runs/events.py", "ui/text/settings_texts.py")
 LONG_FILES = {
     "core/runs/run.py": "one file format and its invariants",
-    **dict.fromkeys(
-        ("inference/io/tiff_regions.py", "inference/model_settings.py"),
-        "one file format, copied into exports",
-    ),
-    "core/runs/child_process.py": "one procedure",
-    "training/__main__.py": "verbs of the training program",
+    "inference/io/tiff_regions.py": "one file format, copied into exports",
     "session/editor.py": "one writer of labels",
     **dict.fromkeys(
         ("session/image_suggestions.py", "session/label_import_job.py"), "one state with its requests and signals"

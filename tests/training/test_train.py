@@ -214,7 +214,7 @@ def test_training_starts_from_the_weights_of_another_run(trained, labeled_projec
 
 
 def test_a_profile_divides_the_time_of_a_step(labeled_project, inside):
-    run = make_run(labeled_project, epochs=12, profile=True)
+    run = make_run(labeled_project, epochs=12, profile=True, widths=[4, 8], patch=32)
     assert inside("train", run.root).end() == 0
     received = [event for event in run.events() if isinstance(event, Profiled)]
     assert len(received) == 1 and "convolution" in received[0].what
@@ -243,7 +243,9 @@ def test_an_image_that_becomes_unreadable_is_named_and_left_out(labeled_project,
 
 
 def test_divergence_is_a_problem(labeled_project, inside):
-    run = make_run(labeled_project, std=[1e-38], local_contrast=False)  # normalized values exceed the range of 32 bits
+    run = make_run(
+        labeled_project, std=[1e-38], local_contrast=False, widths=[4, 8], patch=32
+    )  # normalized values exceed the range of 32 bits
     trainer = inside("train", run.root)
     assert trainer.end() == 1
     troubles = [event for event in trainer.events if isinstance(event, Trouble)]

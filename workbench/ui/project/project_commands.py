@@ -10,12 +10,13 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from workbench.core.images.image_files import IMAGE_SUFFIXES
+from workbench.core.names import free_path
 from workbench.core.problems import Problem
 from workbench.core.project.project import read_project_file
+from workbench.session.tasks import Task, TaskRunner
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.project.leave_guard import LeaveGuard
 from workbench.ui.project.recent_projects import RecentProjects
-from workbench.ui.project.sample_creator import SampleCreator
 from workbench.ui.services import Services
 from workbench.ui.text.added_files import left_out_text
 from workbench.ui.widgets.file_drop import LeftOut, is_label_file
@@ -24,6 +25,46 @@ from workbench.ui.widgets.message_bar import MessageBar
 if TYPE_CHECKING:
     from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog
     from workbench.ui.project.quick_project_dialog import QuickProjectDialog
+
+
+class SampleCreator(QObject):
+    """Writer of sample projects in a worker thread, one at a time."""
+
+    created = Signal(object)  # Path
+
+    def __init__(self, messages: MessageBar, parent: QObject) -> None:
+        super().__init__(parent)
+        self._messages = messages
+        self._tasks = TaskRunner(1, self)
+
+    def create(self, folder: Path) -> None:
+        """Write the sample project into a new folder in `folder`. Does nothing while one is being written."""
+        if self._tasks.busy:
+            return
+        root = free_path(folder, "sample")
+        self._messages.show_message(
+            "info", self.tr("Creating the sample project in {path}…").format(path=root), topic="sample", sticky=True
+        )
+
+        def work(_: Task) -> Path:
+            from workbench.core.sample.sample_project import make_sample
+
+            make_sample(root).close()
+            return root
+
+        self._tasks.submit(work, self._finish, self._fail)
+
+    def end(self) -> None:
+        """Wait until the sample project is written."""
+        self._tasks.wait()
+
+    def _finish(self, root: Path) -> None:
+        self._messages.withdraw("sample")
+        self.created.emit(root)
+
+    def _fail(self, problem: Problem) -> None:
+        self._messages.withdraw("sample")
+        self._messages.problem(problem)
 
 
 class ProjectCommands(QObject):
