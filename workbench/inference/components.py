@@ -10,6 +10,7 @@ import numpy as np
 from .io.opencv import cv2
 
 MAX_BAND_PIXELS = 4_000_000  # labels take four bytes per pixel
+Box = tuple[int, int, int, int]  # left, top, right and bottom; right and bottom are exclusive
 _WEIGHT_STEPS = 1 << 16  # of weights, so that their sums are exact in any order
 
 
@@ -22,6 +23,7 @@ class Components:
     x, y: centroid.
     score, peak: mean and maximum of the scores, 0..255.
     weight: sum of the weights of the pixels, see `weights`.
+    share: number of measured pixels divided by the component's number of pixels; below 1 beside an ignored border.
     """
 
     left: np.ndarray
@@ -34,6 +36,7 @@ class Components:
     score: np.ndarray
     peak: np.ndarray
     weight: np.ndarray
+    share: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -73,13 +76,23 @@ def weights(exponent: int) -> np.ndarray:
     return shares if exponent == 1 else np.rint(shares**exponent * _WEIGHT_STEPS) / _WEIGHT_STEPS
 
 
-def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, min_area: int = 0, *, exponent: int = 1) -> Components:
+def measure(
+    mask: np.ndarray,
+    class_id: int,
+    scores: np.ndarray,
+    min_area: int = 0,
+    *,
+    exponent: int = 1,
+    inside: Box | None = None,
+) -> Components:
     """Measure the components of one class.
 
     mask, scores: uint8 (H,W). min_area: in pixels; smaller components are set to 0 in `mask`. exponent: of the weights.
+    inside: part of the mask whose pixels are measured, by default all. Components without any are left out; one that is
+        cut into several parts is still one component.
     """
-    by_score = None if exponent == 1 else weights(exponent)
-    table, owner, count = _label(mask, class_id, lambda band: _measure_band(band, scores, by_score), min_area)
+    by_score = weights(exponent)
+    table, owner, count = _label(mask, class_id, lambda band: _measure_band(band, scores, by_score, inside), min_area)
 
     def gather(function: np.ufunc, column: int, start: float) -> np.ndarray:
         if count == len(table):  # each part is a component
@@ -89,21 +102,22 @@ def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, min_area: int =
         return values[selected]
 
     selected = np.bincount(owner, table[:, 4], count) >= min_area
-    area, sum_x, sum_y, sum_score = (gather(np.add, column, 0) for column in (4, 5, 6, 7))
-    divisor = np.maximum(area, 1)
+    selected &= np.bincount(owner, table[:, 10], count) > 0
+    whole, sum_x, sum_y, sum_score, weight, area = (gather(np.add, column, 0.0) for column in (4, 5, 6, 7, 9, 10))
     left, top = (gather(np.minimum, column, np.inf).astype(np.int64) for column in (0, 1))
-    right, bottom = (gather(np.maximum, column, 0).astype(np.int64) for column in (2, 3))
+    right, bottom = (gather(np.maximum, column, 0.0).astype(np.int64) for column in (2, 3))
     return Components(
         left,
         top,
         right,
         bottom,
         area.astype(np.int64),
-        sum_x / divisor,
-        sum_y / divisor,
-        sum_score / divisor,
-        gather(np.maximum, 8, 0),
-        sum_score / 255 if by_score is None else gather(np.add, 9, 0),
+        sum_x / area,
+        sum_y / area,
+        sum_score / area,
+        gather(np.maximum, 8, 0.0),
+        sum_score / 255 if exponent == 1 else weight,
+        area / whole,
     )
 
 
@@ -137,7 +151,7 @@ def _label(
         joiner.add(band)
         tables.append(measure_band(band))
         first += len(band.stats) - 1
-    table = np.concatenate(tables) if tables else np.zeros((0, 10))
+    table = np.concatenate(tables) if tables else np.zeros((0, 11))
     owner, count = joiner.pieces(len(table))
     small = (np.bincount(owner, table[:, 4], count) < min_area)[owner]
     for part, row, column in undecided:
@@ -241,32 +255,59 @@ def _areas(band: _ComponentBand) -> np.ndarray:
     return band.stats[1:].astype(np.float64)
 
 
-def _measure_band(band: _ComponentBand, scores: np.ndarray, by_score: np.ndarray | None) -> np.ndarray:
-    """Return float64 (parts, 9): left, top, right, bottom, area, sums of x, y and score, peak.
+def _measure_band(band: _ComponentBand, scores: np.ndarray, by_score: np.ndarray, inside: Box | None) -> np.ndarray:
+    """Measure the parts of a band.
 
-    by_score: weight of a pixel by its score; if given, the sum of the weights is a tenth column.
+    by_score: weight of a pixel by its score. inside: measured part of the image; None: all of it.
+
+    Returns float64 (parts, 11): left, top, right, bottom of the measured pixels, area of all pixels, of the measured
+    ones sums of x, y and score, peak, sum of the weights, and area. Without measured pixels left and top are infinite
+    and the other columns but the fifth 0.
     """
-    inside = band.labels > 0
-    label = band.labels[inside].astype(np.intp)  # the fastest index type for `ufunc.at`
-    score = band.view(scores)[inside]
+    labels = band.labels
+    is_measured = labels > 0
     stats, count = band.stats[1:].astype(np.float64), len(band.stats)
+    left, top = stats[:, cv2.CC_STAT_LEFT] + band.left, stats[:, cv2.CC_STAT_TOP] + band.top
+    box = np.column_stack([left, top, left + stats[:, cv2.CC_STAT_WIDTH], top + stats[:, cv2.CC_STAT_HEIGHT]])
+    area = whole = stats[:, cv2.CC_STAT_AREA]
+    # Centroid times area is an integer, so rounding makes sums over bands exact.
+    sums = np.rint(band.centers[1:] * area[:, None]) + area[:, None] * [band.left, band.top]
+    if inside is not None:
+        _clear_outside(is_measured, band, inside)
+        is_cut = (box[:, :2] < inside[:2]).any(axis=1) | (box[:, 2:] > inside[2:]).any(axis=1)
+        if is_cut.any():
+            area = area.copy()
+            _measure_cut(band, is_measured & np.concatenate([[False], is_cut])[labels], is_cut, box, sums, area)
+    label = labels[is_measured].astype(np.intp)  # the fastest index type for `ufunc.at`
+    score = band.view(scores)[is_measured]
     peaks = np.zeros(count, np.uint8)
     np.maximum.at(peaks, label, score)
-    left, top = stats[:, cv2.CC_STAT_LEFT] + band.left, stats[:, cv2.CC_STAT_TOP] + band.top
-    area = stats[:, cv2.CC_STAT_AREA]
-    # Centroid times area is an integer, so rounding makes sums over bands exact.
-    sums = np.rint(band.centers[1:] * area[:, None])
-    return np.column_stack(
-        [
-            left,
-            top,
-            left + stats[:, cv2.CC_STAT_WIDTH],
-            top + stats[:, cv2.CC_STAT_HEIGHT],
-            area,
-            sums[:, 0] + area * band.left,
-            sums[:, 1] + area * band.top,
-            np.bincount(label, weights=score, minlength=count)[1:],
-            peaks[1:],
-            *([] if by_score is None else [np.bincount(label, weights=by_score[score], minlength=count)[1:]]),
-        ]
-    )
+    totals = (np.bincount(label, weights=values, minlength=count)[1:] for values in (score, by_score[score]))
+    score_sum, weight = totals
+    return np.column_stack([box, whole, sums, score_sum, peaks[1:], weight, area])
+
+
+def _clear_outside(plane: np.ndarray, band: _ComponentBand, inside: Box) -> None:
+    """Set the pixels of a band's plane, bool (h,w), that are outside of a box of the image to False, in place."""
+    left, top, right, bottom = inside
+    plane[: max(0, top - band.top)] = False
+    plane[max(0, bottom - band.top) :] = False
+    plane[:, : max(0, left - band.left)] = False
+    plane[:, max(0, right - band.left) :] = False
+
+
+def _measure_cut(
+    band: _ComponentBand, pixels: np.ndarray, is_cut: np.ndarray, box: np.ndarray, sums: np.ndarray, area: np.ndarray
+) -> None:
+    """Replace the boxes, sums of x and y, and areas of some parts by those of the given pixels, in place.
+
+    pixels: bool (h,w), pixels of these parts. is_cut: bool (parts,). box: (parts, 4). sums: (parts, 2). area: (parts,).
+    """
+    y, x = np.nonzero(pixels)
+    part, places = band.labels[y, x].astype(np.intp) - 1, np.stack([x + band.left, y + band.top], axis=1)
+    box[is_cut] = [np.inf, np.inf, 0, 0]
+    area[is_cut] = np.bincount(part, minlength=len(area))[is_cut]
+    for axis in (0, 1):
+        sums[is_cut, axis] = np.bincount(part, weights=places[:, axis], minlength=len(area))[is_cut]
+        np.minimum.at(box[:, axis], part, places[:, axis])
+        np.maximum.at(box[:, axis + 2], part, places[:, axis] + 1)

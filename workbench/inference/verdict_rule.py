@@ -26,7 +26,8 @@ class RegionTable:
     """Measurements of all regions of an image, one entry per region.
 
     class_id, area (pixels): int64 (n,). peak: greatest probability, 0..1; mass: sum of the probabilities of its pixels
-    to the power of `ModelSettings.anomaly_exponent`, in pixels; float64 (n,). box: int64 (n, 4), left, top, width and
+    to the power of `ModelSettings.anomaly_exponent`, in pixels, times the share of its pixels beyond the ignored border
+    to the power of `ModelSettings.border_exponent`; float64 (n,). box: int64 (n, 4), left, top, width and
     height in pixels.
     """
 
@@ -37,14 +38,16 @@ class RegionTable:
     box: np.ndarray
 
     @classmethod
-    def of(cls, measured: Mapping[int, Components], offset: tuple[int, int] = (0, 0)) -> RegionTable:
+    def of(
+        cls, measured: Mapping[int, Components], offset: tuple[int, int] = (0, 0), *, border_exponent: int = 0
+    ) -> RegionTable:
         """Build the table from the regions of each class id. offset: left and top of the measured part of the image."""
         parts = [
             cls(
                 np.full(len(of_class.area), class_id, np.int64),
                 of_class.area,
                 of_class.peak / 255,
-                of_class.weight,
+                of_class.weight * of_class.share**border_exponent,
                 np.column_stack(
                     (
                         of_class.left + offset[0],
