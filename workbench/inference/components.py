@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .component_bands import Box, ComponentBand, areas_of_parts, measure_band, weights
 from .io.opencv import cv2
 
 MAX_BAND_PIXELS = 4_000_000  # labels take four bytes per pixel
-Box = tuple[int, int, int, int]  # left, top, right and bottom; right and bottom are exclusive
-_WEIGHT_STEPS = 1 << 16  # of weights, so that their sums are exact in any order
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class Components:
     area: number of pixels.
     x, y: centroid.
     score, peak: mean and maximum of the scores, 0..255.
-    weight: sum of the weights of the pixels, see `weights`.
+    weight: sum of the weights of the pixels, see `component_bands.weights`.
     share: number of measured pixels divided by the component's number of pixels; below 1 beside an ignored border.
     """
 
@@ -37,43 +36,6 @@ class Components:
     peak: np.ndarray
     weight: np.ndarray
     share: np.ndarray
-
-
-@dataclass(frozen=True)
-class _ComponentBand:
-    """Components of one band. A part is a component within the band.
-
-    labels: uint16 or int32, 0 or the number of a part; numbers in the whole mask begin after `first`.
-    stats, centers: as returned by OpenCV, background first.
-    """
-
-    top: int
-    left: int
-    labels: np.ndarray
-    stats: np.ndarray
-    centers: np.ndarray
-    first: int = 0
-
-    def view(self, plane: np.ndarray) -> np.ndarray:
-        """Return this band's box of another plane of the whole image."""
-        height, width = self.labels.shape
-        return plane[self.top : self.top + height, self.left : self.left + width]
-
-    def without(self, parts: np.ndarray) -> _ComponentBand:
-        """Return the band without the parts set in `parts`, bool, one entry per label number including 0."""
-        remaining = ~parts
-        numbers = np.where(remaining, np.cumsum(remaining) - 1, 0).astype(self.labels.dtype)
-        labels = np.take(numbers, self.labels)
-        return _ComponentBand(self.top, self.left, labels, self.stats[remaining], self.centers[remaining], self.first)
-
-
-def weights(exponent: int) -> np.ndarray:
-    """Return float64 (256,): weight of a pixel by its score, (score / 255) ** exponent, in steps of 1 / 65536.
-
-    With exponent 1 it is the probability, without rounding.
-    """
-    shares = np.arange(256) / 255
-    return shares if exponent == 1 else np.rint(shares**exponent * _WEIGHT_STEPS) / _WEIGHT_STEPS
 
 
 def measure(
@@ -92,7 +54,7 @@ def measure(
         cut into several parts is still one component.
     """
     by_score = weights(exponent)
-    table, owner, count = _label(mask, class_id, lambda band: _measure_band(band, scores, by_score, inside), min_area)
+    table, owner, count = _label(mask, class_id, lambda band: measure_band(band, scores, by_score, inside), min_area)
 
     def gather(function: np.ufunc, column: int, start: float) -> np.ndarray:
         if count == len(table):  # each part is a component
@@ -123,11 +85,11 @@ def measure(
 
 def drop_small(mask: np.ndarray, class_id: int, min_area: int) -> None:
     """Set components of one class with fewer than `min_area` pixels to 0, in place."""
-    _label(mask, class_id, _areas, min_area)
+    _label(mask, class_id, areas_of_parts, min_area)
 
 
 def _label(
-    mask: np.ndarray, class_id: int, measure_band: Callable[[_ComponentBand], np.ndarray], min_area: int
+    mask: np.ndarray, class_id: int, measure_band: Callable[[ComponentBand], np.ndarray], min_area: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Label the components of one class band by band and join the parts across bands.
 
@@ -161,8 +123,8 @@ def _label(
 
 
 def _filter_small(
-    mask: np.ndarray, band: _ComponentBand, small: np.ndarray
-) -> tuple[_ComponentBand, tuple[np.ndarray, ...]]:
+    mask: np.ndarray, band: ComponentBand, small: np.ndarray
+) -> tuple[ComponentBand, tuple[np.ndarray, ...]]:
     """Remove the small parts of a band that cannot continue in a neighboring band, also from the mask.
 
     small: bool, one entry per label number including 0. Returns the band, and part number, row and column of the pixels
@@ -188,7 +150,7 @@ def _rows(mask: np.ndarray) -> int:
     return max(1, MAX_BAND_PIXELS // max(1, mask.shape[1]))
 
 
-def _bands(mask: np.ndarray, class_id: int) -> Iterator[_ComponentBand]:
+def _bands(mask: np.ndarray, class_id: int) -> Iterator[ComponentBand]:
     """Yield the bands that contain the class, each reduced to the bounding box of the class."""
     rows = _rows(mask)
     for top in range(0, mask.shape[0], rows):
@@ -206,7 +168,7 @@ def _bands(mask: np.ndarray, class_id: int) -> Iterator[_ComponentBand]:
             connectivity=8,
             ltype=cv2.CV_16U if max_components < 1 << 16 else cv2.CV_32S,
         )
-        yield _ComponentBand(top + int(filled[0]), int(columns[0]), labels, stats, centers)
+        yield ComponentBand(top + int(filled[0]), int(columns[0]), labels, stats, centers)
 
 
 class _BandJoiner:
@@ -217,7 +179,7 @@ class _BandJoiner:
         self._row, self._labels = -2, np.zeros(0, np.int64)  # last labeled row
         self._pairs: set[tuple[int, int]] = set()
 
-    def add(self, band: _ComponentBand) -> None:
+    def add(self, band: ComponentBand) -> None:
         if band.top == self._row + 1:
             above, below = np.pad(self._labels, 1), self._spread(band, 0)
             for shift in range(3):  # upper left, upper and upper right neighbor
@@ -226,7 +188,7 @@ class _BandJoiner:
                 self._pairs.update(zip(other[touching].tolist(), below[touching].tolist()))
         self._row, self._labels = band.top + len(band.labels) - 1, self._spread(band, -1)
 
-    def _spread(self, band: _ComponentBand, row: int) -> np.ndarray:
+    def _spread(self, band: ComponentBand, row: int) -> np.ndarray:
         """Return one row of labels over the full width, numbered in the whole mask from 1."""
         labels = band.labels[row].astype(np.int64)
         row_labels = np.zeros(self._width, np.int64)
@@ -248,66 +210,3 @@ class _BandJoiner:
         roots = np.array([root(part) for part in range(parts)], np.int64) if self._pairs else np.arange(parts)
         unique, owner = np.unique(roots, return_inverse=True)
         return owner.reshape(-1), len(unique)
-
-
-def _areas(band: _ComponentBand) -> np.ndarray:
-    """Return float64 (parts, 5) with the area in the last column; float64 to match the table of `_measure_band`."""
-    return band.stats[1:].astype(np.float64)
-
-
-def _measure_band(band: _ComponentBand, scores: np.ndarray, by_score: np.ndarray, inside: Box | None) -> np.ndarray:
-    """Measure the parts of a band.
-
-    by_score: weight of a pixel by its score. inside: measured part of the image; None: all of it.
-
-    Returns float64 (parts, 11): left, top, right, bottom of the measured pixels, area of all pixels, of the measured
-    ones sums of x, y and score, peak, sum of the weights, and area. Without measured pixels left and top are infinite
-    and the other columns but the fifth 0.
-    """
-    labels = band.labels
-    is_measured = labels > 0
-    stats, count = band.stats[1:].astype(np.float64), len(band.stats)
-    left, top = stats[:, cv2.CC_STAT_LEFT] + band.left, stats[:, cv2.CC_STAT_TOP] + band.top
-    box = np.column_stack([left, top, left + stats[:, cv2.CC_STAT_WIDTH], top + stats[:, cv2.CC_STAT_HEIGHT]])
-    area = whole = stats[:, cv2.CC_STAT_AREA]
-    # Centroid times area is an integer, so rounding makes sums over bands exact.
-    sums = np.rint(band.centers[1:] * area[:, None]) + area[:, None] * [band.left, band.top]
-    if inside is not None:
-        _clear_outside(is_measured, band, inside)
-        is_cut = (box[:, :2] < inside[:2]).any(axis=1) | (box[:, 2:] > inside[2:]).any(axis=1)
-        if is_cut.any():
-            area = area.copy()
-            _measure_cut(band, is_measured & np.concatenate([[False], is_cut])[labels], is_cut, box, sums, area)
-    label = labels[is_measured].astype(np.intp)  # the fastest index type for `ufunc.at`
-    score = band.view(scores)[is_measured]
-    peaks = np.zeros(count, np.uint8)
-    np.maximum.at(peaks, label, score)
-    totals = (np.bincount(label, weights=values, minlength=count)[1:] for values in (score, by_score[score]))
-    score_sum, weight = totals
-    return np.column_stack([box, whole, sums, score_sum, peaks[1:], weight, area])
-
-
-def _clear_outside(plane: np.ndarray, band: _ComponentBand, inside: Box) -> None:
-    """Set the pixels of a band's plane, bool (h,w), that are outside of a box of the image to False, in place."""
-    left, top, right, bottom = inside
-    plane[: max(0, top - band.top)] = False
-    plane[max(0, bottom - band.top) :] = False
-    plane[:, : max(0, left - band.left)] = False
-    plane[:, max(0, right - band.left) :] = False
-
-
-def _measure_cut(
-    band: _ComponentBand, pixels: np.ndarray, is_cut: np.ndarray, box: np.ndarray, sums: np.ndarray, area: np.ndarray
-) -> None:
-    """Replace the boxes, sums of x and y, and areas of some parts by those of the given pixels, in place.
-
-    pixels: bool (h,w), pixels of these parts. is_cut: bool (parts,). box: (parts, 4). sums: (parts, 2). area: (parts,).
-    """
-    y, x = np.nonzero(pixels)
-    part, places = band.labels[y, x].astype(np.intp) - 1, np.stack([x + band.left, y + band.top], axis=1)
-    box[is_cut] = [np.inf, np.inf, 0, 0]
-    area[is_cut] = np.bincount(part, minlength=len(area))[is_cut]
-    for axis in (0, 1):
-        sums[is_cut, axis] = np.bincount(part, weights=places[:, axis], minlength=len(area))[is_cut]
-        np.minimum.at(box[:, axis], part, places[:, axis])
-        np.maximum.at(box[:, axis + 2], part, places[:, axis] + 1)
