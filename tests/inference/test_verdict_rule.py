@@ -62,14 +62,18 @@ def test_uncertain_pixels_hardly_count_with_an_exponent():
     assert masses[8][1] > masses[8][0]
 
 
-def test_rule_without_a_threshold_rejects_faint_regions_with_an_exponent():
-    class_scores = np.zeros((2, 8, 8), np.uint8)
-    class_scores[0, 2, 2] = 60
-    settings = gray_settings(min_area=(0, 0), thresholds=(0.05, 0.05), anomaly_exponent=8)
-    mask, scores = apply_thresholds(class_scores, settings)
-    faint = verdict_table(mask, scores, measure_classes(mask, scores, settings), settings)
-    assert faint.anomaly_score == 0 and rejects(VerdictRule("mass", 0), faint)
-    assert not rejects(VerdictRule("mass", 0.01), faint)
+def test_faint_regions_are_ranked_and_rejected_with_an_exponent():
+    scores = []
+    settings = gray_settings(min_area=(0, 0), thresholds=(0.05, 0.05), anomaly_exponent=32)
+    for pixels in (1, 2):
+        class_scores = np.zeros((2, 8, 8), np.uint8)
+        class_scores[0, 2, 2 : 2 + pixels] = 60
+        mask, highest = apply_thresholds(class_scores, settings)
+        faint = verdict_table(mask, highest, measure_classes(mask, highest, settings), settings)
+        scores.append(faint.anomaly_score)
+        assert rejects(VerdictRule("mass", 0), faint) and not rejects(VerdictRule("mass", 0.01), faint)
+    assert scores == [float(f"{pixels * (60 / 255) ** 32:.4g}") for pixels in (1, 2)]
+    assert reason_text(apply_rule(VerdictRule("mass", scores[0]), faint, NAMES).reason).startswith("anomaly score ")
 
 
 def test_models_of_earlier_versions_have_no_exponent(tmp_path):

@@ -9,7 +9,6 @@ import numpy as np
 from .io.opencv import cv2
 
 Box = tuple[int, int, int, int]  # left, top, right and bottom; right and bottom are exclusive
-_WEIGHT_STEPS = 1 << 16  # of weights, so that their sums are exact in any order
 
 
 @dataclass(frozen=True)
@@ -41,12 +40,8 @@ class ComponentBand:
 
 
 def weights(exponent: int) -> np.ndarray:
-    """Return float64 (256,): weight of a pixel by its score, (score / 255) ** exponent, in steps of 1 / 65536.
-
-    With exponent 1 it is the probability, without rounding.
-    """
-    shares = np.arange(256) / 255
-    return shares if exponent == 1 else np.rint(shares**exponent * _WEIGHT_STEPS) / _WEIGHT_STEPS
+    """Return float64 (256,): weight of a pixel by its score, (score / 255) ** exponent."""
+    return (np.arange(256) / 255) ** exponent
 
 
 def areas_of_parts(band: ComponentBand) -> np.ndarray:
