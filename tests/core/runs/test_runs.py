@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 import math
 import shutil
+import sqlite3
 
 import numpy as np
 import pytest
