@@ -3735,6 +3735,10 @@
         <translation>请保存工作。如果问题持续，请重新启动 Defect Workbench。</translation>
     </message>
     <message>
+        <source>Changed: {step}</source>
+        <translation>已更改：{step}</translation>
+    </message>
+    <message>
         <source>Model exported to {path}.</source>
         <translation>模型已导出到 {path}。</translation>
     </message>
