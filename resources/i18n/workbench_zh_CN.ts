@@ -10042,6 +10042,18 @@
         <translation>大多数图片只含一个类别：所有类别的缺陷一起学习，再用附加项加以区分。</translation>
     </message>
     <message>
+        <source>The steps could not be profiled: {why}.</source>
+        <translation>无法对训练步进行性能分析：{why}。</translation>
+    </message>
+    <message>
+        <source>Training continues without a profile.</source>
+        <translation>训练继续，但不做性能分析。</translation>
+    </message>
+    <message>
+        <source>the GPU failed ({why}); if this happens again, restart the computer, update the NVIDIA driver and run &apos;workbench doctor&apos;</source>
+        <translation>GPU 出现故障（{why}）；如再次发生，请重启计算机、更新 NVIDIA 驱动并运行 workbench doctor</translation>
+    </message>
+    <message>
         <source>its ONNX operators are of version {n} and cannot be converted; export it again with opset {m} or later</source>
         <translation>其 ONNX 算子版本为 {n}，无法转换；请以 opset {m} 或更高版本重新导出</translation>
     </message>

@@ -177,6 +177,18 @@ MACHINES = {
         True,
         [],
     ),
+    "GPU that is lost": (
+        Machine(RTX_3060, StandInGpu("NVIDIA GeForce RTX 4090", 24, (8, 9), lost=True), build="cu126"),
+        ["RTX 3060, 12 GiB", "GPU 1 does not respond (GPU is lost)", "Restart the computer."],
+        True,
+        ["fits NVIDIA GeForce RTX 3060"],
+    ),
+    "GPU that is lost, the only one": (
+        Machine(StandInGpu("NVIDIA GeForce RTX 4090", lost=True)),
+        ["does not respond (GPU is lost)", "training runs on the CPU"],
+        None,
+        [],
+    ),
     "GPU that Paddle does not see": (
         Machine(RTX_3060, build="cu126", report={"ok": True, "gpu_error": ""}),
         ["RTX 3060"],
@@ -208,7 +220,7 @@ def test_sentences_for_machines_of_many_kinds(monkeypatch, kind):
     found = machine.lines(monkeypatch)
     ok, card = found["graphics card"]
     assert all(word in card for word in card_words), card
-    assert ok == (machine.visible != "" and kind != "MIG without instances")
+    assert ok == (machine.visible != "" and kind not in ("MIG without instances", "GPU that is lost"))
     assert (found["paddle for the card"][0] if "paddle for the card" in found else None) == fits, found
     text = found["paddle for the card"][1] if fits is not None else ""
     assert all(word in text for word in paddle_words), text

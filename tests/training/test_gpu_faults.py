@@ -612,7 +612,7 @@ PADDLE_STACK = "\\n\\n--------------------------------------\\nC++ Traceback (mo
         ("OSError('(External) CUDA error(2), out of memory.')", "the process ran out of memory"),
         (
             f"OSError('{PADDLE_STACK}(External) CUDA error(700), an illegal memory access.')",
-            "CUDA error(700), an illegal",
+            "the GPU failed (CUDA error(700), an illegal memory access); if this happens again, restart the computer",
         ),
     ],
 )

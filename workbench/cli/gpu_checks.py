@@ -68,6 +68,10 @@ def graphics_card(facts: GpuFacts) -> Check:
         detail += f"; CUDA_VISIBLE_DEVICES={facts.visible} leaves {', '.join(gpu.name for gpu in facts.usable)}"
     if len(facts.usable) > 1:
         detail += "; " + _several_gpus(facts)
+    if facts.lost:
+        detail += "".join(f"; GPU {number} does not respond ({why})" for number, why in facts.lost)
+        fix = "Restart the computer. If the GPU is missing again, check its power cables and update the NVIDIA driver."
+        return Check(name, False, detail, fix)
     return Check(name, True, detail)
 
 

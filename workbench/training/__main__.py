@@ -25,12 +25,12 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.run_lock import WAIT_SECONDS, RunLock
 from workbench.inference.io.atomic_write import keep_root
 from workbench.training.control_channel import ControlChannel
-from workbench.training.reporter import Clock, Reporter, claim_stdout, forget_launcher, print_to
+from workbench.training.reporter import Clock, Reporter, awake_time, claim_stdout, forget_launcher, print_to
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one verb. Return 0, 1 after a problem that was reported as an event, or 2 for wrong usage."""
-    began = time.perf_counter()
+    began = awake_time()
     options = _parse(sys.argv[1:] if argv is None else argv)
     pipe = claim_stdout()
     _prepare_environment(options)
@@ -228,10 +228,12 @@ def _cause(error: BaseException) -> str:
     """Return the cause of an unexpected error, as a part of a sentence."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     if "paddle" in sys.modules:
-        from workbench.training.device import first_line, is_out_of_memory
+        from workbench.training.device import first_line, gpu_failure, is_out_of_memory
 
         if is_out_of_memory(error):
             return Message("exit.out_of_memory")
+        if failure := gpu_failure(error):
+            return failure
         line = first_line(error)
     return f"{type(error).__name__}: {line}"
 

@@ -6,15 +6,16 @@ import json
 import re
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 from paddle.profiler import Profiler, ProfilerTarget
 
 from workbench.core.messages import Message
 from workbench.core.project.storage import write_text
-from workbench.core.runs.events import Profiled
+from workbench.core.runs.events import Profiled, Trouble
 from workbench.core.runs.run import Run
-from workbench.training.device import Device
+from workbench.training.device import Device, first_line
 from workbench.training.reporter import Reporter
 
 _FIRST, _STEPS = 5, 10  # the first steps include one-time costs of memory and threads
@@ -42,7 +43,7 @@ class StepProfiler:
             targets=targets, scheduler=(_FIRST, _FIRST + _STEPS), on_trace_ready=self._write
         )
         self._started, self._waited, self._count = 0.0, 0.0, 0
-        self._profiler.start()
+        self._call(self._profiler.start)
 
     def step(self, waited: float) -> None:
         if self._profiler is None:
@@ -50,7 +51,7 @@ class StepProfiler:
         self._count += 1
         if self._count > _FIRST:
             self._waited += waited
-        self._profiler.step()
+        self._call(self._profiler.step)
         if self._count == _FIRST:
             self._started = time.perf_counter()
         elif self._count >= _FIRST + _STEPS:
@@ -60,7 +61,16 @@ class StepProfiler:
         """Stop profiling; also for a run that ended before the profile was complete."""
         profiler, self._profiler = self._profiler, None
         if profiler is not None:
-            profiler.stop()
+            self._call(profiler.stop)
+
+    def _call(self, function: Callable[[], None]) -> None:
+        """Call a function of the profiler. Its failure is reported and ends the profile, not the training."""
+        try:
+            function()
+        except Exception as error:  # Paddle, CUPTI, a full disk, or a trace that cannot be read
+            self._profiler = None
+            what = Message("profiler.failed", why=first_line(error))
+            self.report(Trouble(what=what, done=Message("profiler.left_out")))
 
     def _write(self, profiler: Profiler) -> None:
         step_ms = 1000 * (time.perf_counter() - self._started) / max(1, self._count - _FIRST)
