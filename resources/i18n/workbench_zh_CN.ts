@@ -10042,6 +10042,34 @@
         <translation>大多数图片只含一个类别：所有类别的缺陷一起学习，再用附加项加以区分。</translation>
     </message>
     <message>
+        <source>{kind} {share}</source>
+        <translation>{kind} {share}</translation>
+    </message>
+    <message>
+        <source>backward convolutions</source>
+        <translation>反向卷积</translation>
+    </message>
+    <message>
+        <source>forward convolutions</source>
+        <translation>前向卷积</translation>
+    </message>
+    <message>
+        <source>normalization</source>
+        <translation>归一化</translation>
+    </message>
+    <message>
+        <source>optimizer</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <source>activation and pooling</source>
+        <translation>激活与池化</translation>
+    </message>
+    <message>
+        <source>loss and arithmetic</source>
+        <translation>损失与其他运算</translation>
+    </message>
+    <message>
         <source>The steps could not be profiled: {why}.</source>
         <translation>无法对训练步进行性能分析：{why}。</translation>
     </message>
@@ -13252,7 +13280,7 @@
     </message>
     <message>
         <source>Per step the CPU starts operations for {operators} ms and the GPU computes for {kernels} ms.</source>
-        <translation>每步中 CPU 启动运算用时 {operators} 毫秒，GPU 计算用时 {kernels} 毫秒。</translation>
+        <translation>每步中 CPU 启动运算用时 {operators} ms，GPU 计算用时 {kernels} ms。</translation>
     </message>
     <message>
         <source>{n} {n:image|images} per second.</source>

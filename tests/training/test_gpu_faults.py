@@ -668,10 +668,10 @@ def test_profile_separates_the_time_of_kernels_from_that_of_their_start(tmp_path
     operations = profiler.sum_operations(trace, 2)
     kernels = profiler.sum_operations(trace, 2, "Kernel")
     assert sum(operations.values()) == pytest.approx(0.8) and sum(kernels.values()) == pytest.approx(10.0)
-    assert profiler.sum_kinds(kernels) == {"convolution, backward": 6.0, "convolution, forward": 4.0}
+    assert profiler.sum_kinds(kernels) == {"backward convolutions": 6.0, "forward convolutions": 4.0}
     text = profiler.table(12.0, 1.0, operations, kernels)
     assert "The GPU computes for 10.0 ms of a step; starting its work takes the CPU 0.8 ms." in text
-    assert text.index("## GPU") < text.index("| convolution, backward | 6.0 |") < text.index("## CPU")
+    assert text.index("## GPU") < text.index("| backward convolutions | 6.0 |") < text.index("## CPU")
     assert "## GPU" not in profiler.table(12.0, 1.0, operations, {})
 
 

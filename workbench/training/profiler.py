@@ -11,7 +11,7 @@ from pathlib import Path
 
 from paddle.profiler import Profiler, ProfilerTarget
 
-from workbench.core.messages import Message
+from workbench.core.messages import Message, join
 from workbench.core.project.storage import write_text
 from workbench.core.runs.events import Profiled, Trouble
 from workbench.core.runs.run import Run
@@ -22,14 +22,14 @@ _FIRST, _STEPS = 5, 10  # the first steps include one-time costs of memory and t
 _TABLE_ROWS = 20
 FOLDER = "profile"
 
-# Name of a table row, and a pattern of Paddle's operation names; the first match counts.
-_CATEGORIES = (
-    ("convolution, backward", r"conv.*grad|dgrad|wgrad"),
-    ("convolution, forward", r"conv|fprop|gemm|cutlass|winograd"),
-    ("normalisation", r"batch_?norm|bn_fw|bn_bw"),
-    ("optimiser", r"adam"),
-    ("activation and pooling", r"relu|pool"),
-    ("loss and arithmetic", r""),
+# Name of a kind of work, and a pattern of Paddle's operation names; the first match counts.
+_KINDS = (
+    (Message("profile.backward"), r"conv.*grad|dgrad|wgrad"),
+    (Message("profile.forward"), r"conv|fprop|gemm|cutlass|winograd"),
+    (Message("profile.normalization"), r"batch_?norm|bn_fw|bn_bw"),
+    (Message("profile.optimizer"), r"adam"),
+    (Message("profile.activation"), r"relu|pool"),
+    (Message("profile.arithmetic"), r""),
 )
 
 
@@ -83,7 +83,8 @@ class StepProfiler:
         write_text(self.folder / "profile.md", table(step_ms, waited, operations, kernels))
         kinds = sum_kinds(kernels or operations)
         total = sum(kinds.values()) or 1.0
-        shares = ", ".join(f"{kind} {ms / total:.0%}" for kind, ms in list(kinds.items())[:3])
+        most = list(kinds.items())[:3]
+        shares = join("list.comma", [Message("profile.share", kind=k, share=f"{ms / total:.0%}") for k, ms in most])
         what = Message("profiler.step", ms=f"{step_ms:.0f}", share=f"{waited / max(1e-09, step_ms):.0%}", shares=shares)
         host, device = (sum(operations.values()), sum(kernels.values())) if kernels else (None, None)
         self.report(Profiled(what=what, folder=FOLDER, operator_ms=host, device_ms=device))
@@ -106,7 +107,7 @@ def sum_kinds(operations: dict[str, float]) -> dict[str, float]:
     """Sum the operations by kind of work, the longest first."""
     durations: dict[str, float] = defaultdict(float)
     for name, milliseconds in operations.items():
-        durations[next(kind for kind, pattern in _CATEGORIES if re.search(pattern, name.lower()))] += milliseconds
+        durations[next(kind for kind, pattern in _KINDS if re.search(pattern, name.lower()))] += milliseconds
     return dict(sorted(durations.items(), key=lambda pair: -pair[1]))
 
 
