@@ -73,6 +73,11 @@ class GpuFacts:
         return visible_gpus(self.gpus, self.visible)
 
     @property
+    def broken(self) -> bool:
+        """True if there is a driver that does not respond."""
+        return getattr(self.reason, "id", "") == "device.driver_fault"
+
+    @property
     def hidden(self) -> bool:
         """True if there are GPUs, but CUDA_VISIBLE_DEVICES hides all of them."""
         return bool(self.gpus) and not self.usable
