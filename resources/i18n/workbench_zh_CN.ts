@@ -1794,6 +1794,10 @@
         <translation>GPU {n}：</translation>
     </message>
     <message>
+        <source>does not respond ({why}). Restart the computer.</source>
+        <translation>无响应（{why}）。请重启计算机。</translation>
+    </message>
+    <message>
         <source>{driver}, up to CUDA {cuda}</source>
         <translation>{driver}，最高支持 CUDA {cuda}</translation>
     </message>
