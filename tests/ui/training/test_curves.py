@@ -89,7 +89,8 @@ def test_the_gpu_that_trains_is_drawn_in_the_color_of_the_legend(opened, old_run
     panel.reset()
     with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
         pass
-    qtbot.waitUntil(lambda: panel.curves.isVisible() and "load 1" in panel.curves.plots["gpu_load"].lines, timeout=5000)
+    qtbot.waitUntil(lambda: "gpu_load" in panel.curves.plots, timeout=5000)
+    qtbot.waitUntil(lambda: "load 1" in panel.curves.plots["gpu_load"].lines, timeout=5000)
     pen = panel.curves.plots["gpu_load"].lines["load 1"].opts["pen"]
     assert set(panel.curves.plots["gpu_load"].lines) == {"load 1"} and pen.style() == Qt.PenStyle.SolidLine
     assert pen.color() == opened.window.theme_manager.theme.color("curve_2")
