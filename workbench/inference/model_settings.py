@@ -31,6 +31,7 @@ _OPTIONAL = (
     "engines",
     "unsure",
     "verdict_border",
+    "border_exponent",
     "verdict_rule",
 )  # omitted if empty, as in files older than these settings
 _FLOATS = (
@@ -76,7 +77,10 @@ class ModelSettings:
     verdict_border: of a segmentation, width in image pixels of the strip along the border of an image in which nothing
         counts for the anomaly score and the verdict.
     anomaly_exponent: of a segmentation, exponent of the probability of each pixel of a region in the anomaly score, the
-        sum over all regions. 1 in models of earlier versions; with 8, uncertain pixels hardly count.
+        sum over all regions. 1 in models of earlier versions; with 32, uncertain pixels hardly count.
+    border_exponent: of a segmentation, exponent of the share of a region's pixels beyond `verdict_border`, by which its
+        part of the anomaly score is multiplied. 0 in models of earlier versions; with 2, regions that grow from the
+        border into the image hardly count.
     batch: tiles per call of the network.
     threads: number of CPU threads, 0 for all.
     files: engine name to a file beside model.json.
@@ -109,6 +113,7 @@ class ModelSettings:
     verdict_rule: VerdictRule | None = None
     verdict_border: int = 0
     anomaly_exponent: int = 1
+    border_exponent: int = 0
     batch: int = 4
     threads: int = 0
     files: dict[str, str] = field(default_factory=dict)
@@ -287,10 +292,12 @@ def _check_values(settings: ModelSettings) -> None:
 def _check_names(settings: ModelSettings) -> None:
     _check_integer(settings.verdict_border, 0, 16384, "verdict_border")
     _check_integer(settings.anomaly_exponent, 1, 64, "anomaly_exponent")
+    _check_integer(settings.border_exponent, 0, 16, "border_exponent")
     if settings.task == "classification":
         _require(settings.verdict_rule is None, "only a segmentation has a verdict_rule")
         _require(settings.verdict_border == 0, "only a segmentation has a verdict_border")
         _require(settings.anomaly_exponent == 1, "only a segmentation has an anomaly_exponent")
+        _require(settings.border_exponent == 0, "only a segmentation has a border_exponent")
         _require(isinstance(settings.verdicts, tuple) and settings.verdicts, "a classification needs verdicts")
         _require(all(isinstance(name, str) and name for name in settings.verdicts), "verdicts must be names")
         _require(_is_unique(settings.verdicts), "two verdicts have the same name")
