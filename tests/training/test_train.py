@@ -221,7 +221,7 @@ def test_a_profile_divides_the_time_of_a_step(labeled_project, inside):
     folder = run.root / received[0].folder
     names = {event.get("name", "") for event in json.loads((folder / "trace.json").read_text("utf-8"))["traceEvents"]}
     assert any("conv2d" in name for name in names)
-    assert "convolution, backward" in (folder / "profile.md").read_text("utf-8")
+    assert "backward convolutions" in (folder / "profile.md").read_text("utf-8")
 
 
 # --- failures ------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ _OPTIONAL = (
     "engines",
     "unsure",
     "verdict_border",
+    "border_exponent",
     "verdict_rule",
 )  # omitted if empty, as in files older than these settings
 _FLOATS = (
@@ -65,7 +66,10 @@ class ModelSettings:
     verdict_border: of a segmentation, width in image pixels of the strip along the border of an image in which nothing
         counts for the anomaly score and the verdict.
     anomaly_exponent: of a segmentation, exponent of the probability of each pixel of a region in the anomaly score, the
-        sum over all regions. 1 in models of earlier versions; with 8, uncertain pixels hardly count.
+        sum over all regions. 1 in models of earlier versions; with 32, uncertain pixels hardly count.
+    border_exponent: of a segmentation, exponent of the share of a region's pixels beyond `verdict_border`, by which its
+        part of the anomaly score is multiplied. 0 in models of earlier versions; with 2, regions that grow from the
+        border into the image hardly count.
     batch: tiles per call of the network.
     threads: number of CPU threads, 0 for all.
     files: engine name to a file beside model.json.
@@ -98,6 +102,7 @@ class ModelSettings:
     verdict_rule: VerdictRule | None = None
     verdict_border: int = 0
     anomaly_exponent: int = 1
+    border_exponent: int = 0
     batch: int = 4
     threads: int = 0
     files: dict[str, str] = field(default_factory=dict)

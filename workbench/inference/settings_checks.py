@@ -93,10 +93,12 @@ def _check_values(settings: Any) -> None:
 def _check_names(settings: Any) -> None:
     _check_integer(settings.verdict_border, 0, 16384, "verdict_border")
     _check_integer(settings.anomaly_exponent, 1, 64, "anomaly_exponent")
+    _check_integer(settings.border_exponent, 0, 16, "border_exponent")
     if settings.task == "classification":
         require(settings.verdict_rule is None, "only a segmentation has a verdict_rule")
         require(settings.verdict_border == 0, "only a segmentation has a verdict_border")
         require(settings.anomaly_exponent == 1, "only a segmentation has an anomaly_exponent")
+        require(settings.border_exponent == 0, "only a segmentation has a border_exponent")
         require(isinstance(settings.verdicts, tuple) and settings.verdicts, "a classification needs verdicts")
         require(all(isinstance(name, str) and name for name in settings.verdicts), "verdicts must be names")
         require(_is_unique(settings.verdicts), "two verdicts have the same name")

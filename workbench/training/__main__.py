@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import sys
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,13 @@ from workbench.core.runs.run_lock import WAIT_SECONDS
 from workbench.inference.io.atomic_write import keep_root
 from workbench.training.control_channel import ControlChannel
 from workbench.training.final_event import need_paddle, run_to_final_event
-from workbench.training.reporter import Clock, Reporter, claim_stdout
+from workbench.training.reporter import Clock, Reporter, awake_time, claim_stdout
 from workbench.training.train_verb import run_training
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one verb. Return 0, 1 after a problem that was reported as an event, or 2 for wrong usage."""
-    began = time.perf_counter()
+    began = awake_time()
     options = _parse(sys.argv[1:] if argv is None else argv)
     pipe = claim_stdout()
     _prepare_environment(options)

@@ -46,10 +46,12 @@ def _cause(error: BaseException) -> str:
     """Return the cause of an unexpected error, as a part of a sentence."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     if "paddle" in sys.modules:
-        from workbench.training.device import first_line, is_out_of_memory
+        from workbench.training.device import first_line, gpu_failure, is_out_of_memory
 
         if is_out_of_memory(error):
             return Message("exit.out_of_memory")
+        if failure := gpu_failure(error):
+            return failure
         line = first_line(error)
     return f"{type(error).__name__}: {line}"
 
