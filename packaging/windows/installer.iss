@@ -21,6 +21,11 @@ SetupIconFile=..\..\build\defect-workbench.ico
 UninstallDisplayIcon={app}\DefectWorkbench.exe
 OutputDir=..\..\dist
 OutputBaseFilename=DefectWorkbench-{#Version}-setup
+#ifdef Divided
+; More than one file can hold, as with the GPU build: the files *.bin belong beside the installer.
+DiskSpanning=yes
+DiskSliceSize=2100000000
+#endif
 Compression=lzma2/fast
 SolidCompression=yes
 ChangesEnvironment=yes

@@ -1794,6 +1794,10 @@
         <translation>GPU {n}：</translation>
     </message>
     <message>
+        <source>does not respond ({why}). Restart the computer.</source>
+        <translation>无响应（{why}）。请重启计算机。</translation>
+    </message>
+    <message>
         <source>{driver}, up to CUDA {cuda}</source>
         <translation>{driver}，最高支持 CUDA {cuda}</translation>
     </message>
@@ -10046,6 +10050,46 @@
         <translation>在时限内只评估了 {m} 张{split}图片中的 {n} 张。</translation>
     </message>
     <message>
+        <source>{kind} {share}</source>
+        <translation>{kind} {share}</translation>
+    </message>
+    <message>
+        <source>backward convolutions</source>
+        <translation>反向卷积</translation>
+    </message>
+    <message>
+        <source>forward convolutions</source>
+        <translation>前向卷积</translation>
+    </message>
+    <message>
+        <source>normalization</source>
+        <translation>归一化</translation>
+    </message>
+    <message>
+        <source>optimizer</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <source>activation and pooling</source>
+        <translation>激活与池化</translation>
+    </message>
+    <message>
+        <source>loss and arithmetic</source>
+        <translation>损失与其他运算</translation>
+    </message>
+    <message>
+        <source>The steps could not be profiled: {why}.</source>
+        <translation>无法对训练步进行性能分析：{why}。</translation>
+    </message>
+    <message>
+        <source>Training continues without a profile.</source>
+        <translation>训练继续，但不做性能分析。</translation>
+    </message>
+    <message>
+        <source>the GPU failed ({why}); if this happens again, restart the computer, update the NVIDIA driver and run &apos;workbench doctor&apos;</source>
+        <translation>GPU 出现故障（{why}）；如再次发生，请重启计算机、更新 NVIDIA 驱动并运行 workbench doctor</translation>
+    </message>
+    <message>
         <source>its ONNX operators are of version {n} and cannot be converted; export it again with opset {m} or later</source>
         <translation>其 ONNX 算子版本为 {n}，无法转换；请以 opset {m} 或更高版本重新导出</translation>
     </message>
@@ -13244,7 +13288,7 @@
     </message>
     <message>
         <source>Per step the CPU starts operations for {operators} ms and the GPU computes for {kernels} ms.</source>
-        <translation>每步中 CPU 启动运算用时 {operators} 毫秒，GPU 计算用时 {kernels} 毫秒。</translation>
+        <translation>每步中 CPU 启动运算用时 {operators} ms，GPU 计算用时 {kernels} ms。</translation>
     </message>
     <message>
         <source>{n} {n:image|images} per second.</source>
