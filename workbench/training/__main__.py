@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import sys
-import time
 import warnings
 from pathlib import Path
 from typing import Any
