@@ -211,7 +211,10 @@ def check(folder: Path = APP) -> None:
             done = subprocess.run(command, cwd=place, env=clean, stdout=subprocess.PIPE, text=True)
             if done.returncode:
                 sys.exit(f"{arguments[0]} ended with exit code {done.returncode}")
-            return json.loads(done.stdout)
+            try:
+                return json.loads(done.stdout)
+            except ValueError:
+                sys.exit(f"{arguments[0]} wrote no JSON object but {done.stdout[:2000]!r}")
 
         run("doctor", "--json")
         report = run("demo", str(project), "--minutes", "0.3", "--json")

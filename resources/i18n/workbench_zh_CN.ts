@@ -9598,10 +9598,6 @@
         <translation>缺少最终指标。模型已保留。</translation>
     </message>
     <message>
-        <source>Only {n} of the {m} {m:image|images} of &apos;{split}&apos; {n:was|were} evaluated within the time limit.</source>
-        <translation>在时限内只评估了“{split}”的 {m} 张图片中的 {n} 张。</translation>
-    </message>
-    <message>
         <source>The metrics refer to these images.</source>
         <translation>指标只针对这些图片。</translation>
     </message>
@@ -10048,6 +10044,10 @@
     <message>
         <source>Most images show a single class: defects of all classes are learned together and told apart by an extra term.</source>
         <translation>大多数图片只含一个类别：所有类别的缺陷一起学习，再用附加项加以区分。</translation>
+    </message>
+    <message>
+        <source>Only {n} of the {m} {split} {m:image|images} {n:was|were} evaluated within the time limit.</source>
+        <translation>在时限内只评估了 {m} 张{split}图片中的 {n} 张。</translation>
     </message>
     <message>
         <source>{kind} {share}</source>

@@ -166,7 +166,8 @@ def _evaluate_split(
     evaluated = 0 if evaluation is None else len(evaluation.keys)
     readable = len(items) - sum(item.key in context.evaluator.skipped for item in items)
     if evaluation is not None and evaluated < readable:
-        what = Message("training.partial_evaluation", n=evaluated, m=readable, split=split)
+        name = Message("card.test" if split == "test" else "card.validation")
+        what = Message("training.partial_evaluation", n=evaluated, m=readable, split=name)
         context.report(Trouble(what=what, done=Message("training.metric_of_these")))
     return evaluation
 

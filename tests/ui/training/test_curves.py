@@ -23,8 +23,9 @@ from workbench.core.runs.run_history import machine_path
 from workbench.core.runs.system_stats import GpuSample, SystemSample, encode_sample
 from workbench.core.runs.training_settings import request
 from workbench.core.runs.value_columns import MOST
-from workbench.ui.training.curve_plot import ValueAxis
+from workbench.ui.training.curve_plot import CurvePlot, ValueAxis
 from workbench.ui.training.curves import MIN_HEIGHT, columns_for
+from workbench.ui.training.plot_definitions import PLOTS
 
 GPUS = tuple(GpuSample(i, "GPU", 40.0 + i, 6 << 30, 16 << 30, 60.0, 120.0, 1500.0) for i in range(2))
 
@@ -321,6 +322,19 @@ def test_labels_of_the_value_axis_do_not_touch(qapp, height, low, high):
     ((spacing, values),) = axis.tickValues(low, high, height)
     assert spacing / (high - low) * height >= QFontMetrics(qapp.font()).height()
     assert len(values) <= 6 and (height < 60 or values)
+
+
+@pytest.mark.parametrize("value", [1.65, 0.0, 97.5])
+def test_labels_of_the_value_axis_differ_for_a_single_value(opened, qtbot, value):
+    (loss,) = [definition for definition in PLOTS if definition.id == "loss"]
+    plot = CurvePlot(loss, opened.style.theme)
+    qtbot.addWidget(plot)
+    plot._fit(value, value)
+    low, high = plot.item.viewRange()[1]
+    axis = ValueAxis("left")
+    ((spacing, values),) = axis.tickValues(low, high, 120)
+    labels = axis.tickStrings(values, 1, spacing)
+    assert low <= value < high and len(labels) >= 2 and len(set(labels)) == len(labels)
 
 
 def test_result_is_left_out_where_not_even_its_shortest_text_fits(driver, qtbot):

@@ -211,6 +211,9 @@ class CurvePlot(ThemedPlot):
         high = definition.high if definition.high is not None else high
         if definition.id == "score":
             high = min(1.0, high * 1.15)
+        if high - low <= 1e-6 * abs(high):  # one value: the labels of the ticks must differ
+            margin = 0.3 if definition.log else 0.05 * abs(high) or 1.0
+            low, high = low - margin * (definition.low is None), high + margin
         extent = max(high - low, 1e-9 * max(1.0, abs(high))) or 1.0
         shown_low, shown_high = self._range
         if shown_low <= low and high <= shown_high and extent > 0.7 * (shown_high - shown_low):
