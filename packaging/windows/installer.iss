@@ -67,3 +67,27 @@ begin
     Path := '';
   Result := Pos(';' + Uppercase(ExpandConstant('{app}')) + ';', ';' + Uppercase(Path) + ';') = 0;
 end;
+
+procedure RemoveFromPath;
+var
+  Path, Entry: string;
+  Place: Integer;
+begin
+  if not RegQueryStringValue(HKCU, 'Environment', 'Path', Path) then
+    Exit;
+  Entry := ';' + ExpandConstant('{app}');
+  Place := Pos(Uppercase(Entry) + ';', Uppercase(';' + Path + ';'));
+  if Place = 0 then
+    Exit;
+  Path := ';' + Path;
+  Delete(Path, Place, Length(Entry));
+  if Copy(Path, 1, 1) = ';' then
+    Delete(Path, 1, 1);
+  RegWriteExpandStringValue(HKCU, 'Environment', 'Path', Path);
+end;
+
+procedure CurUninstallStepChanged(CurUninstallStep: TUninstallStep);
+begin
+  if CurUninstallStep = usUninstall then
+    RemoveFromPath;
+end;

@@ -3751,6 +3751,10 @@
         <translation>请保存工作。如果问题持续，请重新启动 Defect Workbench。</translation>
     </message>
     <message>
+        <source>Changed: {step}</source>
+        <translation>已更改：{step}</translation>
+    </message>
+    <message>
         <source>Model exported to {path}.</source>
         <translation>模型已导出到 {path}。</translation>
     </message>
@@ -8332,7 +8336,7 @@
         <translation>请将该文件夹设为可写或腾出磁盘空间，然后重新打开项目。</translation>
     </message>
     <message>
-        <source>Labels of {count} images could not be saved, so the project stays open.</source>
+        <source>Labels of {count} {count:image|images} could not be saved, so the project stays open.</source>
         <translation>{count} 张图片的标注无法保存，因此项目保持打开。</translation>
     </message>
     <message>

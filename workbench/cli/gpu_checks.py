@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from workbench.core.runs import gpu_facts, pip_commands
-from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.pip_commands import (

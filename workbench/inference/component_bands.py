@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -39,9 +40,12 @@ class ComponentBand:
         return ComponentBand(self.top, self.left, labels, self.stats[remaining], self.centers[remaining], self.first)
 
 
+@cache
 def weights(exponent: int) -> np.ndarray:
-    """Return float64 (256,): weight of a pixel by its score, (score / 255) ** exponent."""
-    return (np.arange(256) / 255) ** exponent
+    """Return float64 (256,), read-only: weight of a pixel by its score, (score / 255) ** exponent."""
+    by_score = (np.arange(256) / 255) ** exponent
+    by_score.flags.writeable = False
+    return by_score
 
 
 def areas_of_parts(band: ComponentBand) -> np.ndarray:

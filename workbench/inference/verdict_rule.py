@@ -210,7 +210,7 @@ def result_text(verdict: str | None, regions: Sequence[Any], reason: Mapping[str
     """Return the result of an image in one line of English text: verdict, number of regions, or both."""
     count = "1 region" if len(regions) == 1 else f"{len(regions)} regions"
     if verdict is None:
-        return f"{len(regions)} regions"
+        return count
     return verdict if reason is None else f"{verdict}, {count} ({reason_text(reason)})"
 
 

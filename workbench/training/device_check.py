@@ -151,7 +151,7 @@ def _trains_in_16_bits(paddle: Any, number: int) -> bool:
 
     try:
         properties = paddle.device.cuda.get_device_properties(number)
-    except Exception:
+    except Exception:  # as for `_add_properties`: a GPU that does not respond; the check that follows states why
         return True
     gpu = Device(f"gpu:{number}", properties.name, (properties.major, properties.minor))
     return precision.choose("auto", gpu).name != "fp32"

@@ -17,6 +17,7 @@ from workbench.cli.sinks.sink_base import DeliveryFailed
 pytest.importorskip("asyncua")
 
 from asyncua import ua
+from asyncua.common.callback import CallbackType
 from asyncua.sync import Server, ThreadLoop
 
 TYPES = {
@@ -59,6 +60,14 @@ class PlcServer:
             node.set_writable()
             self._nodes[name] = node
         self._server.start()
+
+    def count_writes(self) -> list[int]:
+        """Return a list to which the number of variables of each further write request is appended."""
+        counts: list[int] = []
+        self._server.aio_obj.subscribe_server_callback(
+            CallbackType.PreWrite, lambda event, _: counts.append(len(event.request_params.NodesToWrite))
+        )
+        return counts
 
     def read(self, prefix: str = "Workbench.") -> dict:
         return {
@@ -141,6 +150,14 @@ def test_variables_hold_the_newest_result_in_their_own_types(plc):
         "AnomalyScore": 2.5,
         "Counter": 2,
     }
+
+
+def test_values_of_a_result_arrive_in_one_request(plc):
+    counts = plc.count_writes()
+    sink = OpcuaVariables(plc.endpoint)
+    sink.deliver(record(5))
+    sink.close()
+    assert counts == [len(TYPES) - 1, 1]  # the counter comes after them
 
 
 def test_some_of_the_variables_and_a_broken_connection(plc):

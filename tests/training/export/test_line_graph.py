@@ -15,9 +15,11 @@ import pytest
 
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
+from workbench.inference.verdict_rule import RegionLimit, VerdictRule
 from workbench.training import onnx_graph
 from workbench.training.export.area_resize import plan_resize
 from workbench.training.export.export_metadata import line_metadata
+from workbench.training.export.layouts import facts
 from workbench.training.export.line_export import LineModel, fit_image
 from workbench.training.export.line_graph import LineModelRefused, line_model, pixel_type
 from workbench.training.export.parity import compare_line
@@ -259,3 +261,17 @@ def test_metadata_lists_have_one_line_per_entry():
     values = line_metadata(VERDICTS, (64, 96))
     assert values["verdicts"] == "good\nbad\nworse" and values["unsure"] == "0.2" and values["unsure_index"] == "-1"
     assert {"license", "version", "date", "run", "settings"} <= set(values)
+
+
+def test_metadata_contain_the_verdict_rule():
+    """Other programs read the rule as plain values, one line per class, in every layout."""
+    assert line_metadata(SEGMENTATION, (64, 96))["verdict_rule"] == "none"
+    rule = VerdictRule("region", limits=(RegionLimit(7, area=600, probability=0.9),), bad="")
+    values = line_metadata(dataclasses.replace(SEGMENTATION, verdict_rule=rule, verdict_border=12), (64, 96))
+    assert values["verdict_rule"] == "region" and (values["verdict_good"], values["verdict_bad"]) == ("OK", "")
+    assert values["verdict_areas_px"] == "0\n600" and values["verdict_probabilities"] == "0\n0.9"
+    assert values["verdict_border_px"] == "12" and "verdict_rule" in values["not_included"]
+    with_score = dataclasses.replace(SEGMENTATION, verdict_rule=VerdictRule("mass", 13.289), anomaly_exponent=8)
+    found = facts(with_score)
+    assert found["verdict_rule"] == "mass" and found["verdict_anomaly_score"] == "13.289"
+    assert found["anomaly_exponent"] == "8" and found["verdict_areas_px"] == "0\n0"

@@ -107,3 +107,17 @@ def test_areas_are_in_square_millimeters_if_the_scale_is_known(qtbot):
     limits.show_limits((RegionLimit(1, area=500), RegionLimit(2, area=1, probability=0.5)))
     assert limits.rows[1][0].value() == pytest.approx(0.2)
     assert limits.limits == (RegionLimit(1, area=500), RegionLimit(2, area=1, probability=0.5))
+
+
+def test_panel_is_not_wider_than_its_column(page, verdicts, qtbot):
+    """A region rule in mm² with a long class name must not push the other fields out of view."""
+    panel = page.verdict
+    panel.show_classes({1: ("an unusually long name of a class", "#ff0000")}, 50.0)
+    choose(panel, "region")
+    panel.limits.rows[1][0].setValue(1.5)
+    qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.result.rule is not None)
+    column = panel.parentWidget()
+    view = column.parentWidget()
+    qtbot.waitUntil(lambda: panel.limits.rows[1][0].width() > 0)
+    assert column.minimumSizeHint().width() <= view.width() and column.width() == view.width()
+    assert panel.limits.rows[1][0].width() >= 84

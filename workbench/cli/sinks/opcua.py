@@ -101,11 +101,10 @@ class OpcuaVariables(Sink):
             if self._client is None:
                 self._connect()
             values = {name: make(record) for name, make in VALUES.items() if name in self._nodes}
-            for name, value in values.items():
-                self._write(name, value)
+            self._write(values)
             if _COUNTER in self._nodes:  # last: the program of the server then reads a complete result
                 number = self._nodes[_COUNTER][0].read_value()
-                self._write(_COUNTER, (int(number) + 1) % 2**15)  # fits every integer type except bytes
+                self._write({_COUNTER: (int(number) + 1) % 2**15})  # fits every integer type except bytes
         except DeliveryFailed:
             self.close()
             raise
@@ -148,10 +147,20 @@ class OpcuaVariables(Sink):
         if not self._nodes.keys() & VALUES.keys():
             raise DeliveryFailed(f"the OPC UA server has no variable {self._prefix}Result or any other of the names")
 
-    def _write(self, name: str, value: Any) -> None:
+    def _write(self, values: dict[str, Any]) -> None:
+        """Write variables in one request, so that a program hardly ever reads values of two results."""
         from asyncua import ua
 
-        node, kind = self._nodes[name]
+        # Only the value: many servers refuse a written status or time.
+        converted = [ua.DataValue(self._variant(name, value)) for name, value in values.items()]
+        assert self._client is not None
+        self._client.write_values([self._nodes[name][0] for name in values], converted)
+
+    def _variant(self, name: str, value: Any) -> Any:
+        """Return a value in the data type of its variable."""
+        from asyncua import ua
+
+        kind = self._nodes[name][1]
         if kind == ua.VariantType.String:
             value = str(value)
         elif kind == ua.VariantType.Boolean:
@@ -160,5 +169,4 @@ class OpcuaVariables(Sink):
             value = float(value)
         elif isinstance(value, (bool, int, float)):
             value = int(value)
-        # Only the value: many servers refuse a written status or time.
-        node.write_value(ua.DataValue(ua.Variant(value, kind)))
+        return ua.Variant(value, kind)

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from workbench.core.messages import Message
-from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.gpu_facts import read_gpu_facts
 from workbench.core.runs.launch import processes, worker_command, worker_environment
 from workbench.core.runs.training_settings import TrainingSettings

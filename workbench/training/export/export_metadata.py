@@ -8,6 +8,11 @@ Values are text. Those of classes and verdicts are lists with one line per entry
     license, version        license of the weights; version of Defect Workbench
     class_ids, class_names, class_colors, thresholds, min_areas_px     one line per class
     verdicts, unsure        one line per verdict; minimum probability of a verdict
+    verdict_rule            of a segmentation: region, mass, or none. With a rule also:
+    verdict_good, verdict_bad                    the two verdicts; an empty bad one: the name of the class
+    verdict_areas_px, verdict_probabilities      limits of a region, one line per class; 0: no limit
+    verdict_anomaly_score, anomaly_exponent      threshold in pixels, see `VerdictRule`; exponent of the probability
+    verdict_border_px                            border of the image that does not count
     um_per_pixel            scale of the image; empty if unknown
     settings                content of model.json without its files
 
@@ -40,6 +45,7 @@ _NOT_INCLUDED = (
     "Regions smaller than min_areas_px are not removed from class_map: "
     "connected components cannot be computed by ONNX operators."
 )
+_RULE_NOT_INCLUDED = "The verdict of verdict_rule is not computed, because it needs the regions."
 
 
 def environment() -> dict[str, str]:
@@ -74,6 +80,25 @@ def metadata(settings: ModelSettings) -> dict[str, str]:
         "class_colors": _lines(entry.color for entry in settings.classes),
         "thresholds": _lines(f"{value:g}" for value in settings.thresholds),
         "min_areas_px": _lines(settings.min_area),
+        **_verdict_rule(settings),
+    }
+
+
+def _verdict_rule(settings: ModelSettings) -> dict[str, str]:
+    rule = settings.verdict_rule
+    if rule is None:
+        return {"verdict_rule": "none"}
+    limits = {limit.class_id: limit for limit in rule.limits}
+    of_classes = [limits.get(entry.id) for entry in settings.classes]
+    return {
+        "verdict_rule": rule.kind,
+        "verdict_good": rule.good,
+        "verdict_bad": rule.bad,
+        "verdict_areas_px": _lines((limit and limit.area) or 0 for limit in of_classes),
+        "verdict_probabilities": _lines(f"{(limit and limit.probability) or 0:g}" for limit in of_classes),
+        "verdict_anomaly_score": f"{rule.mass:g}",
+        "anomaly_exponent": f"{settings.anomaly_exponent:g}",
+        "verdict_border_px": str(settings.verdict_border),
     }
 
 
@@ -89,7 +114,9 @@ def line_metadata(settings: ModelSettings, shape: tuple[int, int]) -> dict[str, 
     }
     if settings.task == "classification":
         return {**values, "unsure_index": str(UNSURE_INDEX)}
-    return {**values, "not_included": _NOT_INCLUDED if any(area > 1 for area in settings.min_area) else ""}
+    missing = [_NOT_INCLUDED] if any(area > 1 for area in settings.min_area) else []
+    missing += [_RULE_NOT_INCLUDED] if settings.verdict_rule is not None else []
+    return {**values, "not_included": " ".join(missing)}
 
 
 def set_metadata(model: onnx.ModelProto, values: Mapping[str, str]) -> None:

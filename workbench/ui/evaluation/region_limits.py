@@ -8,8 +8,11 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QGridLayout, QLabel, QWidget
 
 from workbench.inference.verdict_rule import RegionLimit
+from workbench.ui.widgets.elided_label import ElidedLabel
 
 _MAX_AREA = 1e9
+# Pixels. Without a limit a box is as wide as its largest value, and both boxes are wider than the panel.
+_NAME_WIDTH, _BOX_WIDTH = 72, 84
 
 
 class RegionLimits(QWidget):
@@ -26,6 +29,7 @@ class RegionLimits(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(8)
         self._grid.setColumnStretch(0, 1)
+        self._grid.setColumnMinimumWidth(0, _NAME_WIDTH)
 
     def show_classes(self, names: dict[int, str], um_per_pixel: float | None) -> None:
         """List the classes, with all limits off. Nothing changes if they are listed already."""
@@ -45,10 +49,13 @@ class RegionLimits(QWidget):
         for row, (id, name) in enumerate(names.items(), start=1):
             area = QDoubleSpinBox(maximum=_MAX_AREA, decimals=decimals)
             probability = QDoubleSpinBox(maximum=1.0, singleStep=0.05, decimals=2)
-            self._grid.addWidget(QLabel(name, wordWrap=True), row, 0)
+            label = ElidedLabel()
+            label.set_text(name)
+            self._grid.addWidget(label, row, 0)
             for column, (box, text) in enumerate(((area, unit), (probability, self.tr("Probability from"))), start=1):
                 box.setSpecialValueText(self.tr("Off"))
                 box.setKeyboardTracking(False)
+                box.setMinimumWidth(_BOX_WIDTH)
                 box.lineEdit().setTextMargins(5, 0, 0, 0)
                 box.setAccessibleName(f"{name}: {text}")
                 box.valueChanged.connect(lambda _: self.changed.emit())
