@@ -17,11 +17,11 @@ from workbench.core.runs.events import Finished, Preview, Trouble
 from workbench.core.runs.run import write_settings
 from workbench.training import device, finalize, previews, profiler, reporter, training_context
 from workbench.training import training_loop as loop
-from workbench.training.__main__ import _cause
 from workbench.training.acceptance import items
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device, first_line, gpu_failure
 from workbench.training.evaluator import DygraphEngine
+from workbench.training.final_event import _cause
 from workbench.training.learner import Learner
 from workbench.training.reporter import Clock
 
