@@ -1865,6 +1865,18 @@
         <source>Copy</source>
         <translation>复制</translation>
     </message>
+    <message>
+        <source>{n} GiB</source>
+        <translation>{n} GiB</translation>
+    </message>
+    <message>
+        <source>compute capability {n}</source>
+        <translation>计算能力 {n}</translation>
+    </message>
+    <message>
+        <source>, </source>
+        <translation>，</translation>
+    </message>
 </context>
 <context>
     <name>GuideWindow</name>

@@ -58,6 +58,8 @@ GTX_1060 = StandInGpu("NVIDIA GeForce GTX 1060 6GB", 6, (6, 1))
 GTX_1660 = StandInGpu("NVIDIA GeForce GTX 1660 SUPER", 6, (7, 5))
 RTX_3060 = StandInGpu("NVIDIA GeForce RTX 3060", 12, (8, 6))
 RTX_5090 = StandInGpu("NVIDIA GeForce RTX 5090", 32, (12, 0))
+GT_1030 = StandInGpu("NVIDIA GeForce GT 1030", 2, (6, 1))
+RTX_4090 = StandInGpu("NVIDIA GeForce RTX 4090", 24, (8, 9))
 H200 = StandInGpu("NVIDIA H200", 141, (9, 0))
 NONE = "NVML Shared Library Not Found"
 
@@ -191,6 +193,12 @@ MACHINES = {
         ["--device gpu:0,1 trains on all of them (not yet tested on real GPUs)"],
         True,
         [],
+    ),
+    "small GPU for the screen beside another one": (
+        Machine(GT_1030, RTX_4090, system="Windows", build="cu126"),
+        ["GT 1030", "RTX 4090", "gpu:1 trains by default"],
+        True,
+        ["fits NVIDIA GeForce RTX 4090"],
     ),
     "GPU that is lost": (
         Machine(RTX_3060, StandInGpu("NVIDIA GeForce RTX 4090", 24, (8, 9), lost=True), build="cu126"),

@@ -17,11 +17,11 @@ from workbench.core.runs.events import Finished, Preview, Trouble
 from workbench.core.runs.run import write_settings
 from workbench.training import device, finalize, previews, profiler, reporter, training_context
 from workbench.training import training_loop as loop
-from workbench.training.__main__ import _cause
 from workbench.training.acceptance import items
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device, first_line, gpu_failure
 from workbench.training.evaluator import DygraphEngine
+from workbench.training.final_event import _cause
 from workbench.training.learner import Learner
 from workbench.training.reporter import Clock
 
@@ -203,6 +203,28 @@ def test_profile_that_fails_does_not_end_the_training(gpu_training, monkeypatch,
 
 
 # --- device and time ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("request_", "fails", "name"),
+    [("auto", -1, "gpu:1"), ("gpu", -1, "gpu:1"), ("gpu:0", -1, "gpu:0"), ("auto", 1, "gpu:2"), ("gpu", 1, "gpu:2")],
+)
+def test_largest_gpu_trains_unless_another_one_is_chosen(simulated_gpu, monkeypatch, request_, fails, name):
+    """In the order of the driver, a small GPU for the screen is often the first one."""
+    gpus = [
+        types.SimpleNamespace(major=6, minor=1, total_memory=32 << 30),
+        types.SimpleNamespace(major=8, minor=9, total_memory=24 << 30),
+        types.SimpleNamespace(major=8, minor=6, total_memory=24 << 30),
+    ]
+
+    def set_device(number: str) -> None:
+        if number == f"gpu:{fails}":
+            raise RuntimeError("(PreconditionNotMet) Unsupported GPU architecture (at gpu_resources.cc:120)")
+
+    monkeypatch.setattr(paddle.device.cuda, "device_count", lambda: 3)
+    monkeypatch.setattr(paddle.device.cuda, "get_device_properties", lambda number: gpus[number])
+    monkeypatch.setattr(paddle, "set_device", set_device)
+    assert device.choose(request_).name == name
 
 
 def test_full_gpu_is_a_problem_and_automatic_selection_uses_the_cpu(simulated_gpu, monkeypatch):

@@ -72,7 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     gpu.add_argument(
         "--gpu", action="store_true", help="run the acceptance test of the GPU (10 to 12 minutes) and write a report"
     )
-    gpu.add_argument("--device", metavar="NAME", help="gpu:0 (default), or cpu: rehearse the test without a GPU")
+    gpu.add_argument(
+        "--device", metavar="NAME", help="gpu:0, gpu:1, … (the largest GPU), or cpu: rehearse the test without a GPU"
+    )
     gpu.add_argument(
         "--out", type=Path, metavar="DIR", help="folder of gpu-report.json and gpu-report.md (default: this folder)"
     )

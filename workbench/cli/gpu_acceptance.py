@@ -18,6 +18,7 @@ from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
 from workbench.core.project.storage import write_json, write_text
 from workbench.core.runs.captured_program import run_captured
+from workbench.core.runs.gpu_facts import read_gpu_facts
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
 from workbench.core.runs.pip_commands import paddle_command_here
 
@@ -31,8 +32,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Run the items, print a line for each, and write the report. The exit status is 1 if an item failed."""
     if not paddle_installed():
         raise problems.PaddleMissing(command=paddle_command_here())
-    device = (options.device or "gpu:0").strip().lower()
-    device = "gpu:0" if device == "gpu" else device
+    device = (options.device or "gpu").strip().lower()
+    device = f"gpu:{read_gpu_facts().main_number}" if device == "gpu" else device
     if device != "cpu" and not (device.startswith("gpu:") and device[4:].isdecimal()):
         raise WrongUse(f"argument --device is cpu, gpu or gpu:N, not {options.device}")
     items = _choose(list_items(), options.only)

@@ -84,7 +84,7 @@ def graphics_card(facts: GpuFacts) -> Check:
     if len(facts.usable) < len(facts.gpus):
         detail += f"; CUDA_VISIBLE_DEVICES={facts.visible} leaves {', '.join(gpu.name for gpu in facts.usable)}"
     if len(facts.usable) > 1:
-        detail += "; " + _several_gpus(facts)
+        detail += f"; gpu:{facts.main_number} trains by default; {_several_gpus(facts)}"
     if facts.lost:
         detail += "".join(f"; GPU {number} does not respond ({why})" for number, why in facts.lost)
         fix = "Restart the computer. If the GPU is missing again, check its power cables and update the NVIDIA driver."
@@ -147,7 +147,8 @@ def paddle_for_gpu(
     facts: GpuFacts, installed: InstalledBuild | None, report: dict[str, Any], *, has_gpu_build: bool
 ) -> Check:
     """Check that the installed build of PaddlePaddle fits GPU and driver. report: of the training program, or empty."""
-    name, gpu = "paddle for the card", facts.usable[0]
+    name, gpu = "paddle for the card", facts.main
+    assert gpu is not None
     choice = choose_build(gpu, facts.driver, facts.system)
     if choice.build is None:
         detail = f"no build of PaddlePaddle 3.3 supports {gpu.name} (compute capability {dotted(gpu.capability)})"

@@ -14,6 +14,7 @@ import paddle
 
 from workbench.core.messages import Message
 from workbench.core.problems import DeviceMissing, Problem
+from workbench.core.runs.gpu_facts import GPU_FP16
 from workbench.core.runs.launch import rank_of_this_process
 
 _SELECTED_GPUS = "FLAGS_selected_gpus"
@@ -56,7 +57,8 @@ def choose(request: str) -> Device:
     """Select the device of the training settings and make it Paddle's current one. Raises DeviceMissing.
 
     `set_device("gpu")` of a GPU build ends the process if there is no GPU, so GPUs are counted first. "auto" is the CPU
-    if the GPU cannot be used: its driver is too old, or Paddle was built for other GPUs.
+    if no GPU can be used: the driver is too old, or Paddle was built for other GPUs. Of several GPUs, "auto" and "gpu"
+    are the largest one that can be used.
     """
     request = check(request)
     number, size = rank_of_this_process()
@@ -67,13 +69,31 @@ def choose(request: str) -> Device:
     own_number = numbers[0] if size == 1 else int((os.environ.get(_SELECTED_GPUS) or "0").split(",")[0])
     if own_number >= count_gpus():
         raise DeviceMissing(device=request, why=_missing_gpu_reason(own_number, count_gpus()))
-    try:
-        return _choose_gpu(own_number, request if len(numbers) == size else "", size)
-    except (OSError, RuntimeError, MemoryError) as error:
-        fault = Message("device.gpu_fault", why=first_line(error))
-        if request == "auto" and size == 1:
-            return _choose_cpu(size, fault)
-        raise DeviceMissing(device=request, why=fault) from error
+    fault = ""
+    for candidate in _largest_first() if size == 1 and request in ("auto", "gpu") else [own_number]:
+        try:
+            return _choose_gpu(candidate, request if len(numbers) == size else "", size)
+        except (OSError, RuntimeError, MemoryError) as error:
+            fault = fault or Message("device.gpu_fault", why=first_line(error))
+    if request == "auto" and size == 1:
+        return _choose_cpu(size, fault)
+    raise DeviceMissing(device=request, why=fault)
+
+
+def _largest_first() -> list[int]:
+    """Return the numbers of all GPUs by 16-bit arithmetic and memory: the first may be a small one for the screen.
+
+    As `core.runs.gpu_facts.GpuFacts.main`. Creates no CUDA context.
+    """
+
+    def size(number: int) -> tuple[bool, int]:
+        try:
+            properties = paddle.device.cuda.get_device_properties(number)
+        except (OSError, RuntimeError, ValueError):
+            return False, 0
+        return (properties.major, properties.minor) >= GPU_FP16, int(properties.total_memory)
+
+    return sorted(range(count_gpus()), key=size, reverse=True)
 
 
 def choose_beside_training() -> Device:

@@ -63,7 +63,8 @@ def test_summary_and_commands(shown, facts, installed, summary, commands):
     ],
 )
 def test_reason_for_a_missing_gpu(shown, facts, text):
-    assert any(text in label.text() for label in shown(facts, GPU_BUILD).findChildren(QLabel))
+    dialog = shown(facts, GPU_BUILD)
+    assert any(text in label.text() for label in dialog.findChildren(QLabel))
 
 
 def test_commands_are_copied(shown):

@@ -13,7 +13,7 @@ from workbench.core.messages import Message
 
 GIB = 2**30
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
-_FP16, _BF16 = (7, 0), (8, 0)  # least compute capabilities of mixed precision
+GPU_FP16, _BF16 = (7, 0), (8, 0)  # least compute capabilities of mixed precision
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Gpu:
     @property
     def tensor_cores(self) -> bool:
         """True if 16-bit products are faster. The GTX 16 series has capability 7.5, but no tensor cores."""
-        return self.capability is not None and self.capability >= _FP16 and "GTX 16" not in self.name
+        return self.capability is not None and self.capability >= GPU_FP16 and "GTX 16" not in self.name
 
     @property
     def precisions(self) -> tuple[str, ...]:
@@ -71,6 +71,17 @@ class GpuFacts:
     def usable(self) -> tuple[Gpu, ...]:
         """GPUs that CUDA programs see, in the order in which they number them."""
         return visible_gpus(self.gpus, self.visible)
+
+    @property
+    def main(self) -> Gpu | None:
+        """GPU on which training runs unless another one is chosen; None without any GPU."""
+        gpus = self.usable or self.gpus
+        return max(gpus, key=lambda gpu: ((gpu.capability or (0, 0)) >= GPU_FP16, gpu.memory), default=None)
+
+    @property
+    def main_number(self) -> int:
+        """Number of the main GPU in CUDA programs, 0 without one."""
+        return next((number for number, gpu in enumerate(self.usable) if gpu is self.main), 0)
 
     @property
     def broken(self) -> bool:

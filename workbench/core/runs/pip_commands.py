@@ -126,9 +126,8 @@ def choose_build(gpu: Gpu, driver: str, system: str) -> BuildChoice:
 
 
 def choose_for_machine(facts: GpuFacts) -> BuildChoice:
-    """Return the build for the first GPU that CUDA programs see, or of all if none is visible."""
-    gpus = facts.usable or facts.gpus
-    return choose_build(gpus[0], facts.driver, facts.system) if gpus else BuildChoice(None)
+    """Return the build for the main GPU of those that CUDA programs see, or of all if none is visible."""
+    return choose_build(facts.main, facts.driver, facts.system) if facts.main else BuildChoice(None)
 
 
 def installed_build() -> InstalledBuild | None:
@@ -161,10 +160,9 @@ def parse_version_file(text: str) -> InstalledBuild:
 
 def mismatch(installed: InstalledBuild, facts: GpuFacts) -> str:
     """Return a clause that explains why the installed GPU build cannot use this machine's GPU; "" if it can."""
-    gpus = facts.usable
-    if installed.cuda is None or not gpus:
+    gpu, cuda = facts.main, dotted(installed.cuda)
+    if installed.cuda is None or gpu is None or not facts.usable:
         return ""
-    gpu, cuda = gpus[0], dotted(installed.cuda)
     build = next((build for build in BUILDS if build.cuda == installed.cuda), None)
     least = build.least_driver(facts.system) if build else ""
     if least and parse_version(facts.driver) and parse_version(facts.driver) < parse_version(least):

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import PySide6
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QCoreApplication, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from workbench import __version__
 from workbench.core import resources
-from workbench.core.runs.gpu_facts import GpuFacts, dotted, read_gpu_facts
+from workbench.core.runs.gpu_facts import GIB, Gpu, GpuFacts, dotted, read_gpu_facts
 from workbench.core.runs.launch import is_frozen, program_command
 from workbench.core.runs.pip_commands import (
     BuildChoice,
@@ -73,7 +73,7 @@ class GpuCheckDialog(QDialog):
         facts, installed, choice = findings.facts, findings.installed, findings.choice
         self.summary.setText(self._summary(findings))
         for gpu in facts.gpus:
-            self._form.addRow(self.tr("GPU {n}:").format(n=gpu.index), _label(str(gpu)))
+            self._form.addRow(self.tr("GPU {n}:").format(n=gpu.index), _label(_gpu_text(gpu)))
         for number, why in facts.lost:
             text = self.tr("does not respond ({why}). Restart the computer.").format(why=why)
             self._form.addRow(self.tr("GPU {n}:").format(n=number), _label(text))
@@ -137,6 +137,15 @@ class GpuCheckDialog(QDialog):
         row.addWidget(copy)
         self._column.addLayout(row)
         self.commands[name] = field
+
+
+def _gpu_text(gpu: Gpu) -> str:
+    """Return name, memory and compute capability of a GPU, as far as known."""
+    memory = QCoreApplication.translate("GpuCheckDialog", "{n} GiB").format(n=round(gpu.memory / GIB))
+    version = QCoreApplication.translate("GpuCheckDialog", "compute capability {n}").format(n=dotted(gpu.capability))
+    texts = [gpu.name, *([memory] if gpu.memory else []), *([version] if gpu.capability else [])]
+    comma = QCoreApplication.translate("GpuCheckDialog", ", ")
+    return comma.join(texts)
 
 
 def _label(text: str, name: str = "") -> QLabel:
