@@ -37,6 +37,7 @@ DIST, BUILD = ROOT / "dist", ROOT / "build"
 APP = DIST / "DefectWorkbench"
 ICON_SIZES = (16, 24, 32, 48, 64, 128, 256)
 EXECUTABLE = ".exe" if os.name == "nt" else ""
+INSTALLER_BYTES = 2_100_000_000  # of one file of an installer by Inno Setup 6
 # Shared libraries that Qt's xcb plugin and OpenCV load from the system.
 DEB_DEPENDS = (
     "libc6, libegl1, libgl1, libxkbcommon-x11-0, libxcb-cursor0, libxcb-icccm4, libxcb-keysyms1, libxcb-shape0, "
@@ -169,7 +170,16 @@ def deb() -> Path:
 
 def installer() -> None:
     compiler = shutil.which("iscc") or r"C:\Program Files (x86)\Inno Setup 6\ISCC.exe"
-    _run(compiler, f"/DVersion={version()}", ROOT / "packaging" / "windows" / "installer.iss")
+    _run(compiler, f"/DVersion={version()}", *division(APP), ROOT / "packaging" / "windows" / "installer.iss")
+
+
+def division(folder: Path) -> list[str]:
+    """Return the option that divides the installer into several files if one may be too small for the folder.
+
+    It is, for example, with NVIDIA's libraries of the GPU build.
+    """
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return ["/DDivided"] if size > INSTALLER_BYTES else []
 
 
 def wheelhouse() -> None:

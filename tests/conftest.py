@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import compileall
+import contextlib
 import gc
+import importlib
 import itertools
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,12 +28,29 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_configure(config):
-    """Compile the application once, in the controlling process.
+    """Compile the application once, in the controlling process, and let pytest store the bytecode of the tests.
 
-    Where Python may not write bytecode, each of several hundred child processes would compile it again.
+    Where Python may not write bytecode, each of several hundred child processes would compile the application again.
     """
+    sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(ROOT / "workbench", quiet=2)
+
+
+def pytest_collectstart(collector):
+    """In a process of a parallel run of all tests, import its share of the test modules before it collects all.
+
+    Preparing the assertions of a module takes longer than all other steps of its import. Each process would prepare
+    those of all modules; now it finds the bytecode that the others have stored.
+    """
+    worker = getattr(collector.config, "workerinput", None)
+    if not isinstance(collector, pytest.Session) or worker is None or collector.config.args != ["tests"]:
+        return
+    number = int(worker["workerid"].removeprefix("gw"))
+    for path in sorted((ROOT / "tests").rglob("test_*.py"))[number :: worker["workercount"]]:
+        # An error is reported when pytest collects the module.
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)

@@ -17,6 +17,7 @@ class StandInGpu:
     uuid: str = "GPU-00000000-0000-0000-0000-000000000001"
     bus_id: str = "00000000:01:00.0"
     mig: tuple[str, ...] | None = None  # UUIDs of instances; None: not partitioned
+    lost: bool = False  # has fallen off the bus
 
 
 class NvmlModule(types.ModuleType):
@@ -39,6 +40,8 @@ class NvmlModule(types.ModuleType):
         return len(self.gpus)
 
     def nvmlDeviceGetHandleByIndex(self, number: int) -> StandInGpu:
+        if self.gpus[number].lost:
+            raise self.NVMLError("GPU is lost")
         return self.gpus[number]
 
     def nvmlDeviceGetName(self, gpu: StandInGpu) -> str:

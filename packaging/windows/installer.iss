@@ -21,6 +21,11 @@ SetupIconFile=..\..\build\defect-workbench.ico
 UninstallDisplayIcon={app}\DefectWorkbench.exe
 OutputDir=..\..\dist
 OutputBaseFilename=DefectWorkbench-{#Version}-setup
+#ifdef Divided
+; More than one file can hold, as with the GPU build: the files *.bin belong beside the installer.
+DiskSpanning=yes
+DiskSliceSize=2100000000
+#endif
 Compression=lzma2/fast
 SolidCompression=yes
 ChangesEnvironment=yes
@@ -61,4 +66,28 @@ begin
   if not RegQueryStringValue(HKCU, 'Environment', 'Path', Path) then
     Path := '';
   Result := Pos(';' + Uppercase(ExpandConstant('{app}')) + ';', ';' + Uppercase(Path) + ';') = 0;
+end;
+
+procedure RemoveFromPath;
+var
+  Path, Entry: string;
+  Place: Integer;
+begin
+  if not RegQueryStringValue(HKCU, 'Environment', 'Path', Path) then
+    Exit;
+  Entry := ';' + ExpandConstant('{app}');
+  Place := Pos(Uppercase(Entry) + ';', Uppercase(';' + Path + ';'));
+  if Place = 0 then
+    Exit;
+  Path := ';' + Path;
+  Delete(Path, Place, Length(Entry));
+  if Copy(Path, 1, 1) = ';' then
+    Delete(Path, 1, 1);
+  RegWriteExpandStringValue(HKCU, 'Environment', 'Path', Path);
+end;
+
+procedure CurUninstallStepChanged(CurUninstallStep: TUninstallStep);
+begin
+  if CurUninstallStep = usUninstall then
+    RemoveFromPath;
 end;

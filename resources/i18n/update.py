@@ -6,6 +6,7 @@ source file first, under the contexts "problems" and "sentences".
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,13 @@ def patterns() -> list[tuple[str, str]]:
     return [(context, text) for context, texts in map(messages.patterns, ids) for text in texts]
 
 
+def replace_file(source: Path, target: Path) -> None:
+    """Replace `target` by a copy of `source`; a process that has the old file open or mapped keeps its content."""
+    beside = target.with_name(f".{target.name}.new")
+    shutil.copyfile(source, beside)
+    os.replace(beside, target)
+
+
 def main() -> int:
     beside = str(Path(sys.executable).parent)
     update, release = (shutil.which(name, path=beside) or name for name in ("pyside6-lupdate", "pyside6-lrelease"))
@@ -41,7 +49,10 @@ def main() -> int:
             subprocess.run(
                 [update, *sources, str(passing), "-locations", "none", "-no-obsolete", "-ts", str(ts)], check=True
             )
-            subprocess.run([release, str(ts), "-qm", str(ts.with_suffix(".qm"))], check=True)
+            # A window or a test that reads the old file at this moment keeps it.
+            new = Path(folder) / f"{ts.stem}.qm"
+            subprocess.run([release, str(ts), "-qm", str(new)], check=True)
+            replace_file(new, ts.with_suffix(".qm"))
     return 0
 
 

@@ -1794,6 +1794,10 @@
         <translation>GPU {n}：</translation>
     </message>
     <message>
+        <source>does not respond ({why}). Restart the computer.</source>
+        <translation>无响应（{why}）。请重启计算机。</translation>
+    </message>
+    <message>
         <source>{driver}, up to CUDA {cuda}</source>
         <translation>{driver}，最高支持 CUDA {cuda}</translation>
     </message>
@@ -3733,6 +3737,10 @@
     <message>
         <source>Save your work. Restart Defect Workbench if problems continue.</source>
         <translation>请保存工作。如果问题持续，请重新启动 Defect Workbench。</translation>
+    </message>
+    <message>
+        <source>Changed: {step}</source>
+        <translation>已更改：{step}</translation>
     </message>
     <message>
         <source>Model exported to {path}.</source>
@@ -8316,7 +8324,7 @@
         <translation>请将该文件夹设为可写或腾出磁盘空间，然后重新打开项目。</translation>
     </message>
     <message>
-        <source>Labels of {count} images could not be saved, so the project stays open.</source>
+        <source>Labels of {count} {count:image|images} could not be saved, so the project stays open.</source>
         <translation>{count} 张图片的标注无法保存，因此项目保持打开。</translation>
     </message>
     <message>
@@ -10040,6 +10048,46 @@
     <message>
         <source>Most images show a single class: defects of all classes are learned together and told apart by an extra term.</source>
         <translation>大多数图片只含一个类别：所有类别的缺陷一起学习，再用附加项加以区分。</translation>
+    </message>
+    <message>
+        <source>{kind} {share}</source>
+        <translation>{kind} {share}</translation>
+    </message>
+    <message>
+        <source>backward convolutions</source>
+        <translation>反向卷积</translation>
+    </message>
+    <message>
+        <source>forward convolutions</source>
+        <translation>前向卷积</translation>
+    </message>
+    <message>
+        <source>normalization</source>
+        <translation>归一化</translation>
+    </message>
+    <message>
+        <source>optimizer</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <source>activation and pooling</source>
+        <translation>激活与池化</translation>
+    </message>
+    <message>
+        <source>loss and arithmetic</source>
+        <translation>损失与其他运算</translation>
+    </message>
+    <message>
+        <source>The steps could not be profiled: {why}.</source>
+        <translation>无法对训练步进行性能分析：{why}。</translation>
+    </message>
+    <message>
+        <source>Training continues without a profile.</source>
+        <translation>训练继续，但不做性能分析。</translation>
+    </message>
+    <message>
+        <source>the GPU failed ({why}); if this happens again, restart the computer, update the NVIDIA driver and run &apos;workbench doctor&apos;</source>
+        <translation>GPU 出现故障（{why}）；如再次发生，请重启计算机、更新 NVIDIA 驱动并运行 workbench doctor</translation>
     </message>
     <message>
         <source>its ONNX operators are of version {n} and cannot be converted; export it again with opset {m} or later</source>
@@ -13240,7 +13288,7 @@
     </message>
     <message>
         <source>Per step the CPU starts operations for {operators} ms and the GPU computes for {kernels} ms.</source>
-        <translation>每步中 CPU 启动运算用时 {operators} 毫秒，GPU 计算用时 {kernels} 毫秒。</translation>
+        <translation>每步中 CPU 启动运算用时 {operators} ms，GPU 计算用时 {kernels} ms。</translation>
     </message>
     <message>
         <source>{n} {n:image|images} per second.</source>

@@ -11,7 +11,7 @@ import pytest
 from workbench import cli
 from workbench.cli import doctor, gpu_checks
 from workbench.core.runs import pip_commands
-from workbench.core.runs.child_process import ChildOutput
+from workbench.core.runs.captured_program import ChildOutput
 from workbench.core.runs.launch import paddle_installed
 from workbench.core.runs.pip_commands import BUILDS, paddle_command, requirement
 from workbench.inference.engines.registry import KINDS, install_command

@@ -11,7 +11,7 @@ import pytest
 
 from tests.gpu_stand_ins import NvmlModule, StandInGpu
 from workbench.cli import gpu_checks
-from workbench.core.runs import gpu_facts, pip_commands
+from workbench.core.runs import gpu_facts, pip_commands, shell_commands
 from workbench.core.runs.pip_commands import InstalledBuild
 
 MIG = StandInGpu("NVIDIA H100 80GB HBM3", 80, (9, 0), mig=("MIG-1c2d", "MIG-3e4f"))
@@ -35,6 +35,7 @@ class Machine:
         """Return the checks as a user reads them: name -> (ok, text with the fix)."""
         monkeypatch.setitem(sys.modules, "pynvml", self.nvml)
         monkeypatch.setattr(gpu_facts.platform, "system", lambda: self.system)
+        monkeypatch.setattr(shell_commands, "user_shell", lambda: "powershell" if self.system == "Windows" else "sh")
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         if self.visible is not None:
             monkeypatch.setenv("CUDA_VISIBLE_DEVICES", self.visible)
@@ -62,10 +63,18 @@ NONE = "NVML Shared Library Not Found"
 
 # Machine -> words of the check "graphics card", result and words of "paddle for the card" (None: no such check).
 MACHINES = {
-    "no driver": (Machine(failure=NONE), ["no NVIDIA driver is installed", "training runs on the CPU"], None, []),
+    "no driver": (
+        Machine(failure=NONE),
+        [
+            "no NVIDIA driver is installed; training runs on the CPU",
+            "If this computer has an NVIDIA GPU, install its driver: https://www.nvidia.com/drivers",
+        ],
+        None,
+        [],
+    ),
     "driver that does not respond": (
         Machine(failure="Driver/library version mismatch"),
-        ["does not respond (Driver/library version mismatch)"],
+        ["does not respond (Driver/library version mismatch)", "Restart the computer.", "install the NVIDIA driver"],
         None,
         [],
     ),
@@ -143,7 +152,13 @@ MACHINES = {
     ),
     'CUDA_VISIBLE_DEVICES=""': (
         Machine(RTX_3060, visible="", build="cu126"),
-        ['hidden by CUDA_VISIBLE_DEVICES=""', "Remove the environment variable CUDA_VISIBLE_DEVICES"],
+        ['hidden by CUDA_VISIBLE_DEVICES=""', "Remove the environment variable CUDA_VISIBLE_DEVICES", "unset CUDA_"],
+        None,
+        [],
+    ),
+    'CUDA_VISIBLE_DEVICES="" on Windows': (
+        Machine(RTX_3060, visible="", build="cu126", system="Windows"),
+        ['hidden by CUDA_VISIBLE_DEVICES=""', "in this shell by: Remove-Item Env:CUDA_VISIBLE_DEVICES"],
         None,
         [],
     ),
@@ -177,6 +192,18 @@ MACHINES = {
         True,
         [],
     ),
+    "GPU that is lost": (
+        Machine(RTX_3060, StandInGpu("NVIDIA GeForce RTX 4090", 24, (8, 9), lost=True), build="cu126"),
+        ["RTX 3060, 12 GiB", "GPU 1 does not respond (GPU is lost)", "Restart the computer."],
+        True,
+        ["fits NVIDIA GeForce RTX 3060"],
+    ),
+    "GPU that is lost, the only one": (
+        Machine(StandInGpu("NVIDIA GeForce RTX 4090", lost=True)),
+        ["does not respond (GPU is lost)", "training runs on the CPU", "Restart the computer."],
+        None,
+        [],
+    ),
     "GPU that Paddle does not see": (
         Machine(RTX_3060, build="cu126", report={"ok": True, "gpu_error": ""}),
         ["RTX 3060"],
@@ -201,6 +228,9 @@ MACHINES = {
     ),
 }
 
+UNUSABLE = {kind for kind in MACHINES if "lost" in kind or "not respond" in kind or '=""' in kind}
+UNUSABLE.add("MIG without instances")
+
 
 @pytest.mark.parametrize("kind", MACHINES)
 def test_sentences_for_machines_of_many_kinds(monkeypatch, kind):
@@ -208,7 +238,7 @@ def test_sentences_for_machines_of_many_kinds(monkeypatch, kind):
     found = machine.lines(monkeypatch)
     ok, card = found["graphics card"]
     assert all(word in card for word in card_words), card
-    assert ok == (machine.visible != "" and kind != "MIG without instances")
+    assert ok == (kind not in UNUSABLE)
     assert (found["paddle for the card"][0] if "paddle for the card" in found else None) == fits, found
     text = found["paddle for the card"][1] if fits is not None else ""
     assert all(word in text for word in paddle_words), text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 
 import numpy as np
@@ -71,6 +72,25 @@ def test_statistics_as_json_text_and_tables(station, capsys):
     assert int(row["regions"]) == result["classes"][0]["regions"]
     assert len((station / "r.csv").read_text("utf-8-sig").splitlines()) == result["classes"][0]["regions"] + 1
     assert "scratch: 3 images" in inside(capsys, "statistics", root)[1]
+
+
+def test_counts_of_one_are_singular(tmp_path, capsys):
+    root = tmp_path / "p"
+    with Project.create(root, classes=["scratch"]) as project:
+        fill_project(project, 1)
+    texts = [
+        inside(capsys, *arguments)[1]
+        for arguments in (
+            ("create", tmp_path / "q", "--pictures", root / "pictures"),
+            ("statistics", root),
+            ("sources", root),
+            ("labels", root, tmp_path / "labels", "--format", "coco"),
+            ("pack", root, tmp_path / "p.zip"),
+            ("import", root, tmp_path / "labels"),
+        )
+    ]
+    for text in texts:
+        assert re.search(r"\b1 (image|label)\b", text) and not re.search(r"\b1 \w+s\b", text), text
 
 
 def test_images_are_removed_listed_and_restored(station, capsys):

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.shared_folder import shared_folder
 from workbench import cli
 from workbench.core.evaluation import operating_point
 from workbench.core.project import annotation
@@ -55,10 +56,17 @@ def workbench(*arguments):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """Return a project with one tiny UNet run, and the output of `train --json`."""
-    root = tmp_path_factory.mktemp("trained") / "项目"
-    make_sample(root, small=True).close()
-    return root, workbench("train", root, "--model", "unet", "--epochs", "1", "--device", "cpu", *TINY)
+    """Return a project with one tiny UNet run, not to be changed, and the output of `train --json`."""
+
+    def make(folder: Path) -> None:
+        root = folder / "项目"
+        make_sample(root, small=True).close()
+        message = workbench("train", root, "--model", "unet", "--epochs", "1", "--device", "cpu", *TINY)
+        (folder / "output.json").write_text(json.dumps(message), "utf-8")
+
+    folder = shared_folder(tmp_path_factory, "trained-by-command", make)
+    copy = shutil.copytree(folder / "项目", tmp_path_factory.mktemp("trained") / "项目")
+    return copy, json.loads((folder / "output.json").read_text("utf-8"))
 
 
 @pytest.fixture

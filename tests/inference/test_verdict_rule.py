@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.ndimage import label
 
+from workbench.inference import components
 from workbench.inference.model_settings import SettingsError, load_settings, save_settings, settings_text
 from workbench.inference.predictor import Predictor, apply_thresholds
 from workbench.inference.regions import image_verdict, measure_classes, table_of, verdict_table
@@ -60,42 +62,87 @@ def test_uncertain_pixels_hardly_count_with_an_exponent():
     assert masses[8][1] > masses[8][0]
 
 
-def test_rule_without_a_threshold_rejects_faint_regions_with_an_exponent():
-    class_scores = np.zeros((2, 8, 8), np.uint8)
-    class_scores[0, 2, 2] = 60
-    settings = gray_settings(min_area=(0, 0), thresholds=(0.05, 0.05), anomaly_exponent=8)
-    mask, scores = apply_thresholds(class_scores, settings)
-    faint = verdict_table(mask, scores, measure_classes(mask, scores, settings), settings)
-    assert faint.anomaly_score == 0 and rejects(VerdictRule("mass", 0), faint)
-    assert not rejects(VerdictRule("mass", 0.01), faint)
+def test_faint_regions_are_ranked_and_rejected_with_an_exponent():
+    scores = []
+    settings = gray_settings(min_area=(0, 0), thresholds=(0.05, 0.05), anomaly_exponent=32)
+    for pixels in (1, 2):
+        class_scores = np.zeros((2, 8, 8), np.uint8)
+        class_scores[0, 2, 2 : 2 + pixels] = 60
+        mask, highest = apply_thresholds(class_scores, settings)
+        faint = verdict_table(mask, highest, measure_classes(mask, highest, settings), settings)
+        scores.append(faint.anomaly_score)
+        assert rejects(VerdictRule("mass", 0), faint) and not rejects(VerdictRule("mass", 0.01), faint)
+    assert scores == [float(f"{pixels * (60 / 255) ** 32:.4g}") for pixels in (1, 2)]
+    assert reason_text(apply_rule(VerdictRule("mass", scores[0]), faint, NAMES).reason).startswith("anomaly score ")
 
 
 def test_models_of_earlier_versions_have_no_exponent(tmp_path):
     plain = gray_settings(min_area=(0, 0), thresholds=(0.5, 0.5))
     assert "anomaly_exponent" not in settings_text(plain)
-    changed = replace(plain, anomaly_exponent=8)
+    assert "border_exponent" not in settings_text(plain)
+    changed = replace(plain, anomaly_exponent=8, border_exponent=2)
     save_settings(changed, tmp_path / "model.json")
     assert load_settings(tmp_path / "model.json") == changed
     with pytest.raises(SettingsError):
         replace(plain, anomaly_exponent=0)
+    with pytest.raises(SettingsError):
+        replace(plain, border_exponent=-1)
 
 
-@given(seed=st.integers(0, 10_000), border=st.integers(0, 9))
-def test_border_of_the_image_does_not_count(seed, border):
+@given(
+    seed=st.integers(0, 10_000),
+    border=st.integers(0, 9),
+    exponents=st.sampled_from([(1, 0), (8, 0), (32, 2)]),
+    rows=st.sampled_from([1, 3, 100]),
+)
+def test_border_of_the_image_does_not_count(seed, border, exponents, rows):
+    """Regions by scipy; masks in bands of a few rows."""
     generator = np.random.default_rng(seed)
     class_scores = generator.integers(0, 256, (2, *generator.integers(1, 24, 2)), np.uint8)
-    settings = gray_settings(min_area=(2, 3), thresholds=(0.6, 0.7), verdict_border=border)
+    anomaly_exponent, border_exponent = exponents
+    settings = gray_settings(
+        min_area=(2, 3),
+        thresholds=(0.6, 0.7),
+        verdict_border=border,
+        anomaly_exponent=anomaly_exponent,
+        border_exponent=border_exponent,
+    )
     mask, scores = apply_thresholds(class_scores, settings)
     before = mask.copy()
-    found = verdict_table(mask, scores, measure_classes(mask, scores, settings), settings)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(components, "MAX_BAND_PIXELS", rows * mask.shape[1])
+        found = verdict_table(mask, scores, measure_classes(mask, scores, settings), settings)
     assert np.array_equal(mask, before)
     inside = np.zeros(mask.shape, bool)
     inside[border : max(border, mask.shape[0] - border), border : max(border, mask.shape[1] - border)] = True
-    cleared = np.where(inside, mask, 0).astype(np.uint8)
-    expected = table_of(measure_classes(cleared, scores, settings), settings)
-    assert found.anomaly_score == expected.anomaly_score
-    for name in ("class_id", "area", "peak", "mass", "box"):
-        assert np.array_equal(getattr(found, name), getattr(expected, name))
+    expected = []
+    for class_id in (DARK.id, BRIGHT.id):
+        labels, count = label(mask == class_id, np.ones((3, 3)))
+        for number in range(1, count + 1):
+            region = labels == number
+            y, x = np.nonzero(region & inside)
+            if not len(y):
+                continue
+            share, probabilities = len(y) / np.count_nonzero(region), scores[y, x] / 255
+            mass = (probabilities**anomaly_exponent).sum() * share**border_exponent
+            box = (x.min(), y.min(), x.max() - x.min() + 1, y.max() - y.min() + 1)
+            expected.append((class_id, *box, len(y), probabilities.max(), pytest.approx(mass, abs=1e-4 * len(y))))
+    columns = (found.class_id, *found.box.T, found.area, found.peak, found.mass)
+    measured = sorted(zip(*(column.tolist() for column in columns)))
+    assert [row[:7] for row in measured] == [row[:7] for row in sorted(expected, key=lambda row: row[:7])]
+    for row, reference in zip(measured, sorted(expected, key=lambda row: row[:7])):
+        assert row[7] == reference[7], (row, anomaly_exponent, border_exponent, border, rows)
+
+
+def test_region_that_grows_from_the_border_counts_less_than_one_inside():
+    class_scores = np.zeros((2, 40, 40), np.uint8)
+    class_scores[0, :12, 4:9] = class_scores[0, 20:25, 20:25] = 255
+    masses = {}
+    for exponent in (0, 2):
+        settings = gray_settings(min_area=(0, 0), thresholds=(0.5, 0.5), verdict_border=8, border_exponent=exponent)
+        mask, scores = apply_thresholds(class_scores, settings)
+        masses[exponent] = verdict_table(mask, scores, measure_classes(mask, scores, settings), settings).mass.tolist()
+    assert masses == {0: [4.0, 25.0], 2: [pytest.approx(4 * (4 / 60) ** 2), 25.0]}
 
 
 def test_prediction_ignores_the_border(gray_export):

@@ -40,6 +40,18 @@ def test_version_of_the_packages_is_that_of_the_application(tmp_path):
     assert python("from windows.version_info import version; print(version())", tmp_path).strip() == __version__
 
 
+@pytest.mark.parametrize(("megabytes", "options"), [(2100, []), (2101, ["/DDivided"])])
+def test_installer_that_is_too_large_for_one_file_is_divided(tmp_path, megabytes, options):
+    """The GPU build contains several gigabytes of NVIDIA's libraries."""
+    (tmp_path / "libs").mkdir()
+    with (tmp_path / "libs" / "cudnn64_9.dll").open("wb") as file:
+        file.truncate(megabytes * 10**6)
+    code = "import os, build, pathlib; print(build.division(pathlib.Path(os.environ['OUT'])))"
+    assert python(code, tmp_path).strip() == str(options)
+    script = (PACKAGING / "windows" / "installer.iss").read_text("utf-8")
+    assert "#ifdef Divided" in script and "DiskSpanning=yes" in script.partition("#ifdef Divided")[2]
+
+
 def test_desktop_entry_names_installed_programs():
     entry = configparser.ConfigParser(interpolation=None, delimiters=("=",))
     entry.optionxform = str

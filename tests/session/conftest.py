@@ -11,7 +11,9 @@ from tests.conftest import fill_project
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
+from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.session import Session
+from workbench.session.training.training_control import TrainingControl
 
 
 @pytest.fixture
@@ -74,6 +76,17 @@ def dot(session: Session, x: float, y: float, id: int = 1, radius: float = 3) ->
 
 def saved_mask(session: Session, key: str):
     return annotation.read_mask(session.project.mask_path(key))
+
+
+@pytest.fixture
+def evaluation(session, run, qtbot):
+    """Evaluation of the `run` of the test module, whose project is open."""
+    assert session.open_project(run.project_root)
+    training = TrainingControl(session)
+    evaluation = RunEvaluation(session, training)
+    yield evaluation
+    evaluation.close()
+    training.close()
 
 
 # Stand-in for the training program: it reports events, obeys commands, and behaves as its first argument names.

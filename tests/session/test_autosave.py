@@ -115,7 +115,7 @@ def test_mask_is_saved_if_journal_cannot_be_written(opened, root, qtbot):
 
 
 def in_journal(session, key):
-    found = Journal(session.project.root / "journal").leftovers().get(key, [])
+    found = Journal(session.project.root / "journal").leftovers().strokes.get(key, [])
     return [patch for patch, _ in found]
 
 
@@ -295,7 +295,7 @@ def test_segments_are_removed_only_after_save(tmp_path):
     journal.append(made[2], (200, 130))
     journal.close()
     later = Journal(tmp_path)
-    assert [patch for patch, _ in later.leftovers()[key]] == made[1:3]
+    assert [patch for patch, _ in later.leftovers().strokes[key]] == made[1:3]
     later.append(made[3], (200, 130))
     later.discard(key, later.seal(key))
     assert list(tmp_path.iterdir()) == []

@@ -11,8 +11,6 @@ from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.operating_point import ChosenRule
 from workbench.core.evaluation.verdict_rules import RuleChoice
 from workbench.inference.verdict_rule import RegionLimit, VerdictRule
-from workbench.session.run_evaluation import RunEvaluation
-from workbench.session.training.training_control import TrainingControl
 
 BUDGET = RuleChoice("budget", 10.0)
 
@@ -20,16 +18,6 @@ BUDGET = RuleChoice("budget", 10.0)
 @pytest.fixture
 def run(tmp_path):
     return make_mask_project(tmp_path / "p")
-
-
-@pytest.fixture
-def evaluation(session, run, qtbot):
-    assert session.open_project(run.project_root)
-    training = TrainingControl(session)
-    evaluation = RunEvaluation(session, training)
-    yield evaluation
-    evaluation.close()
-    training.close()
 
 
 def wait_for_result(evaluation, qtbot, action):

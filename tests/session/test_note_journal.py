@@ -250,9 +250,8 @@ def test_verdict_set_during_save_stays_in_journal(opened, qtbot):
     opened.notes.set_status("started")  # the verdict is being saved
     runner_of(opened.autosave).finish_work()
     runner_of(opened.autosave)._deliver()
-    changes = Journal(opened.project.root / "journal")
-    changes.leftovers()
-    found = [change.fields for change in changes.note_changes.get(opened.key, [])]
+    changes = Journal(opened.project.root / "journal").leftovers().note_changes
+    found = [change.fields for change in changes.get(opened.key, [])]
     assert [fields["status"]["to"] for fields in found if "status" in fields] == ["started"]
     assert opened.flush() and not list((opened.project.root / "journal").glob("*.note"))
 

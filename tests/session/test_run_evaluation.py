@@ -24,22 +24,11 @@ from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Predictor
 from workbench.session.predictions import Predictions
 from workbench.session.run_evaluation import RunEvaluation
-from workbench.session.training.training_control import TrainingControl
 
 
 @pytest.fixture
 def run(tmp_path) -> Run:
     return make_mask_project(tmp_path / "项目 [r]")
-
-
-@pytest.fixture
-def evaluation(session, run, qtbot):
-    assert session.open_project(run.project_root)
-    training = TrainingControl(session)
-    evaluation = RunEvaluation(session, training)
-    yield evaluation
-    evaluation.close()
-    training.close()
 
 
 def evaluate(evaluation: RunEvaluation, run, qtbot, split=None):

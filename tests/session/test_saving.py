@@ -503,7 +503,7 @@ def test_truncated_record_is_written_again(tmp_path):
     assert segment.stat().st_size == size
     journal.append(made[3], (200, 130))
     journal.close()
-    found = Journal(tmp_path).leftovers()["a.png"]
+    found = Journal(tmp_path).leftovers().strokes["a.png"]
     assert [patch for patch, _ in found] == made[:4]
 
 

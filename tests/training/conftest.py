@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
+import tempfile
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from filelock import FileLock
 from PIL import Image
 
 from tests.conftest import fill_project, scratched
+from tests.shared_folder import shared_folder
 from workbench.core.project.project import Project
-from workbench.core.runs.events import Event, decode
+from workbench.core.runs.events import Event, Finished, Trouble, decode
+from workbench.core.runs.export_options import LAYOUTS
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
 from workbench.inference.engines.registry import unavailable_reason
 from workbench.inference.io.image_io import write_png
+from workbench.training.control_channel import ControlChannel
 
 collect_ignore = [] if paddle_installed() else [str(path) for path in Path(__file__).parent.rglob("test_*.py")]
 
@@ -108,19 +110,43 @@ def child():
         one.close()
 
 
-def shared_folder(tmp_path_factory, name: str, make: Callable[[Path], None]) -> Path:
-    """Return a folder filled by `make` once for all processes of a parallel test run."""
-    base = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent
-    folder = base / name
-    with FileLock(base / f"{name}.lock"):
-        if not (folder / "complete").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            make(folder)
-            (folder / "complete").touch()
-    return folder
+class Outcome:
+    """Outcome of a verb of the training program that has ended. lines: its output."""
+
+    stderr = "see the captured output of the test"
+
+    def __init__(self, code: int, lines: list[str]) -> None:
+        self.code, self.lines = code, lines
+
+    def end(self) -> int:
+        """Return the exit status, as `Child.end`."""
+        return self.code
+
+    events, last = Child.events, Child.last
+
+
+@pytest.fixture
+def inside(monkeypatch, tmp_path_factory):
+    """Return a function that runs a verb of the training program to its end in this process.
+
+    For tests of its results and problems: a child process imports Paddle for two seconds. What concerns the process
+    itself, such as commands, signals, standard streams and kills, is tested with `child`.
+    """
+    program = "workbench.training.__main__"
+    monkeypatch.setattr(f"{program}._prepare_environment", lambda options: None)
+    monkeypatch.setattr(ControlChannel, "listen", lambda self: None)
+    monkeypatch.setattr(ControlChannel, "install_signal_handlers", lambda self: None)
+
+    def run(verb: str, *arguments: object) -> Outcome:
+        from workbench.training.__main__ import main
+
+        with tempfile.TemporaryFile() as output, monkeypatch.context() as patch:
+            patch.setattr(f"{program}.claim_stdout", output.fileno)
+            code = main([verb, *map(str, arguments)])
+            output.seek(0)
+            return Outcome(code, output.read().decode("utf-8").splitlines(keepends=True))
+
+    return run
 
 
 def shared_run(tmp_path_factory, name: str, make: Callable[[Path], Run]) -> Run:
@@ -199,6 +225,40 @@ def exported(trained, tmp_path_factory):
     folder = shared_folder(tmp_path_factory, "exported", make)
     lines = (folder / "events.jsonl").read_text("utf-8").splitlines()
     return folder / "出口 [1]", [event for line in lines if (event := decode(line)) is not None]
+
+
+LINE_SHAPE = (96, 128)  # rows, columns
+
+
+class LineExport(NamedTuple):
+    """Export with a line model of `LINE_SHAPE` and all layouts, not to be changed, and the result of its event."""
+
+    out: Path
+    result: dict[str, Any]
+
+
+def _line_export(tmp_path_factory, run: Run, name: str, folder_name: str) -> LineExport:
+    def make(folder: Path) -> None:
+        formats = ",".join(["onnx-line", *LAYOUTS])
+        choices = ("--formats", formats, "--seconds", 0, "--shape", "{}x{}".format(*LINE_SHAPE))
+        one = Child("export", run.root, "--out", folder / folder_name, *choices)
+        one.end()
+        assert isinstance(one.last, Finished), one.stderr[-3000:]
+        assert not [event for event in one.events if isinstance(event, Trouble)]
+        (folder / "result.json").write_text(json.dumps(one.last.result), "utf-8")
+
+    folder = shared_folder(tmp_path_factory, name, make)
+    return LineExport(folder / folder_name, json.loads((folder / "result.json").read_text("utf-8")))
+
+
+@pytest.fixture(scope="session")
+def unet_export(trained, tmp_path_factory) -> LineExport:
+    return _line_export(tmp_path_factory, trained, "unet-export", "出口 [1]")
+
+
+@pytest.fixture(scope="session")
+def resnet_export(trained_resnet, tmp_path_factory) -> LineExport:
+    return _line_export(tmp_path_factory, trained_resnet, "resnet-export", "verdicts")
 
 
 def arrays_of(path: Path) -> dict[str, np.ndarray]:

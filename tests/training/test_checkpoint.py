@@ -49,6 +49,7 @@ class WeightSettings:
     thresholds: tuple[float, ...] = ()
     min_area: tuple[int, ...] = ()
     verdict_border: int = 0
+    anomaly_exponent: int = 1
     temperature: float = 1.0
     mirrored: tuple[str, ...] = ()
 

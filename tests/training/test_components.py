@@ -35,6 +35,7 @@ from workbench.training.threshold_search import (
     AreaSweep,
     BorderSweep,
     ThresholdSweep,
+    choose_anomaly_exponent,
     choose_temperature,
     labeled_areas,
     max_areas,
@@ -548,7 +549,8 @@ def ranked_images(*, false_at_border: bool, defect: int = 50, count: int = 12) -
 
 
 def test_border_is_ignored_if_that_ranks_images_better():
-    assert ranked_images(false_at_border=True).best() == 4  # 12 of the 36 pixels remain, fewer than 25
+    assert ranked_images(false_at_border=True).best() == 8  # as good as 4
+    assert ranked_images(false_at_border=True, defect=5).best() == 4  # 12 of the 36 pixels remain, fewer than 25
     assert ranked_images(false_at_border=True, count=9).best() == 0  # too few images
     assert BorderSweep().best() == 0
 
@@ -567,6 +569,16 @@ def test_exponent_of_the_score_changes_the_border():
             sweep.add(truth, mask, scores)
         chosen.append([good < bad for good, bad in zip(sweep.scores[0], sweep.scores[1])][0])
     assert chosen == [False, True]
+
+
+def test_exponent_of_the_score_suits_the_certainty_of_the_network():
+    def image(probability: float, pixels: int) -> np.ndarray:
+        return np.bincount(np.full(pixels, round(255 * probability)), minlength=256)
+
+    assert choose_anomaly_exponent([]) == choose_anomaly_exponent([image(0.5, 0)]) == 32
+    assert choose_anomaly_exponent([image(0.99, 30)] * 3) == 32
+    assert choose_anomaly_exponent([image(0.99, 30), image(0.5, 30), image(0.5, 30)]) == 4  # 30 / 16 pixels
+    assert choose_anomaly_exponent([image(0.1, 5)] * 3) == 1  # no exponent is small enough
 
 
 def test_default_border_is_ignored_unless_defects_lie_there():

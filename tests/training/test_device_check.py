@@ -9,7 +9,11 @@ import pytest
 
 from workbench.training import device_check
 
-OLD_DRIVER = "\n\n----\nC++ Traceback\n----\nOSError: (External) CUDA error(35), CUDA driver version is insufficient."
+OLD_DRIVER = (
+    "(External) CUDA error(35), CUDA driver version is insufficient for CUDA runtime version. \n"
+    "  [Hint: 'cudaErrorInsufficientDriver'. This indicates that the installed NVIDIA CUDA driver is older than the "
+    "CUDA runtime library.] (at /paddle/paddle/phi/backends/gpu/cuda/cuda_info.cc:86)\n"
+)
 
 
 def test_old_driver_is_reported_without_an_exception(monkeypatch):
@@ -20,7 +24,8 @@ def test_old_driver_is_reported_without_an_exception(monkeypatch):
     monkeypatch.setattr(paddle.device.cuda, "device_count", device_count)
     report = device_check.examine()
     assert report["ok"] and report["devices"] == ["cpu"] and report["checks"][0]["name"] == "cpu"
-    assert report["gpu_error"] == "OSError: (External) CUDA error(35), CUDA driver version is insufficient."
+    why = "(External) CUDA error(35), CUDA driver version is insufficient for CUDA runtime version"
+    assert report["gpu_error"] == why
 
 
 def test_gpu_that_fails_is_a_failed_check(monkeypatch):

@@ -203,8 +203,8 @@ def test_step_of_a_gpu_reads_nothing_but_the_result_of_the_step_before(simulated
 class GpuTensor:
     """A tensor on a GPU, of which copies to page-locked memory are made."""
 
-    def __init__(self, order: list[str], value: paddle.Tensor, *, locked: bool = True) -> None:
-        self.order, self.value, self.locked = order, value, locked
+    def __init__(self, order: list[str], value: paddle.Tensor, *, locked: bool = True, memory: bool = True) -> None:
+        self.order, self.value, self.locked, self.memory = order, value, locked, memory
         self.place = self
 
     def is_gpu_place(self) -> bool:
@@ -217,7 +217,13 @@ class GpuTensor:
         return self
 
     def clone(self) -> GpuTensor:
+        if not self.memory:
+            raise MemoryError("Out of memory error on GPU 0. Cannot allocate 1.0GB memory on GPU 0")
         self.order.append("clone")
+        return self
+
+    def cpu(self) -> GpuTensor:
+        self.order.append("read at once")
         return self
 
     def numpy(self) -> np.ndarray:
@@ -244,6 +250,14 @@ def test_result_is_read_after_its_own_event(monkeypatch, locked):
     assert result.read()[0].tolist() == [1, 1]
     waited = ["copy", "record", "next step", "query", "query", "query", "read"]
     assert order == (waited if locked else ["clone", "next step", "read"])
+
+
+def test_state_is_read_at_once_if_neither_gpu_nor_host_has_memory_for_a_copy():
+    """Weights and moments of a checkpoint take several times the memory of the weights."""
+    order: list[str] = []
+    copy = HostCopy([GpuTensor(order, paddle.ones([2]), locked=False, memory=False)])
+    order.append("next step")
+    assert copy.read()[0].tolist() == [1, 1] and order == ["read at once", "next step", "read"]
 
 
 def test_other_threads_run_while_a_result_is_awaited(monkeypatch):

@@ -31,21 +31,21 @@ def test_a_run_killed_repeatedly_equals_an_undisturbed_one(labeled_project, mode
     assert record.kills and differences(undisturbed, killed) == []
 
 
-def test_file_of_a_write_that_was_interrupted_before_the_first_save_is_removed(labeled_project, child):
+def test_file_of_a_write_that_was_interrupted_before_the_first_save_is_removed(labeled_project, inside):
     run = make_run(labeled_project, epochs=1, validations=1)
     interrupted = run.root / ".0123456789abcdef.tmp"
     interrupted.touch()
-    assert child("train", run.root).end() == 0 and not interrupted.exists()
+    assert inside("train", run.root).end() == 0 and not interrupted.exists()
 
 
-def test_metrics_of_the_best_weights_are_stored_with_them(labeled_project, child):
+def test_metrics_of_the_best_weights_are_stored_with_them(labeled_project, inside):
     """The process was killed after the newer best weights were written and before `last/` was updated."""
     run = make_run(labeled_project, epochs=2, validations=2)
-    assert child("train", run.root).end() == 0
+    assert inside("train", run.root).end() == 0
     before = shutil.copytree(run.last, run.root / "before")
     first = run.ending()
     run.settings_path.write_text(run.settings().model_copy(update={"epochs": 3, "validations": 3}).model_dump_json())
-    assert child("train", run.root, "--resume").end() == 0
+    assert inside("train", run.root, "--resume").end() == 0
     then = run.ending()
     assert isinstance(first, Finished) and isinstance(then, Finished)
     assert then.result["best_step"] > first.result["best_step"]
@@ -53,7 +53,7 @@ def test_metrics_of_the_best_weights_are_stored_with_them(labeled_project, child
     before.rename(run.last)
     # All steps are done; only the final evaluation is left.
     run.settings_path.write_text(run.settings().model_copy(update={"epochs": 2, "validations": 2}).model_dump_json())
-    assert child("train", run.root, "--resume").end() == 0
+    assert inside("train", run.root, "--resume").end() == 0
     again = run.ending()
     assert isinstance(again, Finished)
     for key in ("best_step", "metrics", "score"):
@@ -107,7 +107,7 @@ def test_signal_during_the_start_is_a_failure_only_without_a_request_to_stop(lab
             channel.apply(encode_command("stop"))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("workbench.training.__main__._train", interrupted)
+    monkeypatch.setattr("workbench.training.train_verb._train", interrupted)
     monkeypatch.setattr("workbench.training.__main__.claim_stdout", lambda: None)
     monkeypatch.setattr(ControlChannel, "listen", lambda self: None)
     main(["train", str(run.root)])

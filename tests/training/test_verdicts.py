@@ -40,11 +40,11 @@ def test_activation_maps_add_up_to_the_logits(trained_resnet):
     np.testing.assert_allclose(bias, bias[0], atol=1e-3)
 
 
-def test_export_and_evaluation_use_the_reject_probability(trained_resnet, child, tmp_path, capsys):
+def test_export_and_evaluation_use_the_reject_probability(trained_resnet, inside, tmp_path, capsys):
     root = shutil.copytree(trained_resnet.project_root, tmp_path / "p")
     run = Run(Path(root) / "runs" / trained_resnet.name)
     save_settings(replace(load_settings(run.best / MODEL_FILE), unsure=0.999), run.best / MODEL_FILE)
-    exporter = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0)
+    exporter = inside("export", run.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0)
     assert exporter.end() == 0, exporter.stderr[-3000:]
     exported = load_settings(tmp_path / "out" / MODEL_FILE)
     assert exported.unsure == 0.999 and exporter.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
@@ -52,7 +52,7 @@ def test_export_and_evaluation_use_the_reject_probability(trained_resnet, child,
     assert UNSURE in (tmp_path / "out" / "card.html").read_text("utf-8")
     assert main(["evaluate", str(root), "--run", run.name, "--split", "all", "--json"]) == 0
     message = json.loads(capsys.readouterr().out)
-    again = child("export", trained_resnet.root, "--out", tmp_path / "own", "--point", "0.8", "--seconds", 0)
+    again = inside("export", trained_resnet.root, "--out", tmp_path / "own", "--point", "0.8", "--seconds", 0)
     assert again.end() == 0, again.stderr[-3000:]
     assert load_settings(tmp_path / "own" / MODEL_FILE).unsure == 0.8
     assert message["unsure"]["below"] == 0.999 and message["unsure"]["pictures"] > 0

@@ -12,6 +12,7 @@ from workbench.core.check.findings import findings_csv, kind_texts
 from workbench.core.check.project_check import check
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_bytes
+from workbench.core.text_patterns import counted
 
 _SHOWN = 10
 
@@ -30,7 +31,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     counts = Counter(finding.kind for finding in findings)
     images = len(project.images())
     if not findings:
-        console.line(f"{images} images checked. No problems found.")
+        console.line(f"{counted(images, 'image')} checked. No problems found.")
     for kind, count in counts.items():
         title, advice = kind_texts()[kind]
         console.line(f"{title}: {count}. {advice}")

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.cli.verb_runner import Console
 from workbench.core.names import split_names
 from workbench.core.project.project import Project
+from workbench.core.text_patterns import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +29,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         verdicts=options.verdicts,
     ) as project:
         count = len(project.images())
-        console.line(f"Project {project.root} with {count} images.")
+        console.line(f"Project {project.root} with {counted(count, 'image')}.")
         if not count:
             console.line(f"Copy images to {project.root / 'pictures'}, or: workbench import {options.project} FOLDER")
         return {

@@ -17,7 +17,7 @@ from workbench.core import problems
 from workbench.core.images.image_files import read
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
-from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.export_options import COMMAND_LINE_FORMATS, ExportOptions
 from workbench.core.runs.launch import is_frozen, paddle_installed
 from workbench.core.runs.pip_commands import paddle_command_here
@@ -25,6 +25,7 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.training_process import new_run
 from workbench.core.runs.training_settings import request
 from workbench.core.sample.sample_project import best_threshold_dice, make_sample
+from workbench.core.text_patterns import counted
 from workbench.inference.batch import runner
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.batch.results_folder import ResultsFolder, predict_all
@@ -82,7 +83,8 @@ def _one_model(root: Path, settings: Any, console: Console) -> dict[str, Any]:
     exported = export(run, console, ExportOptions(COMMAND_LINE_FORMATS, seconds=2))
     _self_test(Path(exported["path"]))
     console.line(
-        f"{settings.model}: {trained['steps']} steps in {trained['seconds']:.0f} s, then {measured['split']}: "
+        f"{settings.model}: {counted(trained['steps'], 'step')} in {trained['seconds']:.0f} s, "
+        f"then {measured['split']}: "
         f"{summary(measured)}; exported, self-test passed"
     )
     return {"train": trained, "evaluate": measured, "export": exported, "self_test": "passed"}

@@ -23,7 +23,7 @@ from workbench.cli import gpu_acceptance, gpu_checks, windows_checks
 from workbench.cli.gpu_checks import Check
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.runs import pip_commands
-from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.launch import is_frozen
 from workbench.core.runs.pip_commands import pip, pip_command, requirement
 from workbench.core.runs.shell_commands import command_line, in_sequence

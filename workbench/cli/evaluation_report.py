@@ -29,6 +29,7 @@ from workbench.core.resources import LANGUAGES, SOURCE_LANGUAGE
 from workbench.core.runs.launch import program_command
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.run_history import run_line
+from workbench.core.text_patterns import counted
 
 _ALERTS: dict[Alert, str] = {
     "only_background": "The model predicts no defects, although there are defects.",
@@ -56,7 +57,7 @@ def _print_classes(result: dict[str, Any], console: Console) -> None:
     for name, scores in result["per_class"].items():
         dice = "-" if scores["dice"] is None else f"{scores['dice']:.3f}"
         recall = _share(scores["recall_defects"], scores["recall_interval"], scores["enough"])
-        console.line(f"  {name}: Dice {dice}, {recall} of {scores['defects']} defects detected")
+        console.line(f"  {name}: Dice {dice}, {recall} of {counted(scores['defects'], 'defect')} detected")
     for size in result["by_size"]:
         high, unit = size["below_area"], "pixels"
         low = size["from_area"]
@@ -69,7 +70,7 @@ def _print_classes(result: dict[str, Any], console: Console) -> None:
     false = f"  false alarms: {regions['false']} in total, {regions['false_per_picture']:.2f} per image"
     if regions["false_interval"] is not None:
         low, high = regions["false_interval"]
-        false += f" ({low:.2f} to {high:.2f}, of {result['parts']} parts)"
+        false += f" ({low:.2f} to {high:.2f}, of {counted(result['parts'], 'part')})"
     if regions["false_per_good_picture"] is not None:
         rate = f"{regions['false_per_good_picture']:.2f} on each of the {result['good_pictures']} good images"
         false += f"; {rate}"
@@ -91,7 +92,9 @@ def _print_verdicts(result: dict[str, Any], console: Console) -> None:
     confusion, band = result["confusion"], result.get("unsure")
     if band:
         rest = f"{band['errors_left']} of the others are wrong"
-        console.line(f"  {band['pictures']} images are unsure (below {band['below']:.0%}); {rest}")
+        console.line(
+            f"  {counted(band['pictures'], 'image')} with an unsure prediction (below {band['below']:.0%}); {rest}"
+        )
     console.line(f"  mean calibration error of the probabilities: {result['calibration_error']:.1%}")
     width = max(len(name) for name in confusion["names"])
     console.line(f"  labeled {'':{width}}  predicted: " + "  ".join(confusion["names"]))
@@ -175,13 +178,14 @@ def _comparison_fields(comparison: EvaluationComparison, other: Run) -> dict[str
 
 def _print_comparison(comparison: EvaluationComparison, run: Run, other: Run, console: Console) -> None:
     console.line(
-        f"{run.name} (first) and {other.name} (second) on {comparison.images} images of {comparison.parts} parts:"
+        f"{run.name} (first) and {other.name} (second) on {counted(comparison.images, 'image')} "
+        f"of {counted(comparison.parts, 'part')}:"
     )
     translate = messages.translator(SOURCE_LANGUAGE)
     for cells, _ in comparison_rows(comparison):
         name, first, second, difference, outcome = (messages.render(text, translate) for text in cells)
         console.line(f"  {name}: {first}; {second}" + (f"; difference {difference}: {outcome}" if outcome else ""))
-    console.line(f"  {len(comparison.pairs)} images with different errors")
+    console.line(f"  {counted(len(comparison.pairs), 'image')} with different errors")
 
 
 def _write(document: Document, path: Path, language: str) -> None:

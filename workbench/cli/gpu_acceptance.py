@@ -17,7 +17,7 @@ from workbench import __version__
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
 from workbench.core.project.storage import write_json, write_text
-from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
 from workbench.core.runs.pip_commands import paddle_command_here
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from workbench.core.runs import gpu_facts, pip_commands
-from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.pip_commands import (
@@ -24,8 +24,10 @@ from workbench.core.runs.pip_commands import (
     replace_command,
     replace_paddle_command,
 )
+from workbench.core.runs.shell_commands import remove_variable
 
 _SECONDS = 300.0  # time limit of the training program's own checks
+_DRIVERS = "https://www.nvidia.com/drivers"
 _LOG_LINE = re.compile(r"^[WEF]\d{4} [^\]]*\] *(.+)$")  # warnings and errors of Paddle's libraries
 
 
@@ -52,12 +54,27 @@ def graphics_card(facts: GpuFacts) -> Check:
     """Describe the GPUs. A missing GPU is no failure: the CPU works, but slower."""
     name = "graphics card"
     if not facts.gpus:
-        return Check(name, True, f"no NVIDIA GPU can be used: {facts.reason}; training runs on the CPU")
+        detail = f"no NVIDIA GPU can be used: {facts.reason}; training runs on the CPU"
+        if facts.broken:
+            return Check(
+                name,
+                False,
+                detail,
+                f"Restart the computer. If that does not help, install the NVIDIA driver again: {_DRIVERS}",
+            )
+        return Check(
+            name,
+            True,
+            detail
+            + (f". If this computer has an NVIDIA GPU, install its driver: {_DRIVERS}" if not facts.driver else ""),
+        )
     newest = f" (up to CUDA {dotted(facts.cuda)})" if facts.cuda else ""
     detail = "; ".join(_gpu_text(gpu) for gpu in facts.gpus) + f"; driver {facts.driver}{newest}"
     if facts.hidden:
         detail += f'; hidden by CUDA_VISIBLE_DEVICES="{facts.visible}", so training runs on the CPU'
-        return Check(name, False, detail, "Remove the environment variable CUDA_VISIBLE_DEVICES to use the GPU.")
+        command = remove_variable("CUDA_VISIBLE_DEVICES")
+        fix = f"Remove the environment variable CUDA_VISIBLE_DEVICES to use the GPU, in this shell by: {command}"
+        return Check(name, False, detail, fix)
     empty = [gpu for gpu in facts.usable if gpu.mig_enabled and not gpu.mig]
     if empty and len(empty) == len(facts.usable):
         fix = (
@@ -68,6 +85,10 @@ def graphics_card(facts: GpuFacts) -> Check:
         detail += f"; CUDA_VISIBLE_DEVICES={facts.visible} leaves {', '.join(gpu.name for gpu in facts.usable)}"
     if len(facts.usable) > 1:
         detail += "; " + _several_gpus(facts)
+    if facts.lost:
+        detail += "".join(f"; GPU {number} does not respond ({why})" for number, why in facts.lost)
+        fix = "Restart the computer. If the GPU is missing again, check its power cables and update the NVIDIA driver."
+        return Check(name, False, detail, fix)
     return Check(name, True, detail)
 
 
@@ -155,8 +176,7 @@ def _with_driver_update(facts: GpuFacts, command: str) -> str:
     if not choice.update or choice.build is None:
         return command
     install = command if choice.build.index in command else paddle_command(choice.build)
-    where = "https://www.nvidia.com/drivers"
-    return f"Update the NVIDIA driver {facts.driver} to {choice.update} or newer ({where}), then run: {install}"
+    return f"Update the NVIDIA driver {facts.driver} to {choice.update} or newer ({_DRIVERS}), then run: {install}"
 
 
 def training(command: str) -> tuple[Check, dict[str, Any]]:

@@ -13,6 +13,7 @@ from workbench.core.evaluation.operating_point import ChosenRule, OperatingPoint
 from workbench.core.evaluation.verdict_rules import RuleChoice, choose_rule, evaluate_rule, rule_note
 from workbench.core.messages import stored_text, with_messages
 from workbench.core.runs.run import Run
+from workbench.core.text_patterns import counted
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.verdict_rule import BAD, GOOD, RegionLimit
 
@@ -171,7 +172,7 @@ def print_images(result: dict[str, Any], console: Console) -> None:
     console.line(f"  {use}, {choice_text(rule['choice'])}: {caught}, {false}")
     if rule["good_parts"]:
         limit, least = percent(rule["false_alarm_limit"]), percent(rule["least_limit"])
-        parts = f"lowest limit that {rule['good_parts']} parts can show: {least}"
+        parts = f"lowest limit that {counted(rule['good_parts'], 'part')} can show: {least}"
         console.line(f"  upper limit of false alarms on new parts: {limit}; {parts}")
     console.line(f"  {stored_text(rule, 'note')}")
 

@@ -13,6 +13,7 @@ from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.project import trash
 from workbench.core.project.project import Project
 from workbench.core.project.source_locations import locate_source, source_reports
+from workbench.core.text_patterns import counted
 
 _ARGUMENTS = {"list": 0, "add": 1, "remove": 1, "locate": 2}
 
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             result["located"] = locate_source(project, values[0], Path(values[1]), check=not options.force).name
         reports = source_reports(project)
         for report in reports:
-            state = "MISSING" if report.missing else f"{report.images} images"
+            state = "MISSING" if report.missing else counted(report.images, "image")
             console.line(f"{report.name or '(project)'}: {report.path} – {state}")
     result["sources"] = [
         {

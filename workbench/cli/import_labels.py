@@ -20,6 +20,7 @@ from workbench.core.project.import_plan import ImportPlan, plan_import
 from workbench.core.project.import_request import CONFLICTS, ImportReport, ImportRequest
 from workbench.core.project.label_files import open_labels
 from workbench.core.project.project import Project
+from workbench.core.text_patterns import counted
 
 _SHOWN = 20
 
@@ -157,14 +158,13 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def _print_report(report: ImportReport, console: Console) -> None:
     console.line(
-        f"Imported as {report.format}: {report.images} images ({report.copied} copied), {report.labeled} labeled."
+        f"Imported as {report.format}: {counted(report.images, 'image')} ({report.copied} copied), "
+        f"{report.labeled} labeled."
     )
     if len(report.found) > 1:
         console.line("Formats found: " + ", ".join(f"{name} ({count})" for name, count in report.found.items()) + ".")
     if report.boxes:
-        console.line(
-            f"{report.boxes} regions come from bounding boxes. Check their images, which are not marked as done."
-        )
+        console.line(f"Regions from bounding boxes: {report.boxes}. Check their images, which are not marked as done.")
     if report.added_classes:
         console.line(f"New classes: {', '.join(report.added_classes)}.")
     if report.added_verdicts:
@@ -195,7 +195,7 @@ def _undo(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         done = import_files.restore_files(project, move)
         import_journal.finish_undo(project, record)
         import_journal.delete(project)
-    console.line(f"Undone: import of {record.path} ({done.images} images).")
+    console.line(f"Undone: import of {record.path} ({counted(done.images, 'image')}).")
     for key in done.kept[:_SHOWN]:
         console.line(f"Kept, because its label was changed since: {key}")
     return {"undone": record.path, "pictures": done.images, "kept": list(done.kept)}
@@ -247,19 +247,20 @@ def _print_plan(plan: ImportPlan, console: Console) -> None:
     if len(plan.found) > 1:
         console.line("Formats found: " + ", ".join(f"{name} ({count})" for name, count in plan.found.items()) + ".")
     console.line(
-        f"{plan.images} images: {plan.matched} in the project, {plan.new} new. {plan.labels} labels"
+        f"{counted(plan.images, 'image')}: {plan.matched} in the project, {plan.new} new. "
+        + counted(plan.labels, "label")
         + (f", {plan.missing} without their image." if plan.missing else ".")
     )
     for kind, entries in (("Class", plan.classes), ("Verdict", plan.verdicts)):
         for entry in entries:
             target = "ignored" if entry.target is None else entry.target if entry.known else f"{entry.target} (new)"
-            console.line(f"{kind} {entry.source} -> {target}: {entry.images} images")
+            console.line(f"{kind} {entry.source} -> {target}: {counted(entry.images, 'image')}")
     if plan.boxes:
         console.line(f"{plan.boxes} bounding boxes become regions ({plan.request.boxes}).")
     if plan.background and not plan.request.background:
-        console.line(f"{plan.background} images have no label; --background imports them as images without defects.")
+        console.line(f"Images without label: {plan.background}; --background imports them as images without defects.")
     if plan.conflicts:
-        console.line(f"{plan.conflicts} images are labeled already: {plan.request.conflicts}.")
+        console.line(f"Images that are labeled already: {plan.conflicts} ({plan.request.conflicts}).")
     if plan.report.splits:
         console.line("Data split: " + ", ".join(f"{side} {count}" for side, count in plan.report.splits.items()) + ".")
     _print_skipped(plan.skipped, plan.report.all_notes, console)

@@ -10,6 +10,7 @@ from workbench.cli.verb_runner import Console
 from workbench.core.project.exporting import EXPORT_FORMATS, export_labels
 from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.project import Project
+from workbench.core.text_patterns import counted
 
 _SHOWN = 20
 
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     chosen = LabelExportOptions(options.images, options.shapes, options.split, options.contiguous)
     with console.progress("exporting") as move:
         report = export_labels(project, options.out, format=options.format, options=chosen, progress=move)
-    console.line(f"{report.labels} labels and {report.images} images written to {options.out}.")
+    console.line(f"{counted(report.labels, 'label')} and {counted(report.images, 'image')} written to {options.out}.")
     for sentence in report.lost:
         console.line(sentence)
     for path, why in report.skipped[:_SHOWN]:

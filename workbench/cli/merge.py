@@ -12,6 +12,7 @@ from typing import Any
 from workbench.cli.verb_runner import Console
 from workbench.core.project.label_merge import CHOICES, Keep, MergeReport, merge_project
 from workbench.core.project.project import Project
+from workbench.core.text_patterns import counted
 
 _SHOWN = 20
 
@@ -69,7 +70,7 @@ def import_project(root: Path, other: Path, keep: Keep, console: Console) -> dic
 
 
 def print_report(report: MergeReport, console: Console) -> None:
-    console.line(f"{report.pictures} images: {report.matched} in both projects, {report.copied} new.")
+    console.line(f"{counted(report.pictures, 'image')}: {report.matched} in both projects, {report.copied} new.")
     console.line(f"Labels: {report.taken} taken, {report.kept} kept, {report.equal} equal.")
     if report.added_classes:
         console.line(f"New classes: {', '.join(report.added_classes)}.")

@@ -12,6 +12,7 @@ from typing import Any
 from workbench.cli.verb_runner import Console
 from workbench.core.project.packing import pack
 from workbench.core.project.project import Project
+from workbench.core.text_patterns import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +26,10 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     with console.progress("packing") as move:
         report = pack(project, options.out, runs=options.runs, progress=move)
     assert report is not None
-    console.line(f"{report.path}: {report.images} images, {report.files} files, {report.nbytes / 1e6:.1f} MB.")
+    console.line(
+        f"{report.path}: {counted(report.images, 'image')}, {counted(report.files, 'file')}, "
+        f"{report.nbytes / 1e6:.1f} MB."
+    )
     if report.missing:
         console.line(f"Left out because their folders are not available: {', '.join(report.missing)}.")
     return {

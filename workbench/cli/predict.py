@@ -19,6 +19,7 @@ from workbench.core.problems import NotAProject, NothingToPredict
 from workbench.core.project.project import Project
 from workbench.core.runs.model_lookup import model_folder, open_model
 from workbench.core.suggestions.suggestion_files import ImageSuggested, suggest_all, suggestions_path
+from workbench.core.text_patterns import counted
 from workbench.inference.batch.folder_watch import watch
 from workbench.inference.batch.input_paths import InputSource, collect_images
 from workbench.inference.batch.interrupts import GracefulInterrupt, handle_interrupts
@@ -109,13 +110,13 @@ def _keys(project: Project, names: list[str]) -> tuple[list[str], list[dict[str,
 def _print_summary(done: list[dict[str, Any]], skipped: list[dict[str, str]], console: Console) -> None:
     with_suggestions = [entry for entry in done if entry["regions"]]
     for entry in with_suggestions[:_SHOWN]:
-        console.line(f"{entry['key']}: {len(entry['regions'])} suggestions")
+        console.line(f"{entry['key']}: {counted(len(entry['regions']), 'suggestion')}")
     if len(with_suggestions) > _SHOWN:
         console.line(f"and {len(with_suggestions) - _SHOWN} more images")
     total = sum(len(entry["regions"]) for entry in with_suggestions)
     skipped_text = f", {len(skipped)} skipped" if skipped else ""
     console.line(
-        f"{total} suggestions in {len(with_suggestions)} of {len(done)} images{skipped_text}. "
+        f"{counted(total, 'suggestion')} in {len(with_suggestions)} of {counted(len(done), 'image')}{skipped_text}. "
         "Open the project to accept or reject them."
     )
 
@@ -253,7 +254,9 @@ def _watch(
 
     console.note(f"Watching {', '.join(options.pictures)}. Results are written to {options.out}. Press Ctrl+C to stop.")
     watch(results, options.pictures, stop, on_image=on_image)
-    console.line(f"Stopped. {count['pictures']} images, {count['skipped']} skipped. Results are in {options.out}.")
+    console.line(
+        f"Stopped. {counted(count['pictures'], 'image')}, {count['skipped']} skipped. Results are in {options.out}."
+    )
     return {"stopped": True, **count, "out": options.out.absolute()}
 
 
@@ -263,7 +266,7 @@ def _print_report(report: dict[str, Any], out: Path, console: Console) -> None:
     if len(report["pictures"]) > _SHOWN:
         console.line(f"and {len(report['pictures']) - _SHOWN} more")
     skipped = f", {len(report['skipped'])} skipped" if report["skipped"] else ""
-    console.line(f"{len(report['pictures'])} images{skipped}. Results are in {out}.")
+    console.line(f"{counted(len(report['pictures']), 'image')}{skipped}. Results are in {out}.")
 
 
 def _summary(entry: dict[str, Any]) -> str:

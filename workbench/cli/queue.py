@@ -17,6 +17,7 @@ from workbench.core.project.image_index import ImageIndex, with_index
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run, default_run, find_run
+from workbench.core.text_patterns import counted
 
 
 class NoModelYet(problems.Problem):
@@ -131,4 +132,4 @@ def read_rows(project: Project, console: Console) -> dict[str, ImageRow]:
 
 def _print_coverage(analyzed: int, requested: int, console: Console) -> None:
     if analyzed < requested:
-        console.note(f"{analyzed} of {requested} images analyzed. Run the command again to analyze more.")
+        console.note(f"{analyzed} of {counted(requested, 'image')} analyzed. Run the command again to analyze more.")

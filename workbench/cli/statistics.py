@@ -21,6 +21,7 @@ from workbench.core.check.project_statistics import (
 )
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_bytes
+from workbench.core.text_patterns import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +42,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def _print(result: ProjectStatistics, console: Console) -> None:
-    console.line(f"{result.images} images, {result.masked} with a mask, {result.broken} unreadable.")
+    console.line(f"{counted(result.images, 'image')}, {result.masked} with a mask, {result.broken} unreadable.")
     console.line("Status: " + _counts(result.statuses))
     if any(result.verdicts.values()):
         console.line("Verdicts: " + _counts({name or "none": n for name, n in result.verdicts.items()}))
@@ -49,7 +50,7 @@ def _print(result: ProjectStatistics, console: Console) -> None:
         console.line(f"Split for {'UNet' if model == 'unet' else 'ResNet'}: {_counts(counts)}")
     scale = result.um_per_pixel
     for entry in result.classes:
-        text = f"{entry.name}: {entry.images} images, {entry.regions} regions"
+        text = f"{entry.name}: {counted(entry.images, 'image')}, {counted(entry.regions, 'region')}"
         areas = summary(entry.areas)
         if areas:
             text += f", area {areas['min']:.0f} to {areas['max']:.0f} px² (median {areas['median']:.0f})"

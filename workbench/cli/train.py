@@ -26,6 +26,7 @@ from workbench.core.runs.events import (
 from workbench.core.runs.run import Run, find_run, plan_run
 from workbench.core.runs.training_process import new_run, requested_settings, run_training
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings, concerns, parse_settings
+from workbench.core.text_patterns import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -213,7 +214,9 @@ def print_result(result: dict[str, Any], console: Console) -> None:
     """Print the result of a training in a few lines."""
     speed = f", {result['images_per_second']:.1f} images per second" if result["images_per_second"] else ""
     where = f"{result['model']} on {result['device']} ({result['precision']})"
-    console.line(f"Run {result['run']}: {where}, {result['steps']} steps in {result['seconds']:.0f} s{speed}.")
+    console.line(
+        f"Run {result['run']}: {where}, {counted(result['steps'], 'step')} in {result['seconds']:.0f} s{speed}."
+    )
     for split, metrics in (("validation", result["metrics"]), ("test", result["test"])):
         if metrics:
             console.line(f"  {split}: {summary(metrics)}")
@@ -235,14 +238,15 @@ def expectation_lines(result: dict[str, Any]) -> list[str]:
 
 def summary(metrics: dict[str, Any]) -> str:
     """Format the main metrics of a report of core.evaluation.metrics in one line."""
+    images = counted(metrics.get("pictures", 0), "image")
     if "confusion" in metrics:
         accuracy = percent(metrics.get("accuracy"), metrics.get("accuracy_interval"))
-        return f"accuracy {accuracy}, macro F1 {_three(metrics.get('macro_f1'))}, {metrics.get('pictures')} images"
+        return f"accuracy {accuracy}, macro F1 {_three(metrics.get('macro_f1'))}, {images}"
     regions, pixels = metrics.get("regions") or {}, metrics.get("any_defect") or metrics
     recall = percent(regions.get("recall"), regions.get("recall_interval"))
     return (
         f"Dice {_three(pixels.get('dice'))}, IoU {_three(pixels.get('iou'))}; recall {recall}, "
-        f"false alarms per image {_three(regions.get('false_per_picture'))}, {metrics.get('pictures')} images"
+        f"false alarms per image {_three(regions.get('false_per_picture'))}, {images}"
     )
 
 
@@ -253,7 +257,8 @@ def pruned(report: dict[str, Any]) -> str:
     share = after["parameters"] / max(1, before["parameters"]) - 1
     return (
         f"pruned from {widths}: parameters {before['parameters']:,} to {after['parameters']:,} ({share:+.0%}), "
-        f"mean Dice of the classes {_three(before['dice'])} to {_three(after['dice'])} on {report['pictures']} images, "
+        f"mean Dice of the classes {_three(before['dice'])} to {_three(after['dice'])} "
+        f"on {counted(report['pictures'], 'image')}, "
         f"{before['milliseconds']:.1f} to {after['milliseconds']:.1f} ms per tile of {report['tile']} px"
     )
 

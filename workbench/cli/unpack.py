@@ -9,6 +9,7 @@ from typing import Any
 from workbench.cli.verb_runner import Console
 from workbench.core.project.packing import unpack
 from workbench.core.project.project import Project
+from workbench.core.text_patterns import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,5 +22,5 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         root = unpack(options.path, options.folder.absolute(), progress=move)
     assert root is not None
     images = len(Project.open(root, write=False).images())
-    console.line(f"Project {root} with {images} images.")
+    console.line(f"Project {root} with {counted(images, 'image')}.")
     return {"project": root, "pictures": images}

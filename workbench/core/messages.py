@@ -29,6 +29,7 @@ NOT_STORED = (
     "expectation.",
     "list.",
     "lost.",
+    "profile.",
     "queue.",
     "report.",
     "setting.",

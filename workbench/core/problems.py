@@ -86,7 +86,7 @@ class FolderReadOnly(ProjectReadOnly):
 
 
 class UnsavedLabels(Problem):
-    message = "Labels of {count} images could not be saved, so the project stays open."
+    message = "Labels of {count} {count:image|images} could not be saved, so the project stays open."
     advice = "Free some space or make the folder writable, then save again."
 
 

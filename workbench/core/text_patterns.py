@@ -23,3 +23,8 @@ def fill(pattern: str, /, **fields: Any) -> str:
     Raises KeyError or IndexError for a missing field and ValueError for a damaged pattern.
     """
     return _FORMATTER.vformat(pattern, (), fields)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its English noun in the singular or with an s, such as "1 image" or "2 images"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

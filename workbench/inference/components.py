@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .component_bands import Box, ComponentBand, areas_of_parts, measure_band, weights
 from .io.opencv import cv2
 
 MAX_BAND_PIXELS = 4_000_000  # labels take four bytes per pixel
-_WEIGHT_STEPS = 1 << 16  # of weights, so that their sums are exact in any order
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class Components:
     area: number of pixels.
     x, y: centroid.
     score, peak: mean and maximum of the scores, 0..255.
-    weight: sum of the weights of the pixels, see `weights`.
+    weight: sum of the weights of the pixels, see `component_bands.weights`.
+    share: number of measured pixels divided by the component's number of pixels; below 1 beside an ignored border.
     """
 
     left: np.ndarray
@@ -34,52 +35,26 @@ class Components:
     score: np.ndarray
     peak: np.ndarray
     weight: np.ndarray
+    share: np.ndarray
 
 
-@dataclass(frozen=True)
-class _ComponentBand:
-    """Components of one band. A part is a component within the band.
-
-    labels: uint16 or int32, 0 or the number of a part; numbers in the whole mask begin after `first`.
-    stats, centers: as returned by OpenCV, background first.
-    """
-
-    top: int
-    left: int
-    labels: np.ndarray
-    stats: np.ndarray
-    centers: np.ndarray
-    first: int = 0
-
-    def view(self, plane: np.ndarray) -> np.ndarray:
-        """Return this band's box of another plane of the whole image."""
-        height, width = self.labels.shape
-        return plane[self.top : self.top + height, self.left : self.left + width]
-
-    def without(self, parts: np.ndarray) -> _ComponentBand:
-        """Return the band without the parts set in `parts`, bool, one entry per label number including 0."""
-        remaining = ~parts
-        numbers = np.where(remaining, np.cumsum(remaining) - 1, 0).astype(self.labels.dtype)
-        labels = np.take(numbers, self.labels)
-        return _ComponentBand(self.top, self.left, labels, self.stats[remaining], self.centers[remaining], self.first)
-
-
-def weights(exponent: int) -> np.ndarray:
-    """Return float64 (256,): weight of a pixel by its score, (score / 255) ** exponent, in steps of 1 / 65536.
-
-    With exponent 1 it is the probability, without rounding.
-    """
-    shares = np.arange(256) / 255
-    return shares if exponent == 1 else np.rint(shares**exponent * _WEIGHT_STEPS) / _WEIGHT_STEPS
-
-
-def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, min_area: int = 0, *, exponent: int = 1) -> Components:
+def measure(
+    mask: np.ndarray,
+    class_id: int,
+    scores: np.ndarray,
+    min_area: int = 0,
+    *,
+    exponent: int = 1,
+    inside: Box | None = None,
+) -> Components:
     """Measure the components of one class.
 
     mask, scores: uint8 (H,W). min_area: in pixels; smaller components are set to 0 in `mask`. exponent: of the weights.
+    inside: part of the mask whose pixels are measured, by default all. Components without any are left out; one that is
+        cut into several parts is still one component.
     """
-    by_score = None if exponent == 1 else weights(exponent)
-    table, owner, count = _label(mask, class_id, lambda band: _measure_band(band, scores, by_score), min_area)
+    by_score = weights(exponent)
+    table, owner, count = _label(mask, class_id, lambda band: measure_band(band, scores, by_score, inside), min_area)
 
     def gather(function: np.ufunc, column: int, start: float) -> np.ndarray:
         if count == len(table):  # each part is a component
@@ -89,31 +64,32 @@ def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, min_area: int =
         return values[selected]
 
     selected = np.bincount(owner, table[:, 4], count) >= min_area
-    area, sum_x, sum_y, sum_score = (gather(np.add, column, 0) for column in (4, 5, 6, 7))
-    divisor = np.maximum(area, 1)
+    selected &= np.bincount(owner, table[:, 10], count) > 0
+    whole, sum_x, sum_y, sum_score, weight, area = (gather(np.add, column, 0.0) for column in (4, 5, 6, 7, 9, 10))
     left, top = (gather(np.minimum, column, np.inf).astype(np.int64) for column in (0, 1))
-    right, bottom = (gather(np.maximum, column, 0).astype(np.int64) for column in (2, 3))
+    right, bottom = (gather(np.maximum, column, 0.0).astype(np.int64) for column in (2, 3))
     return Components(
         left,
         top,
         right,
         bottom,
         area.astype(np.int64),
-        sum_x / divisor,
-        sum_y / divisor,
-        sum_score / divisor,
-        gather(np.maximum, 8, 0),
-        sum_score / 255 if by_score is None else gather(np.add, 9, 0),
+        sum_x / area,
+        sum_y / area,
+        sum_score / area,
+        gather(np.maximum, 8, 0.0),
+        sum_score / 255 if exponent == 1 else weight,
+        area / whole,
     )
 
 
 def drop_small(mask: np.ndarray, class_id: int, min_area: int) -> None:
     """Set components of one class with fewer than `min_area` pixels to 0, in place."""
-    _label(mask, class_id, _areas, min_area)
+    _label(mask, class_id, areas_of_parts, min_area)
 
 
 def _label(
-    mask: np.ndarray, class_id: int, measure_band: Callable[[_ComponentBand], np.ndarray], min_area: int
+    mask: np.ndarray, class_id: int, measure_band: Callable[[ComponentBand], np.ndarray], min_area: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Label the components of one class band by band and join the parts across bands.
 
@@ -137,7 +113,7 @@ def _label(
         joiner.add(band)
         tables.append(measure_band(band))
         first += len(band.stats) - 1
-    table = np.concatenate(tables) if tables else np.zeros((0, 10))
+    table = np.concatenate(tables) if tables else np.zeros((0, 11))
     owner, count = joiner.pieces(len(table))
     small = (np.bincount(owner, table[:, 4], count) < min_area)[owner]
     for part, row, column in undecided:
@@ -147,8 +123,8 @@ def _label(
 
 
 def _filter_small(
-    mask: np.ndarray, band: _ComponentBand, small: np.ndarray
-) -> tuple[_ComponentBand, tuple[np.ndarray, ...]]:
+    mask: np.ndarray, band: ComponentBand, small: np.ndarray
+) -> tuple[ComponentBand, tuple[np.ndarray, ...]]:
     """Remove the small parts of a band that cannot continue in a neighboring band, also from the mask.
 
     small: bool, one entry per label number including 0. Returns the band, and part number, row and column of the pixels
@@ -174,7 +150,7 @@ def _rows(mask: np.ndarray) -> int:
     return max(1, MAX_BAND_PIXELS // max(1, mask.shape[1]))
 
 
-def _bands(mask: np.ndarray, class_id: int) -> Iterator[_ComponentBand]:
+def _bands(mask: np.ndarray, class_id: int) -> Iterator[ComponentBand]:
     """Yield the bands that contain the class, each reduced to the bounding box of the class."""
     rows = _rows(mask)
     for top in range(0, mask.shape[0], rows):
@@ -192,7 +168,7 @@ def _bands(mask: np.ndarray, class_id: int) -> Iterator[_ComponentBand]:
             connectivity=8,
             ltype=cv2.CV_16U if max_components < 1 << 16 else cv2.CV_32S,
         )
-        yield _ComponentBand(top + int(filled[0]), int(columns[0]), labels, stats, centers)
+        yield ComponentBand(top + int(filled[0]), int(columns[0]), labels, stats, centers)
 
 
 class _BandJoiner:
@@ -203,7 +179,7 @@ class _BandJoiner:
         self._row, self._labels = -2, np.zeros(0, np.int64)  # last labeled row
         self._pairs: set[tuple[int, int]] = set()
 
-    def add(self, band: _ComponentBand) -> None:
+    def add(self, band: ComponentBand) -> None:
         if band.top == self._row + 1:
             above, below = np.pad(self._labels, 1), self._spread(band, 0)
             for shift in range(3):  # upper left, upper and upper right neighbor
@@ -212,7 +188,7 @@ class _BandJoiner:
                 self._pairs.update(zip(other[touching].tolist(), below[touching].tolist()))
         self._row, self._labels = band.top + len(band.labels) - 1, self._spread(band, -1)
 
-    def _spread(self, band: _ComponentBand, row: int) -> np.ndarray:
+    def _spread(self, band: ComponentBand, row: int) -> np.ndarray:
         """Return one row of labels over the full width, numbered in the whole mask from 1."""
         labels = band.labels[row].astype(np.int64)
         row_labels = np.zeros(self._width, np.int64)
@@ -234,39 +210,3 @@ class _BandJoiner:
         roots = np.array([root(part) for part in range(parts)], np.int64) if self._pairs else np.arange(parts)
         unique, owner = np.unique(roots, return_inverse=True)
         return owner.reshape(-1), len(unique)
-
-
-def _areas(band: _ComponentBand) -> np.ndarray:
-    """Return float64 (parts, 5) with the area in the last column; float64 to match the table of `_measure_band`."""
-    return band.stats[1:].astype(np.float64)
-
-
-def _measure_band(band: _ComponentBand, scores: np.ndarray, by_score: np.ndarray | None) -> np.ndarray:
-    """Return float64 (parts, 9): left, top, right, bottom, area, sums of x, y and score, peak.
-
-    by_score: weight of a pixel by its score; if given, the sum of the weights is a tenth column.
-    """
-    inside = band.labels > 0
-    label = band.labels[inside].astype(np.intp)  # the fastest index type for `ufunc.at`
-    score = band.view(scores)[inside]
-    stats, count = band.stats[1:].astype(np.float64), len(band.stats)
-    peaks = np.zeros(count, np.uint8)
-    np.maximum.at(peaks, label, score)
-    left, top = stats[:, cv2.CC_STAT_LEFT] + band.left, stats[:, cv2.CC_STAT_TOP] + band.top
-    area = stats[:, cv2.CC_STAT_AREA]
-    # Centroid times area is an integer, so rounding makes sums over bands exact.
-    sums = np.rint(band.centers[1:] * area[:, None])
-    return np.column_stack(
-        [
-            left,
-            top,
-            left + stats[:, cv2.CC_STAT_WIDTH],
-            top + stats[:, cv2.CC_STAT_HEIGHT],
-            area,
-            sums[:, 0] + area * band.left,
-            sums[:, 1] + area * band.top,
-            np.bincount(label, weights=score, minlength=count)[1:],
-            peaks[1:],
-            *([] if by_score is None else [np.bincount(label, weights=by_score[score], minlength=count)[1:]]),
-        ]
-    )

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-import re
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from numbers import Real
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal
 
 from .engine_options import EngineOptions
 from .io.atomic_write import write_atomic
 from .io.json_io import JsonError, read_json
+from .settings_checks import FORMAT, MIRRORED, UNSURE, SettingsError, check_settings, require
 from .verdict_rule import VerdictRule
 
-FORMAT = 1
+__all__ = ["FORMAT", "MIRRORED", "UNSURE", "SettingsError"]
 MODEL_FILE = "model.json"
-UNSURE = "unsure"  # verdict if the greatest probability is below `ModelSettings.unsure`
-
-# Mirrored evaluations (test-time augmentation): the axes of (N,C,H,W) that are flipped.
-MIRRORED: dict[str, tuple[int, ...]] = {"left_right": (3,), "upside_down": (2,), "both": (2, 3)}
 
 _SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area", "mirrored", "order")
 _OPTIONAL = (
@@ -31,16 +24,13 @@ _OPTIONAL = (
     "engines",
     "unsure",
     "verdict_border",
+    "border_exponent",
     "verdict_rule",
 )  # omitted if empty, as in files older than these settings
 _FLOATS = (
     *("full_scale", "low", "high", "mean", "std", "scale"),
     *("thresholds", "um_per_pixel", "temperature", "unsure"),
 )
-
-
-class SettingsError(Exception):
-    """Invalid settings; the text is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +66,10 @@ class ModelSettings:
     verdict_border: of a segmentation, width in image pixels of the strip along the border of an image in which nothing
         counts for the anomaly score and the verdict.
     anomaly_exponent: of a segmentation, exponent of the probability of each pixel of a region in the anomaly score, the
-        sum over all regions. 1 in models of earlier versions; with 8, uncertain pixels hardly count.
+        sum over all regions. 1 in models of earlier versions; with 32, uncertain pixels hardly count.
+    border_exponent: of a segmentation, exponent of the share of a region's pixels beyond `verdict_border`, by which its
+        part of the anomaly score is multiplied. 0 in models of earlier versions; with 2, regions that grow from the
+        border into the image hardly count.
     batch: tiles per call of the network.
     threads: number of CPU threads, 0 for all.
     files: engine name to a file beside model.json.
@@ -109,6 +102,7 @@ class ModelSettings:
     verdict_rule: VerdictRule | None = None
     verdict_border: int = 0
     anomaly_exponent: int = 1
+    border_exponent: int = 0
     batch: int = 4
     threads: int = 0
     files: dict[str, str] = field(default_factory=dict)
@@ -123,7 +117,7 @@ class ModelSettings:
             value = getattr(self, name)
             if isinstance(value, list):
                 object.__setattr__(self, name, tuple(value))
-        _check(self)
+        check_settings(self)
         for name in _FLOATS:
             value = getattr(self, name)
             if value is not None:
@@ -184,11 +178,11 @@ def settings_from_json(content: Any) -> ModelSettings:
         raise SettingsError(f"{newer}. Update to use it.")
     known = {entry.name for entry in fields(ModelSettings)}
     unknown = sorted(set(content) - known)
-    _require(not unknown, f"it has settings that are not known: {', '.join(unknown)}")
+    require(not unknown, f"it has settings that are not known: {', '.join(unknown)}")
     missing = sorted({"task", "name"} - set(content))
-    _require(not missing, f"it lacks {', '.join(missing)}")
+    require(not missing, f"it lacks {', '.join(missing)}")
     classes = content.get("classes", [])
-    _require(isinstance(classes, list), "classes must be a list")
+    require(isinstance(classes, list), "classes must be a list")
     engines = _engines_from_json(content.get("engines", {}))
     rule = _rule_from_json(content.get("verdict_rule"))
     classes = tuple(_class_from_json(entry) for entry in classes)
@@ -203,7 +197,7 @@ def _rule_from_json(content: Any) -> VerdictRule | None:
 
 
 def _engines_from_json(content: Any) -> dict[str, EngineOptions]:
-    _require(isinstance(content, dict), "engines must hold how each engine runs")
+    require(isinstance(content, dict), "engines must hold how each engine runs")
     try:
         return {str(name): EngineOptions.from_json(entry) for name, entry in content.items()}
     except ValueError as error:
@@ -212,131 +206,5 @@ def _engines_from_json(content: Any) -> dict[str, EngineOptions]:
 
 def _class_from_json(entry: Any) -> ClassSettings:
     expected = {"id", "name", "color"}
-    _require(isinstance(entry, dict) and set(entry) == expected, "each class needs exactly id, name and color")
+    require(isinstance(entry, dict) and set(entry) == expected, "each class needs exactly id, name and color")
     return ClassSettings(**entry)
-
-
-def _require(condition: object, sentence: str) -> None:
-    if not condition:
-        raise SettingsError(f"{sentence}.")
-
-
-def _check_integer(value: Any, low: int, high: int, name: str) -> None:
-    valid = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-    _require(valid, f"{name} must be a whole number from {low} to {high}, not {value!r}")
-
-
-def _check_number(value: Any, name: str) -> None:
-    valid = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    _require(valid, f"{name} must be a number, not {value!r}")
-
-
-def _check_positive(value: Any, name: str) -> None:
-    _check_number(value, name)
-    _require(value > 0, f"{name} must be above 0, not {value!r}")
-
-
-def _check_sequence(values: Any, length: int, name: str) -> None:
-    valid = isinstance(values, tuple) and len(values) == length
-    _require(valid, f"{name} must be a list of {length}, not {values!r}")
-
-
-def _check(settings: ModelSettings) -> None:
-    _require(settings.format == FORMAT, f"format must be {FORMAT}, not {settings.format!r}")
-    _require(isinstance(settings.name, str) and isinstance(settings.run, str), "name and run must be text")
-    _require(settings.task in ("segmentation", "classification"), f"the task {settings.task!r} is not known")
-    _check_values(settings)
-    _check_names(settings)
-    if settings.task == "segmentation":
-        _check_tiles(settings)
-    else:
-        _check_integer(settings.input_size, 1, 16384, "input_size")
-        _check_positive(settings.temperature, "temperature")
-        _check_number(settings.unsure, "unsure")
-        _require(0 <= settings.unsure < 1, f"unsure must be at least 0 and below 1, not {settings.unsure!r}")
-        reserved = settings.unsure and UNSURE in settings.verdicts
-        _require(not reserved, f"a verdict is named {UNSURE!r} itself, so nothing else can be called that")
-    valid = isinstance(settings.mirrored, tuple) and all(
-        isinstance(n, str) and n in MIRRORED for n in settings.mirrored
-    )
-    _require(valid and _is_unique(settings.mirrored), f"mirrored must name some of {', '.join(MIRRORED)}, each once")
-    if settings.um_per_pixel is not None:
-        _check_positive(settings.um_per_pixel, "um_per_pixel")
-    _check_integer(settings.batch, 1, 4096, "batch")
-    _check_integer(settings.threads, 0, 4096, "threads")
-    _check_files(settings.files)
-    order = settings.order
-    valid_order = isinstance(order, tuple) and all(isinstance(name, str) and name in settings.files for name in order)
-    _require(valid_order, "order must name engines that files names too")
-
-
-def _check_values(settings: ModelSettings) -> None:
-    _require(settings.channels in (1, 3), f"channels must be 1 or 3, not {settings.channels!r}")
-    _check_positive(settings.full_scale, "full_scale")
-    _check_number(settings.low, "low")
-    _check_number(settings.high, "high")
-    _require(settings.high > settings.low, "high must be above low")
-    _check_sequence(settings.mean, settings.channels, "mean")
-    _check_sequence(settings.std, settings.channels, "std")
-    for value in settings.mean:
-        _check_number(value, "mean")
-    for value in settings.std:
-        _check_positive(value, "std")
-
-
-def _check_names(settings: ModelSettings) -> None:
-    _check_integer(settings.verdict_border, 0, 16384, "verdict_border")
-    _check_integer(settings.anomaly_exponent, 1, 64, "anomaly_exponent")
-    if settings.task == "classification":
-        _require(settings.verdict_rule is None, "only a segmentation has a verdict_rule")
-        _require(settings.verdict_border == 0, "only a segmentation has a verdict_border")
-        _require(settings.anomaly_exponent == 1, "only a segmentation has an anomaly_exponent")
-        _require(isinstance(settings.verdicts, tuple) and settings.verdicts, "a classification needs verdicts")
-        _require(all(isinstance(name, str) and name for name in settings.verdicts), "verdicts must be names")
-        _require(_is_unique(settings.verdicts), "two verdicts have the same name")
-        return
-    _require(settings.classes, "a segmentation needs at least one class")
-    for entry in settings.classes:
-        _check_integer(entry.id, 1, 253, "a class id")
-        _require(isinstance(entry.name, str) and entry.name, "a class needs a name")
-        valid = isinstance(entry.color, str) and re.fullmatch("#[0-9a-fA-F]{6}", entry.color)
-        _require(valid, f'the colour of a class must be "#rrggbb", not {entry.color!r}')
-    _require(_is_unique([entry.id for entry in settings.classes]), "two classes have the same id")
-    _require(_is_unique([entry.name for entry in settings.classes]), "two classes have the same name")
-    _check_sequence(settings.thresholds, len(settings.classes), "thresholds")
-    _check_sequence(settings.min_area, len(settings.classes), "min_area")
-    for value in settings.thresholds:
-        _check_number(value, "a threshold")
-        _require(0 < value <= 1, f"a threshold must be above 0 and at most 1, not {value!r}")
-    for value in settings.min_area:
-        _check_integer(value, 0, 2**53, "min_area")
-    limits = settings.verdict_rule.limits if settings.verdict_rule is not None else ()
-    known = {entry.id for entry in settings.classes}
-    _require(all(limit.class_id in known for limit in limits), "verdict_rule has a limit of an unknown class")
-
-
-def _check_tiles(settings: ModelSettings) -> None:
-    _check_positive(settings.scale, "scale")
-    _require(settings.scale <= 16, f"scale must be at most 16, not {settings.scale!r}")
-    _check_integer(settings.multiple, 1, 4096, "multiple")
-    _check_integer(settings.tile, 1, 16384, "tile")
-    _require(settings.tile % settings.multiple == 0, f"tile must be a multiple of {settings.multiple}")
-    _check_integer(settings.overlap, 0, settings.tile - 1, "overlap")
-
-
-def _check_files(files: Any) -> None:
-    _require(isinstance(files, dict), "files must name a file for each engine")
-    for engine, name in files.items():
-        _require(
-            isinstance(engine, str) and isinstance(name, str) and name,
-            "files must name a file for each engine",
-        )
-        parts = PurePosixPath(name).parts
-        inside = not name.startswith("/") and ".." not in parts and not set(name) & set("\\:\0")
-        short = len(name) < 1000 and all(len(part.encode("utf-8", "replace")) < 256 for part in parts)
-        _require(short, f"the name of a file is too long: {name[:50]!r}...")
-        _require(inside, f"the file {name!r} lies outside the folder of the model")
-
-
-def _is_unique(values: Sequence[Any]) -> bool:
-    return len(set(values)) == len(values)

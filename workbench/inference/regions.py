@@ -140,20 +140,17 @@ def verdict_table(
     border, exponent = settings.verdict_border, settings.anomaly_exponent
     if not border:
         return table_of(measurements, settings)
-    inner = tuple(slice(border, max(border, length - border)) for length in mask.shape)
+    inside = (border, border, mask.shape[1] - border, mask.shape[0] - border)
     measured = [
-        components.measure(mask[inner], entry.id, scores[inner], exponent=exponent) for entry in settings.classes
+        components.measure(mask, entry.id, scores, exponent=exponent, inside=inside) for entry in settings.classes
     ]
-    return table_of(measured, settings, border)
+    return table_of(measured, settings)
 
 
-def table_of(measurements: Sequence[components.Components], settings: ModelSettings, offset: int = 0) -> RegionTable:
-    """Return the table of regions that were measured in the order of the classes.
-
-    offset: left and top of the measured part of the image.
-    """
+def table_of(measurements: Sequence[components.Components], settings: ModelSettings) -> RegionTable:
+    """Return the table of regions that were measured in the order of the classes."""
     by_class = {entry.id: of_class for entry, of_class in zip(settings.classes, measurements)}
-    return RegionTable.of(by_class, (offset, offset))
+    return RegionTable.of(by_class, border_exponent=settings.border_exponent)
 
 
 def image_verdict(table: RegionTable, settings: ModelSettings) -> ImageVerdict | None:

@@ -17,7 +17,6 @@ import numpy as np
 from .components import Components
 
 GOOD, BAD = "OK", "NG"
-_MASS_STEPS = 255 << 16  # masses are multiples of 1 / steps, so that any order of summation gives the same value
 _MAX_NAME = 200  # characters
 
 
@@ -26,7 +25,8 @@ class RegionTable:
     """Measurements of all regions of an image, one entry per region.
 
     class_id, area (pixels): int64 (n,). peak: greatest probability, 0..1; mass: sum of the probabilities of its pixels
-    to the power of `ModelSettings.anomaly_exponent`, in pixels; float64 (n,). box: int64 (n, 4), left, top, width and
+    to the power of `ModelSettings.anomaly_exponent`, in pixels, times the share of its pixels beyond the ignored border
+    to the power of `ModelSettings.border_exponent`; float64 (n,). box: int64 (n, 4), left, top, width and
     height in pixels.
     """
 
@@ -37,14 +37,16 @@ class RegionTable:
     box: np.ndarray
 
     @classmethod
-    def of(cls, measured: Mapping[int, Components], offset: tuple[int, int] = (0, 0)) -> RegionTable:
+    def of(
+        cls, measured: Mapping[int, Components], offset: tuple[int, int] = (0, 0), *, border_exponent: int = 0
+    ) -> RegionTable:
         """Build the table from the regions of each class id. offset: left and top of the measured part of the image."""
         parts = [
             cls(
                 np.full(len(of_class.area), class_id, np.int64),
                 of_class.area,
                 of_class.peak / 255,
-                of_class.weight,
+                of_class.weight * of_class.share**border_exponent,
                 np.column_stack(
                     (
                         of_class.left + offset[0],
@@ -69,7 +71,7 @@ class RegionTable:
     @cached_property
     def anomaly_score(self) -> float:
         """Mass of all regions in pixels, see `ModelSettings.anomaly_exponent`; 0 without regions."""
-        return round(float(np.rint(self.mass * _MASS_STEPS).sum()) / _MASS_STEPS, 3)
+        return round_mass(math.fsum(self.mass.tolist()))
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ class ImageVerdict:
 
 def rejects(rule: VerdictRule, table: RegionTable) -> bool:
     """Return True if an image with these regions is rejected."""
-    if rule.kind == "mass":  # the score of a faint region may round to 0
+    if rule.kind == "mass":
         return table.anomaly_score > rule.mass if rule.mass else len(table.area) > 0
     return bool(_reached(rule, table).any())
 
@@ -165,7 +167,7 @@ def apply_rule(rule: VerdictRule, table: RegionTable, names: Mapping[int, str]) 
     heaviest = _heaviest(table, deciding)
     region = None if heaviest is None else _region(table, heaviest, names)
     limit = next((entry for entry in rule.limits if region and entry.class_id == region["class_id"]), None)
-    reason["threshold"] = round(rule.mass, 3) if rule.kind == "mass" else None
+    reason["threshold"] = round_mass(rule.mass) if rule.kind == "mass" else None
     reason["region"] = region
     reason["limit"] = limit and {"area": limit.area, "probability": limit.probability}
     bad = rule.bad or names.get(_heaviest_class(table, deciding), BAD)
@@ -190,6 +192,15 @@ def reason_text(reason: Mapping[str, Any] | None) -> str:
     return "no region reaches its limit" if region is None else f"{where}, probability up to {region['peak']:.2f}"
 
 
+def round_mass(mass: float) -> float:
+    """Round to three decimals, or to four significant digits, whichever keeps more of a small value.
+
+    Uncertain regions have tiny masses, which rank images nevertheless. Sums of the same values in another order are
+    equal after rounding.
+    """
+    return round(mass, 3) if mass >= 0.1 else float(f"{mass:.4g}")
+
+
 def score_text(value: float) -> str:
     """Return an anomaly score as text: one decimal, below 1 two significant digits."""
     return f"{value:.2g}" if 0 < value < 1 else f"{value:.1f}"
@@ -199,7 +210,7 @@ def result_text(verdict: str | None, regions: Sequence[Any], reason: Mapping[str
     """Return the result of an image in one line of English text: verdict, number of regions, or both."""
     count = "1 region" if len(regions) == 1 else f"{len(regions)} regions"
     if verdict is None:
-        return f"{len(regions)} regions"
+        return count
     return verdict if reason is None else f"{verdict}, {count} ({reason_text(reason)})"
 
 
@@ -214,7 +225,7 @@ def _heaviest(table: RegionTable, among: np.ndarray) -> int | None:
 def _heaviest_class(table: RegionTable, among: np.ndarray) -> int:
     """Return the id of the class with the greatest total mass, of equal ones the lowest id; 0 without regions."""
     ids, index = np.unique(table.class_id[among], return_inverse=True)
-    return int(ids[np.argmax(np.bincount(index, np.rint(table.mass[among] * _MASS_STEPS)))]) if len(ids) else 0
+    return int(ids[np.argmax(np.bincount(index, table.mass[among]))]) if len(ids) else 0
 
 
 def _region(table: RegionTable, number: int, names: Mapping[int, str]) -> dict[str, Any]:
@@ -229,7 +240,7 @@ def _region(table: RegionTable, number: int, names: Mapping[int, str]) -> dict[s
         "height": height,
         "area": int(table.area[number]),
         "peak": round(float(table.peak[number]), 4),
-        "mass": round(float(table.mass[number]), 3),
+        "mass": round_mass(float(table.mass[number])),
     }
 
 

@@ -26,6 +26,7 @@ from workbench.core.suggestions.suggestions import (
     suggest_regions,
     without,
 )
+from workbench.core.text_patterns import counted
 from workbench.inference.regions import most_certain_regions
 from workbench.session.predictions import Predictions
 from workbench.session.session import Session
@@ -111,7 +112,7 @@ class ImageSuggestions(QObject):
         """Restore the rejected suggestions of this image: one step."""
         note = self._session.note
         rejected = [decision for decision in note.decided if decision.what == "rejected"] if note is not None else []
-        if not rejected or not self._decisions.decide(RESTORE, f"{len(rejected)} regions", removed=rejected):
+        if not rejected or not self._decisions.decide(RESTORE, counted(len(rejected), "region"), removed=rejected):
             return False
         self._filter()
         return True

@@ -78,11 +78,13 @@ def refresh(project: Project, reporter: IndexReporter, *, first: bool) -> None:
                 reporter.report("rows", batch)
                 reporter.pause()
         keys = project.images()
+        project.check_folder()  # its list would be empty
         if keys != known or not first:
             reporter.report("listed", keys)
             reporter.pause(_FIRST_PAUSE)
         for row in index.refresh(keys, progress=reporter.progress, cancelled=reporter.cancelled, known_keys=reported):
             reporter.row(row)
+        project.check_folder()  # all images would be reported as unreadable
         if first and not reporter.cancelled():
             _check_pattern(project, keys, reporter)
 

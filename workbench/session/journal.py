@@ -17,6 +17,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.core.problems import CannotWrite
@@ -107,6 +108,25 @@ def _patch(payload: bytes) -> tuple[Patch, Size]:
     return patch, (width, height)
 
 
+@dataclass
+class Leftovers:
+    """Unsaved changes of an earlier session.
+
+    strokes: patches with the size of their mask, per image, in order. note_changes: of notes, per image, in order.
+    shared_keys: images with changes from `append_notes`. unreadable: files that cannot be read.
+    """
+
+    strokes: dict[str, list[tuple[Patch, Size]]] = field(default_factory=dict)
+    note_changes: dict[str, list[NoteChange]] = field(default_factory=dict)
+    shared_keys: set[str] = field(default_factory=set)
+    unreadable: list[Path] = field(default_factory=list)
+
+    @property
+    def keys(self) -> list[str]:
+        """Images with strokes or changes of their note."""
+        return list(dict.fromkeys([*self.strokes, *self.note_changes]))
+
+
 class Journal:
     """Journal folder of one open project, for the GUI thread. Writes are unbuffered.
 
@@ -119,9 +139,6 @@ class Journal:
         self._sealed: dict[str, list[tuple[int, str]]] = {}
         self._next: dict[str, int] = {}
         self._queued: dict[Place, list[bytes]] = {}
-        self.unreadable: list[Path] = []  # set by `leftovers`
-        self.note_changes: dict[str, list[NoteChange]] = {}  # set by `leftovers`, per image, in order
-        self.shared_keys: set[str] = set()  # set by `leftovers`: images with changes from `append_notes`
 
     def append(self, patch: Patch, size: Size) -> None:
         """Record one patch of a mask of `size` (width, height). Raises CannotWrite; `catch_up` tries again."""
@@ -211,12 +228,9 @@ class Journal:
             _close(file)
         self._open.clear()
 
-    def leftovers(self) -> dict[str, list[tuple[Patch, Size]]]:
-        """Return the unsaved strokes of an earlier session, per image, in order; `discard` then removes them too.
-
-        Sets `note_changes` to the changes of notes and `unreadable` to the files that cannot be read.
-        """
-        strokes: dict[str, list[tuple[Patch, Size]]] = {}
+    def leftovers(self) -> Leftovers:
+        """Return the unsaved changes of an earlier session; `discard` then removes them too."""
+        found = Leftovers()
         for path in self._files():
             if (match := _NAME.fullmatch(path.name)) is None:
                 continue
@@ -234,7 +248,7 @@ class Journal:
                 if not data[_FRAME.size :] or len(data) < _FRAME.size + _FRAME.unpack_from(data)[0]:
                     _remove(path)  # cut off within its first record: nothing to recover
                 else:
-                    self.unreadable.append(path)  # damaged, or of another version: left as it is
+                    found.unreadable.append(path)  # damaged, or of another version: left as it is
                 continue
             key = records[0][0].key if records else changes[0].key
             if changes and match[1] == _hash(SHARED):
@@ -242,18 +256,18 @@ class Journal:
             if match[1] != _hash(key):
                 continue
             if records:
-                strokes.setdefault(key, []).extend(record for record in records if record[0].key == key)
+                found.strokes.setdefault(key, []).extend(record for record in records if record[0].key == key)
             for change in changes:
                 if key in (change.key, SHARED):
-                    self.note_changes.setdefault(change.key, []).append(change)
+                    found.note_changes.setdefault(change.key, []).append(change)
                 if key == SHARED:
-                    self.shared_keys.add(change.key)
+                    found.shared_keys.add(change.key)
             number = int(match[2])
             self._sealed.setdefault(key, []).append((number, suffix))
             self._next[key] = max(number + 1, self._next.get(key, 1))
-        for key in self.shared_keys:  # their segments do not share one numbering
-            self.note_changes[key].sort(key=lambda change: change.when)
-        return strokes
+        for key in found.shared_keys:  # their segments do not share one numbering
+            found.note_changes[key].sort(key=lambda change: change.when)
+        return found
 
     def _files(self) -> list[Path]:
         try:

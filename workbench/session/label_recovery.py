@@ -93,20 +93,22 @@ class LabelRecovery:
         self, project: Project, journal: Journal, changed: Callable[[Label], None], report: Callable[[Problem], None]
     ) -> None:
         self._project, self._journal, self._changed, self._report = project, journal, changed, report
+        self._shared_keys: set[str] = set()  # images with changes in segments of many images
 
     def run(self) -> list[Patch]:
         """Merge all entries that can be merged. Return the steps that undo can revert."""
         journal = self._journal
         patches: list[Patch] = []
         leftovers = journal.leftovers()
-        for path in journal.unreadable:
+        for path in leftovers.unreadable:
             unreadable = NoteChangesUnreadable if path.suffix == ".note" else StrokesUnreadable
             self._report(unreadable(path=str(path)))
-        for key in dict.fromkeys([*leftovers, *journal.note_changes]):
-            patches += self._recover_label(key, leftovers.get(key, []), journal.note_changes.get(key, []))
+        self._shared_keys = leftovers.shared_keys
+        for key in leftovers.keys:
+            patches += self._recover_label(key, leftovers.strokes.get(key, []), leftovers.note_changes.get(key, []))
         with contextlib.suppress(CannotWrite):
-            for key in journal.shared_keys:  # the remaining changes move to the journal of their image
-                for change in journal.note_changes[key]:
+            for key in self._shared_keys:  # the remaining changes move to the journal of their image
+                for change in leftovers.note_changes[key]:
                     journal.append_note(change)
             journal.discard_notes()
         return patches
@@ -149,7 +151,7 @@ class LabelRecovery:
             self._changed(label)
         else:
             journal.clear(key)
-        journal.shared_keys.discard(key)
+        self._shared_keys.discard(key)
         return patches
 
     def _recover_note(self, key: str, changes: Sequence[NoteChange]) -> None:
@@ -165,7 +167,7 @@ class LabelRecovery:
             self._report(problem)  # the changes stay in the journal
             return
         journal.clear(key)
-        journal.shared_keys.discard(key)
+        self._shared_keys.discard(key)
 
     def _back_up_note(self, key: str, note: Note) -> bool:
         """Save the note with all changes to a separate file, as another program changed the same fields; report it."""

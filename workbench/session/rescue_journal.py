@@ -18,10 +18,18 @@ import filelock
 from platformdirs import user_data_dir
 
 from workbench.core.problems import CannotWrite
-from workbench.core.project.history import Patch
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
-from workbench.session.journal import NOTES, SHARED, STROKES, Journal, Place, Size, encode_note_record, encode_record
+from workbench.session.journal import (
+    NOTES,
+    SHARED,
+    STROKES,
+    Journal,
+    Leftovers,
+    Place,
+    encode_note_record,
+    encode_record,
+)
 
 _ORIGIN, _LOCK = "origin.json", "lock"
 
@@ -38,6 +46,7 @@ class RescueJournal:
         self.folder, self._lock = folder, lock
         self.journal = Journal(folder)
         self.keys: set[str] = set()
+        self._complete = True  # all of its files could be read
 
     @classmethod
     def create(cls, project: Project) -> RescueJournal:
@@ -73,17 +82,19 @@ class RescueJournal:
             self.journal.clear_queued(place)
             raise
 
-    def leftovers(self) -> dict[str, list[tuple[Patch, Size]]]:
-        strokes = self.journal.leftovers()
-        self.keys.update(strokes, self.journal.note_changes)
-        return strokes
+    def leftovers(self) -> Leftovers:
+        """Return the changes of an ended session; the journal is kept until `clear` was called for each image."""
+        found = self.journal.leftovers()
+        self.keys.update(found.keys)
+        self._complete = not found.unreadable
+        return found
 
     def clear(self, key: str) -> bool:
         """Remove an image's records, which a save contains. Return True if none are left and the folder is deleted."""
         if key in self.keys:
             self.journal.clear(key)
             self.keys.discard(key)
-        if self.keys or self.journal.unreadable:
+        if self.keys or not self._complete:
             return False
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -129,24 +140,27 @@ class ProjectJournal(Journal):
                         self._rescue.put(place, record)
                         self._rescued.add(id(record))
 
-    def leftovers(self) -> dict[str, list[tuple[Patch, Size]]]:
-        strokes = super().leftovers()
+    def leftovers(self) -> Leftovers:
+        """Return the unsaved changes of the project's journal and of its rescue journals."""
+        found = super().leftovers()
+        strokes, note_changes = found.strokes, found.note_changes
         for rescue in self._earlier:
-            for key, records in rescue.leftovers().items():
+            rescued = rescue.leftovers()
+            for key, records in rescued.strokes.items():
                 known = {encode_record(*record) for record in records}
                 own = [record for record in strokes.get(key, []) if encode_record(*record) not in known]
                 strokes[key] = own + records
-            for key, changes in rescue.journal.note_changes.items():
+            for key, changes in rescued.note_changes.items():
                 known = {encode_note_record(change) for change in changes}
-                earlier = [c for c in self.note_changes.get(key, []) if encode_note_record(c) not in known]
-                self.note_changes[key] = sorted(earlier + changes, key=lambda change: change.when)
-            self.unreadable += rescue.journal.unreadable
+                earlier = [c for c in note_changes.get(key, []) if encode_note_record(c) not in known]
+                note_changes[key] = sorted(earlier + changes, key=lambda change: change.when)
+            found.unreadable += rescued.unreadable
         self._earlier = [rescue for rescue in self._earlier if not rescue.clear("")]
-        for key in {*strokes, *self.note_changes}:
+        for key in found.keys:
             stroke_records = [((key, STROKES), encode_record(*record)) for record in strokes.get(key, [])]
-            note_records = [((key, NOTES), encode_note_record(change)) for change in self.note_changes.get(key, [])]
+            note_records = [((key, NOTES), encode_note_record(change)) for change in note_changes.get(key, [])]
             self._records[key] = stroke_records + note_records
-        return strokes
+        return found
 
     def clear(self, key: str) -> None:
         super().clear(key)

@@ -7,30 +7,25 @@ import contextlib
 import json
 import os
 import sys
-import time
-import traceback
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from workbench.core.messages import Message
-from workbench.core.problems import PaddleMissing, Problem, RunBroken, RunInUse, WorkerFailed
-from workbench.core.runs import process_exit
-from workbench.core.runs.events import Event, Progress
+from workbench.core.runs.events import Event
 from workbench.core.runs.export_options import ExportOptions, add_export_arguments
-from workbench.core.runs.launch import processes, rank_of_this_process, worker_environment
-from workbench.core.runs.pip_commands import paddle_command_here
+from workbench.core.runs.launch import worker_environment
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_lock import WAIT_SECONDS, RunLock
+from workbench.core.runs.run_lock import WAIT_SECONDS
 from workbench.inference.io.atomic_write import keep_root
 from workbench.training.control_channel import ControlChannel
-from workbench.training.reporter import Clock, Reporter, claim_stdout, forget_launcher, print_to
+from workbench.training.final_event import need_paddle, run_to_final_event
+from workbench.training.reporter import Clock, Reporter, awake_time, claim_stdout
+from workbench.training.train_verb import run_training
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one verb. Return 0, 1 after a problem that was reported as an event, or 2 for wrong usage."""
-    began = time.perf_counter()
+    began = awake_time()
     options = _parse(sys.argv[1:] if argv is None else argv)
     pipe = claim_stdout()
     _prepare_environment(options)
@@ -61,126 +56,17 @@ def main(argv: list[str] | None = None) -> int:
     keep_root(run.root)
     keep_root(run.project_root)
     if options.verb == "train":
-        return _run_training(run, pipe, Clock(began), options)
+        return run_training(run, pipe, Clock(began), options)
     report = Reporter(pipe, Clock(began))
     channel = ControlChannel(None, keep_running=options.keep_running)
     channel.listen()
-    return _run_command(lambda: _export(run, report, channel, options), report, _export_log(options.out), "export")
-
-
-def _run_training(run: Run, pipe: int | None, clock: Clock, options: argparse.Namespace) -> int:
-    """Train in this process, or start the processes of a run that has several."""
-    number, size = rank_of_this_process()
-    if number:
-        return _run_worker_rank(run, clock, number, options)
-    report = Reporter(None if options.apart else pipe, clock, run.events_path if run.root.is_dir() else None)
-    if size == 1 and _processes(run) > 1:
-        return _run_command(lambda: _launch_ranks(run, pipe, report, options), report, run.log_path)
-    if options.apart:
-        print_to(run.ranks / "rank-0.log")
-    channel = ControlChannel(run.root / "orders.jsonl", keep_running=options.keep_running, in_group=size > 1)
-    channel.listen()
-
-    def work() -> Event:
-        _claim(run, report, options, channel)
-        return _train_until_signal(run, report, channel, clock, options.resume)
-
-    status = _run_command(work, report, run.log_path)
-    if options.apart:
-        forget_launcher()  # if the launching process was killed, nothing else removes it
-    return status
-
-
-def _processes(run: Run) -> int:
-    try:
-        return processes(run.settings().device)
-    except Problem:
-        return 1  # reported by the process that checks the device
-
-
-def _claim(
-    run: Run, report: Reporter, options: argparse.Namespace, channel: ControlChannel | None = None
-) -> RunLock | None:
-    """Acquire the lock of a run until this process ends, before anything is written into the run folder.
-
-    Return None if the folder does not exist. Raises RunInUse; rank 0 also writes it to its event file for the
-    launching process.
-    """
-    if not run.root.is_dir():
-        return None
-    lock = RunLock(run.root)
-
-    def waiting(waited: float) -> None:
-        what = Message("progress.waiting_for_lock")
-        report(Progress(what=what, done=int(waited), total=max(1, int(options.lock_seconds))), keep=False)
-
-    def cancelled() -> bool:
-        return channel is not None and channel.stop
-
-    try:
-        lock.acquire(options.lock_seconds, on_wait=waiting, cancelled=cancelled)
-    except RunInUse as problem:
-        if options.apart:
-            Reporter(None, Clock(), run.ranks / "rank-0.jsonl")(process_exit.from_problem(problem, log=run.log_path))
-        raise
-    _held.append(lock)
-    return lock
-
-
-_held: list[RunLock] = []  # kept until the process ends
-
-
-def _launch_ranks(run: Run, pipe: int | None, report: Reporter, options: argparse.Namespace) -> int:
-    """Start the training processes and forward their events. This process does not train."""
-    lock = _claim(run, report, options)
-    _check(run, options.resume)
-    _need_paddle()
-    from workbench.training.distributed.rank_launcher import run_ranks
-
-    return run_ranks(run, pipe, resume=options.resume, keep_running=options.keep_running, lock=lock)
-
-
-def _run_worker_rank(run: Run, clock: Clock, number: int, options: argparse.Namespace) -> int:
-    """Train as a process of rank 1 or higher, with an event file of its own."""
-    if options.apart:
-        print_to(run.ranks / f"rank-{number}.log")
-    path = run.ranks / f"rank-{number}.jsonl"
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(exist_ok=True)
-        path.unlink(missing_ok=True)  # left by an earlier session
-    report, log = Reporter(None, clock, path), run.ranks / f"rank-{number}.log"
-    channel = ControlChannel(None, in_group=True)
-    return _run_command(lambda: _train(run, report, channel, clock, options.resume), report, log)
-
-
-def _train_until_signal(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, resume: bool) -> Event:
-    """Train. A signal after a request to stop is no failure: the import of Paddle may have left no time for it."""
-    try:
-        return _train(run, report, channel, clock, resume)
-    except KeyboardInterrupt:
-        if not channel.stop:
-            raise
-        return process_exit.stopped_event(run.name, 0.0, usable=run.usable, resumable=run.resumable)
-
-
-def _train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, resume: bool) -> Event:
-    _check(run, resume)
-    _need_paddle(channel)
-    from workbench.training.training_loop import train
-
-    return train(run, report, channel, clock, resume=resume)
-
-
-def _check(run: Run, resume: bool) -> None:
-    run.check_links()
-    if not run.settings_path.exists():
-        raise RunBroken(path=str(run.settings_path), why=Message("file.missing"))
-    if resume and not run.resumable:
-        raise RunBroken(path=str(run.last), why=Message("run.no_state"))
+    return run_to_final_event(
+        lambda: _export(run, report, channel, options), report, _export_log(options.out), "export"
+    )
 
 
 def _export(run: Run, report: Reporter, channel: ControlChannel, options: argparse.Namespace) -> Event:
-    _need_paddle(channel)
+    need_paddle(channel)
     from workbench.training.export.export_builder import export
 
     choices = ExportOptions.from_namespace(options)
@@ -199,49 +85,6 @@ def _measure(options: argparse.Namespace, pipe: int | None) -> int:
     if pipe is not None:
         os.write(pipe, output.getvalue().encode())
     return status
-
-
-def _run_command(
-    work: Callable[[], Event | int], report: Reporter, log: Path, what: Literal["training", "export"] = "training"
-) -> int:
-    """Run `work` so that the last event is always Finished or Failed. what: name of the process in its failure.
-
-    work: returns the last event, or an exit status if that event was already reported.
-    """
-    try:
-        ending = work()
-        if isinstance(ending, int):
-            return ending
-        report(ending)
-        return 0
-    except Problem as problem:
-        if isinstance(problem, WorkerFailed):
-            _keep_traceback(log)
-        report(process_exit.from_problem(problem, log=log), keep=not isinstance(problem, RunInUse))
-    except BaseException as error:
-        _keep_traceback(log)
-        report(process_exit.failed_event(what, _cause(error), log))
-    return 1
-
-
-def _cause(error: BaseException) -> str:
-    """Return the cause of an unexpected error, as a part of a sentence."""
-    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    if "paddle" in sys.modules:
-        from workbench.training.device import first_line, is_out_of_memory
-
-        if is_out_of_memory(error):
-            return Message("exit.out_of_memory")
-        line = first_line(error)
-    return f"{type(error).__name__}: {line}"
-
-
-def _keep_traceback(log: Path) -> None:
-    traceback.print_exc()
-    with contextlib.suppress(OSError):
-        if log.parent.is_dir():
-            with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}\n{traceback.format_exc()}\n")
 
 
 def _doctor(pipe: int | None) -> int:
@@ -292,18 +135,6 @@ def _prepare_environment(options: argparse.Namespace) -> None:
     os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")
     warnings.filterwarnings("ignore", message="No ccache found")
     warnings.filterwarnings("ignore", message="When training, we now always track global mean")
-
-
-def _need_paddle(channel: ControlChannel | None = None) -> None:
-    try:
-        import paddle
-    except ImportError as error:
-        print(error, file=sys.stderr)  # noqa: T201
-        raise PaddleMissing(command=paddle_command_here()) from error
-    # Paddle installs signal handlers that end the process with a report; here the state is saved first.
-    paddle.disable_signal_handler()
-    if channel is not None:
-        channel.install_signal_handlers()
 
 
 def _export_log(out: Path) -> Path:

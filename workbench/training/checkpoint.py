@@ -43,7 +43,7 @@ _METADATA_KEY = "about"
 # Writing a large network takes time; during a run it may take at most this share of it.
 _MAX_TIME_SHARE = 0.05
 # Settings that are determined together with the weights.
-_CHOSEN_SETTINGS = ("thresholds", "min_area", "verdict_border", "temperature", "mirrored")
+_CHOSEN_SETTINGS = ("thresholds", "min_area", "verdict_border", "anomaly_exponent", "temperature", "mirrored")
 
 
 def save_last(run: Run, step: int, tensors: dict[str, Arrays], state: dict[str, Any]) -> None:

@@ -29,6 +29,7 @@ _OUT_OF_MEMORY = (
     "alloc_failed",
     "allocation_failed",
 )
+_GPU_FAILURE = re.compile(r"\b(CUDA|CUDNN|CUBLAS|CUSOLVER|NCCL) error ?\(\d+\)[^\n\[]*")
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def choose(request: str) -> Device:
         raise DeviceMissing(device=request, why=_missing_gpu_reason(own_number, count_gpus()))
     try:
         return _choose_gpu(own_number, request if len(numbers) == size else "", size)
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, MemoryError) as error:
         fault = Message("device.gpu_fault", why=first_line(error))
         if request == "auto" and size == 1:
             return _choose_cpu(size, fault)
@@ -91,7 +92,7 @@ def _choose_cpu(size: int, fault: str) -> Device:
 
 
 def _choose_gpu(number: int, request: str, size: int) -> Device:
-    """Make a GPU the current device and compute one sum there. Raises OSError or RuntimeError, as Paddle does."""
+    """Make a GPU the current device and compute one sum there. Raises OSError, RuntimeError, MemoryError."""
     with contextlib.suppress(ValueError, RuntimeError, OSError):
         # Otherwise releasing memory would create a context of some hundred megabytes on every visible GPU.
         paddle.set_flags({_SELECTED_GPUS: str(number)})
@@ -234,8 +235,18 @@ def _total_memory(number: int) -> int:
         return 0
 
 
+def gpu_failure(error: BaseException) -> str:
+    """Return a clause with advice if an error means that the GPU or its driver failed; "" for any other error.
+
+    Every later call of CUDA in this process fails too.
+    """
+    found = _GPU_FAILURE.search(str(error))
+    return Message("exit.gpu_failed", why=found.group().strip().rstrip(".")) if found else ""
+
+
 def first_line(error: BaseException) -> str:
-    """Return the line of a Paddle error that states the cause: the one after its stack, else the first."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip() and not set(line.strip()) <= {"-"}]
-    cause = next((line for line in lines if line.startswith("(") or "Error" in line), lines[0] if lines else "")
+    """Return the line of a Paddle error that states the cause: neither its C++ stack nor the hint that follows it."""
+    text = str(error).rpartition("Error Message Summary:")[2]
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not set(line.strip()) <= {"-"}]
+    cause = next((line for line in lines if re.match(r"\(|\w*Error\b", line)), lines[0] if lines else "")
     return (cause or type(error).__name__)[:200].rstrip(".")

@@ -56,7 +56,7 @@ def _count_gpus(paddle: Any) -> tuple[int, str]:
     try:
         return paddle.device.cuda.device_count(), ""
     except Exception as error:
-        return 0, last_line(error)
+        return 0, _cause(error)
 
 
 def _library_versions(paddle: Any) -> dict[str, Any]:
@@ -81,16 +81,17 @@ def dotted_cudnn(number: int | None) -> str:
     return f"{major}.{minor}.{patch}"
 
 
-def last_line(error: BaseException) -> str:
-    """Return the last line of an error's message, where Paddle writes the cause, or the name of its type."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
+def _cause(error: BaseException) -> str:
+    from workbench.training.device import first_line  # imports Paddle
+
+    return first_line(error)
 
 
 def _add_properties(report: dict[str, Any], paddle: Any, number: int) -> None:
     try:
         report.setdefault("cards", []).append(_gpu_properties(paddle, number))
     except Exception as error:  # a GPU that does not respond is reported by the checks, too
-        report["cards"].append({"name": f"gpu:{number}", "why": last_line(error)})
+        report["cards"].append({"name": f"gpu:{number}", "why": _cause(error)})
 
 
 def _run_check(report: dict[str, Any], name: str, function) -> None:
@@ -99,7 +100,7 @@ def _run_check(report: dict[str, Any], name: str, function) -> None:
         function()
         why = ""
     except Exception as error:  # any failure is reported
-        why = last_line(error)
+        why = _cause(error)
     entry = {"name": name, "ok": not why, "why": why, "seconds": round(time.perf_counter() - started, 2)}
     report["checks"].append(entry)
 
@@ -150,7 +151,7 @@ def _trains_in_16_bits(paddle: Any, number: int) -> bool:
 
     try:
         properties = paddle.device.cuda.get_device_properties(number)
-    except Exception:
+    except Exception:  # as for `_add_properties`: a GPU that does not respond; the check that follows states why
         return True
     gpu = Device(f"gpu:{number}", properties.name, (properties.major, properties.minor))
     return precision.choose("auto", gpu).name != "fp32"

@@ -12,7 +12,7 @@ from workbench.core.problems import Problem
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Trouble
-from workbench.core.runs.gpu_plan import BATCH_REASON, StepCost, adapt, is_automatic
+from workbench.core.runs.gpu_plan import BATCH_REASON, MEASURED_BATCH, StepCost, adapt, is_automatic
 from workbench.core.runs.launch import rank_of_this_process
 from workbench.core.runs.planner import plan
 from workbench.core.runs.run import Run, write_settings
@@ -34,13 +34,21 @@ def adapt_to_device(
     dataset: Dataset,
     device: Device,
     report: Reporter,
+    *,
+    resume: bool = False,
 ) -> TrainingSettings:
-    """Return the settings of a new run for this device, and store them in the run if they differ.
+    """Return the settings of a run for this device, and store them in the run if they differ.
 
     On a GPU, batch and size of the network are adapted by measuring. On a CPU, settings that were planned for a GPU are
-    planned again: a step of such a network would take a minute. Settings changed manually stay as they are.
+    planned again: a step of such a network would take a minute. Settings changed manually stay as they are, and all
+    settings of a run that is resumed, whose slow steps on a CPU are reported.
     """
     if rank_of_this_process()[1] > 1:
+        return settings
+    if resume:
+        planned_for_gpu = any(is_automatic(settings, "batch", reason) for reason in (BATCH_REASON, MEASURED_BATCH))
+        if planned_for_gpu and not device.is_gpu:
+            report(Trouble(what=Message("training.planned_for_gpu"), done=Message("training.steps_slow")))
         return settings
     if device.is_gpu:
         adapted = adapt(settings, lambda candidate: measure_step(candidate, dataset, device))

@@ -29,14 +29,7 @@ from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, PredictionCancelled, Predictor, apply_thresholds
 from workbench.training.device import is_out_of_memory
 from workbench.training.frozen_labels import FrozenLabels
-from workbench.training.threshold_search import (
-    AreaSweep,
-    BorderSweep,
-    ThresholdSweep,
-    choose_temperature,
-    labeled_areas,
-    max_areas,
-)
+from workbench.training.threshold_search import choose_segmentation, choose_temperature, labeled_areas, max_areas
 
 _DEFAULT_THRESHOLD = 0.3  # threshold if there are no validation images to choose a better one
 _MAX_SIZED_IMAGES = 24  # training images per class, from whose regions the usual defect size is estimated
@@ -226,18 +219,11 @@ class Evaluator:
             truths = [settings.verdicts.index(str(image_pass.truth)) for image_pass in passes]
             temperature = choose_temperature([image_pass.probabilities for image_pass in passes], truths)
             return dataclasses.replace(settings, temperature=temperature)
-        ids = tuple(entry.id for entry in settings.classes)
-        levels, areas = ThresholdSweep(ids), AreaSweep(ids)
-        for image_pass in passes:
-            levels.add(image_pass.truth, image_pass.class_scores)  # type: ignore[arg-type]
-        raw = dataclasses.replace(settings, thresholds=tuple(levels.best()), min_area=(0,) * len(ids))
-        for image_pass in passes:
-            areas.add(image_pass.truth, apply_thresholds(image_pass.class_scores, raw)[0])  # type: ignore[arg-type]
-        chosen = dataclasses.replace(raw, min_area=tuple(areas.best(self.min_area, max_areas(self._labeled_areas))))
-        borders = BorderSweep(settings.anomaly_exponent)
-        for image_pass in passes:
-            borders.add(image_pass.truth, *apply_thresholds(image_pass.class_scores, chosen))  # type: ignore[arg-type]
-        return dataclasses.replace(chosen, verdict_border=borders.best())
+
+        def images() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+            return ((image_pass.truth, image_pass.class_scores) for image_pass in passes)  # type: ignore[misc]
+
+        return choose_segmentation(settings, images, self.min_area, max_areas(self._labeled_areas))
 
     def reset(self) -> None:
         """Discard cached label sizes after training labels have changed."""

@@ -82,14 +82,15 @@ def _evaluate_all(context: TrainingContext, usable: bool) -> dict[str, Any]:
         measured = tested
         context.report(Evaluated(step=best.step, split="test", metrics=tested.metrics, score=tested.score))
     if measured is not None:
-        result |= _expectation(context, engine, best.settings, measured)
+        result |= _expectation(context, engine, measured)
     return result
 
 
-def _expectation(
-    context: TrainingContext, engine: Engine, settings: ModelSettings, evaluation: Evaluation
-) -> dict[str, Any]:
-    """Return {"lighting", "forecast"}: metrics under changed lighting, and the range expected on other parts."""
+def _expectation(context: TrainingContext, engine: Engine, evaluation: Evaluation) -> dict[str, Any]:
+    """Return {"lighting", "forecast"}: metrics under changed lighting, and the range expected on other parts.
+
+    evaluation: its settings have the tile that fitted into the memory.
+    """
     items = {item.key: item for item in context.dataset.items}
     evaluated = [items[key] for key in evaluation.keys]
     steps = 0
@@ -99,7 +100,7 @@ def _expectation(
         steps += 1
         context.report(Progress(what=Message("progress.lighting"), done=steps, total=len(CHANGES) + 1))
         changed = context.evaluator.evaluate(
-            engine, settings, evaluated[:count], change=change, cancelled=lambda: context.control.stop
+            engine, evaluation.settings, evaluated[:count], change=change, cancelled=lambda: context.control.stop
         )
         if changed is None:
             return None

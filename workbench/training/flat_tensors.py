@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import paddle
 
+from workbench.training.device import is_out_of_memory
+
 _ALIGNMENT = 64  # elements: every part begins at a multiple of 256 bytes, as in an allocation of its own
 _BYTES = 4  # of an element
 _POLL_SECONDS = 2e-4  # between two queries of a GPU, which meanwhile has the work of a step
@@ -84,10 +86,20 @@ class HostCopy:
             event.record()
             self._event = event
         except (OSError, RuntimeError, MemoryError):  # the system limits page-locked memory
-            self._copies = [tensor.clone() for tensor in tensors]
+            self._copies = _copies_elsewhere(tensors)
 
     def read(self) -> list[np.ndarray]:
         while self._event is not None and not self._event.query():
             # `synchronize` would wait without releasing the interpreter lock, so that no thread prepares images.
             time.sleep(_POLL_SECONDS)
         return [copy.numpy() for copy in self._copies]
+
+
+def _copies_elsewhere(tensors: Sequence[paddle.Tensor]) -> list[paddle.Tensor]:
+    """Return copies on the GPU, or on the host if its memory is insufficient, as for a state during a training."""
+    try:
+        return [tensor.clone() for tensor in tensors]
+    except (OSError, RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+    return [tensor.cpu() for tensor in tensors]

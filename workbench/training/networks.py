@@ -14,13 +14,14 @@ from workbench.core.runs.network_stats import ENCODERS, encoder_widths
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.model_settings import ClassSettings, ModelSettings, SettingsError
 from workbench.training.resnet import ResNet
+from workbench.training.threshold_search import EXPONENTS
 from workbench.training.unet import UNet, multiple_of
 
 # Pixels. Larger tiles waste less on overlap, and most images fit into one. Without a stem that reduces the resolution
 # they would take too much memory.
 _TILE, _TILE_AT_FULL_RESOLUTION = 2048, 1024
-# Of the probability in the anomaly score. Otherwise large areas of low probability outweigh small certain defects.
-ANOMALY_EXPONENT = 8
+# Of the share of a region beyond the ignored border. Networks mark shadows and edges that begin at the border.
+BORDER_EXPONENT = 2
 _PIXELS_PER_BATCH = 1 << 20  # pixels of the tiles that form one batch
 
 
@@ -133,7 +134,8 @@ def settings(
             batch=max(1, _PIXELS_PER_BATCH // tile**2),
             thresholds=tuple(thresholds) or (0.5,) * len(classes),
             min_area=tuple(min_area) or (settings.min_area,) * len(classes),
-            anomaly_exponent=ANOMALY_EXPONENT,
+            anomaly_exponent=EXPONENTS[0],
+            border_exponent=BORDER_EXPONENT,
             **common,
         )
     except SettingsError as error:

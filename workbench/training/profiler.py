@@ -6,29 +6,30 @@ import json
 import re
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 from paddle.profiler import Profiler, ProfilerTarget
 
-from workbench.core.messages import Message
+from workbench.core.messages import Message, join
 from workbench.core.project.storage import write_text
-from workbench.core.runs.events import Profiled
+from workbench.core.runs.events import Profiled, Trouble
 from workbench.core.runs.run import Run
-from workbench.training.device import Device
+from workbench.training.device import Device, first_line
 from workbench.training.reporter import Reporter
 
 _FIRST, _STEPS = 5, 10  # the first steps include one-time costs of memory and threads
 _TABLE_ROWS = 20
 FOLDER = "profile"
 
-# Name of a table row, and a pattern of Paddle's operation names; the first match counts.
-_CATEGORIES = (
-    ("convolution, backward", r"conv.*grad|dgrad|wgrad"),
-    ("convolution, forward", r"conv|fprop|gemm|cutlass|winograd"),
-    ("normalisation", r"batch_?norm|bn_fw|bn_bw"),
-    ("optimiser", r"adam"),
-    ("activation and pooling", r"relu|pool"),
-    ("loss and arithmetic", r""),
+# Name of a kind of work, and a pattern of Paddle's operation names; the first match counts.
+_KINDS = (
+    (Message("profile.backward"), r"conv.*grad|dgrad|wgrad"),
+    (Message("profile.forward"), r"conv|fprop|gemm|cutlass|winograd"),
+    (Message("profile.normalization"), r"batch_?norm|bn_fw|bn_bw"),
+    (Message("profile.optimizer"), r"adam"),
+    (Message("profile.activation"), r"relu|pool"),
+    (Message("profile.arithmetic"), r""),
 )
 
 
@@ -42,7 +43,7 @@ class StepProfiler:
             targets=targets, scheduler=(_FIRST, _FIRST + _STEPS), on_trace_ready=self._write
         )
         self._started, self._waited, self._count = 0.0, 0.0, 0
-        self._profiler.start()
+        self._call(self._profiler.start)
 
     def step(self, waited: float) -> None:
         if self._profiler is None:
@@ -50,7 +51,7 @@ class StepProfiler:
         self._count += 1
         if self._count > _FIRST:
             self._waited += waited
-        self._profiler.step()
+        self._call(self._profiler.step)
         if self._count == _FIRST:
             self._started = time.perf_counter()
         elif self._count >= _FIRST + _STEPS:
@@ -60,7 +61,16 @@ class StepProfiler:
         """Stop profiling; also for a run that ended before the profile was complete."""
         profiler, self._profiler = self._profiler, None
         if profiler is not None:
-            profiler.stop()
+            self._call(profiler.stop)
+
+    def _call(self, function: Callable[[], None]) -> None:
+        """Call a function of the profiler. Its failure is reported and ends the profile, not the training."""
+        try:
+            function()
+        except Exception as error:  # Paddle, CUPTI, a full disk, or a trace that cannot be read
+            self._profiler = None
+            what = Message("profiler.failed", why=first_line(error))
+            self.report(Trouble(what=what, done=Message("profiler.left_out")))
 
     def _write(self, profiler: Profiler) -> None:
         step_ms = 1000 * (time.perf_counter() - self._started) / max(1, self._count - _FIRST)
@@ -73,7 +83,8 @@ class StepProfiler:
         write_text(self.folder / "profile.md", table(step_ms, waited, operations, kernels))
         kinds = sum_kinds(kernels or operations)
         total = sum(kinds.values()) or 1.0
-        shares = ", ".join(f"{kind} {ms / total:.0%}" for kind, ms in list(kinds.items())[:3])
+        most = list(kinds.items())[:3]
+        shares = join("list.comma", [Message("profile.share", kind=k, share=f"{ms / total:.0%}") for k, ms in most])
         what = Message("profiler.step", ms=f"{step_ms:.0f}", share=f"{waited / max(1e-09, step_ms):.0%}", shares=shares)
         host, device = (sum(operations.values()), sum(kernels.values())) if kernels else (None, None)
         self.report(Profiled(what=what, folder=FOLDER, operator_ms=host, device_ms=device))
@@ -96,7 +107,7 @@ def sum_kinds(operations: dict[str, float]) -> dict[str, float]:
     """Sum the operations by kind of work, the longest first."""
     durations: dict[str, float] = defaultdict(float)
     for name, milliseconds in operations.items():
-        durations[next(kind for kind, pattern in _CATEGORIES if re.search(pattern, name.lower()))] += milliseconds
+        durations[next(kind for kind, pattern in _KINDS if re.search(pattern, name.lower()))] += milliseconds
     return dict(sorted(durations.items(), key=lambda pair: -pair[1]))
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dataclasses
 import os
 import shutil
+import sys
 import threading
 import time
 from pathlib import Path
@@ -15,17 +17,32 @@ from workbench.core.runs.events import Event, encode
 LAUNCHER_FOLDER = "workbench-launcher-"
 
 
+def awake_time() -> float:
+    """Return the seconds of a clock that stands still while the computer sleeps, from an arbitrary start.
+
+    On Windows, `time.perf_counter` and `time.monotonic` count the sleep.
+    """
+    if sys.platform == "win32":
+        ticks = ctypes.c_ulonglong()  # of 100 ns
+        ctypes.windll.kernel32.QueryUnbiasedInterruptTime(ctypes.byref(ticks))
+        return ticks.value / 1e7
+    return time.perf_counter()
+
+
 class Clock:
-    """Duration of a run in seconds: over all its sessions, without pauses."""
+    """Duration of a run in seconds: over all its sessions, without pauses and without the sleep of the computer.
+
+    started: of `awake_time`; now by default.
+    """
 
     def __init__(self, started: float | None = None) -> None:
-        self._started = time.perf_counter() if started is None else started
+        self._started = awake_time() if started is None else started
         self._earlier = 0.0
         self._paused = 0.0
 
     @property
     def elapsed(self) -> float:
-        return self._earlier + time.perf_counter() - self._started - self._paused
+        return self._earlier + awake_time() - self._started - self._paused
 
     def continue_from(self, earlier: float) -> None:
         """Continue a run that has already taken `earlier` seconds in previous sessions."""

@@ -1,19 +1,24 @@
-"""Choice of probability thresholds, minimum region areas and ignored border on validation images.
+"""Choice of probability thresholds, minimum region areas, ignored border and anomaly score on validation images.
 
 Also the temperature that calibrates the probabilities of verdicts (Guo et al. 2017).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from workbench.core.project.project import MAX_CLASS_ID
-from workbench.inference.components import weights
+from workbench.inference.component_bands import weights
+from workbench.inference.components import measure
 from workbench.inference.io.opencv import cv2
+from workbench.inference.model_settings import ModelSettings
+from workbench.inference.predictor import apply_thresholds
+from workbench.inference.verdict_rule import RegionTable
 
+EXPONENTS = (32, 16, 8, 4, 2, 1)  # of the probability in the anomaly score
 _LEVELS = np.arange(5, 99) / 100
 _AREAS = (0, *(side**2 for side in (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100)))
 _TEMPERATURES = np.round(np.exp(np.linspace(np.log(0.5), np.log(4), 43)), 3)
@@ -24,6 +29,35 @@ _MIN_GAIN, _GAIN_PER_PIXEL = 0.01, 0.0005  # of AUROC
 _DEFAULT_BORDER = 8  # pixels
 _TOLERATED_LOSS = 0.01  # of AUROC on the few validation images, for the default border
 _PRIOR_IMAGES = 20  # weight, in images, of the curve of all classes relative to a class's own
+
+
+def choose_segmentation(
+    settings: ModelSettings,
+    images: Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]],
+    min_area: int,
+    max_areas: Mapping[int, int],
+) -> ModelSettings:
+    """Return settings with thresholds, minimum areas, ignored border and anomaly exponent chosen on validation images.
+
+    images: returns for each image label, uint8 (H, W), and probabilities times 255, uint8 (classes, H, W). It is called
+    several times, so that not all of them need to be kept in memory. min_area, max_areas: see `AreaSweep.best`.
+    """
+    ids = tuple(entry.id for entry in settings.classes)
+    levels, areas, histograms = ThresholdSweep(ids), AreaSweep(ids), []
+    for truth, class_scores in images():
+        levels.add(truth, class_scores)
+    raw = replace(settings, thresholds=tuple(levels.best()), min_area=(0,) * len(ids))
+    for truth, class_scores in images():
+        mask, scores = apply_thresholds(class_scores, raw)
+        areas.add(truth, mask)
+        if _is_labeled(truth).any():
+            histograms.append(np.bincount(scores[mask > 0], minlength=256))
+    least, exponent = tuple(areas.best(min_area, max_areas)), choose_anomaly_exponent(histograms)
+    chosen = replace(raw, min_area=least, anomaly_exponent=exponent)
+    borders = BorderSweep(exponent, chosen.border_exponent)
+    for truth, class_scores in images():
+        borders.add(truth, *apply_thresholds(class_scores, chosen))
+    return replace(chosen, verdict_border=borders.best())
 
 
 @dataclass
@@ -122,14 +156,30 @@ class AreaSweep:
         return chosen
 
 
+def choose_anomaly_exponent(histograms: Sequence[np.ndarray]) -> int:
+    """Return the greatest exponent of `EXPONENTS` with which most defective images have an anomaly score of a pixel.
+
+    With a great exponent only pixels count that are certain, which ranks small certain defects above large faint areas.
+    A network after little training is certain nowhere, and all its scores would be 0.
+
+    histograms: of each defective image, the number of its predicted defect pixels by their probability, int (256,).
+    """
+    for exponent in EXPONENTS:
+        masses = np.array([histogram @ weights(exponent) for histogram in histograms if histogram.any()])
+        if not len(masses) or np.median(masses) >= 1:
+            return exponent
+    return EXPONENTS[-1]
+
+
 @dataclass
 class BorderSweep:
     """Counter of the anomaly score of each image without strips of several widths along its border.
 
-    exponent: of the probability in the score, see `ModelSettings.anomaly_exponent`.
+    exponent, border_exponent: see `ModelSettings.anomaly_exponent` and `ModelSettings.border_exponent`.
     """
 
     exponent: int = 1
+    border_exponent: int = 0
     scores: list[list[float]] = field(default_factory=list)  # per image, for each of `_BORDERS`
     defective: list[bool] = field(default_factory=list)
     side: int = 1 << 20  # smallest of all images
@@ -137,23 +187,29 @@ class BorderSweep:
 
     def add(self, truth: np.ndarray, mask: np.ndarray, scores: np.ndarray) -> None:
         """Add one image: label, prediction and its scores, uint8 (H, W)."""
-        mass = np.where(mask > 0, weights(self.exponent)[scores], 0.0)
-        inner = [mass[border : len(mass) - border, border : mass.shape[1] - border] for border in _BORDERS]
-        self.scores.append([float(part.sum()) for part in inner])
-        labeled = (truth > 0) & (truth <= MAX_CLASS_ID)
+        self.scores.append([self._anomaly_score(mask, scores, border) for border in _BORDERS])
+        labeled = _is_labeled(truth)
         inside = labeled[_DEFAULT_BORDER:-_DEFAULT_BORDER, _DEFAULT_BORDER:-_DEFAULT_BORDER]
         self.at_border += 2 * np.count_nonzero(inside) < np.count_nonzero(labeled)
         self.defective.append(bool(labeled.any()))
         self.side = min(self.side, *truth.shape)
 
+    def _anomaly_score(self, mask: np.ndarray, scores: np.ndarray, border: int) -> float:
+        inside = (border, border, mask.shape[1] - border, mask.shape[0] - border)
+        measured = {
+            int(id): measure(mask, int(id), scores, exponent=self.exponent, inside=inside)
+            for id in np.unique(mask[mask > 0])
+        }
+        return RegionTable.of(measured, border_exponent=self.border_exponent).anomaly_score
+
     def best(self) -> int:
         """Return the width, in pixels, of the strip without which defective images are ranked best above good ones.
 
         Most networks mark the border of good images, where the surroundings of a pixel are cut off, and more so on
-        other parts than on those of the validation images. Therefore the default border is taken if no width gains a
-        hundredth of AUROC, unless it loses as much, or a quarter of the defective images have their defects within it.
-        Of nearly equal widths the smallest is taken; none is wider than a twelfth of the smallest side. 0 for fewer
-        than ten good or defective images.
+        other parts than on those of the validation images. So a width is chosen if it gains a hundredth of AUROC, the
+        smallest of nearly equal ones. Otherwise, and instead of a smaller one, the default is taken, unless it is worse
+        by a hundredth or a quarter of the defective images have their defects within it. None is wider than a twelfth
+        of the smallest side. 0 for fewer than ten good or defective images.
         """
         defective = np.array(self.defective, bool)
         if min(np.count_nonzero(defective), np.count_nonzero(~defective)) < _MIN_RANKED:
@@ -163,11 +219,13 @@ class BorderSweep:
         allowed = np.array(_BORDERS) * 12 <= self.side
         gains = np.where(allowed, areas - areas[0] - _GAIN_PER_PIXEL * np.array(_BORDERS), 0.0)
         best = int(np.argmax(gains))
-        if areas[best] - areas[0] >= _MIN_GAIN:
-            return _BORDERS[best]
+        if areas[best] - areas[0] < _MIN_GAIN:
+            best = 0
         default = _BORDERS.index(_DEFAULT_BORDER)
-        is_harmless = areas[default] > areas[0] - _TOLERATED_LOSS and 4 * self.at_border < np.count_nonzero(defective)
-        return _DEFAULT_BORDER if allowed[default] and is_harmless else 0
+        is_harmless = areas[default] > areas[best] - _TOLERATED_LOSS and 4 * self.at_border < np.count_nonzero(
+            defective
+        )
+        return _BORDERS[max(best, default) if allowed[default] and is_harmless else best]
 
 
 def _ranked_above(bad: np.ndarray, good: np.ndarray) -> float:
@@ -207,6 +265,11 @@ def choose_temperature(probabilities: Sequence[np.ndarray], truths: Sequence[int
         normalizer = np.log(np.exp(scaled).sum(axis=1))
         losses.append(float((normalizer - scaled[np.arange(len(truths)), list(truths)]).mean()))
     return float(_TEMPERATURES[int(np.argmin(losses))])
+
+
+def _is_labeled(truth: np.ndarray) -> np.ndarray:
+    """Return True for the pixels of a label, uint8 (H, W), that show a defect."""
+    return (truth > 0) & (truth <= MAX_CLASS_ID)
 
 
 def _areas(region: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -216,8 +216,9 @@ def prepare(
     if training_device.fault:
         what = Message("training.gpu_not_used", why=training_device.fault)
         report(Trouble(what=what, done=Message("training.on_cpu")))
-    if not resume:
-        training_settings = adapt_to_device(run, training_settings, project, dataset, training_device, report)
+    training_settings = adapt_to_device(
+        run, training_settings, project, dataset, training_device, report, resume=resume
+    )
     choice = precision.choose(training_settings.precision, training_device)
     settings = networks.settings(
         training_settings,

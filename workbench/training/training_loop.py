@@ -11,7 +11,7 @@ from workbench.core.runs.run import Run
 from workbench.inference.engines import EngineError, NotFiniteError
 from workbench.training.checkpoint import CheckpointWriter
 from workbench.training.control_channel import ControlChannel
-from workbench.training.device import release_memory, search_algorithms
+from workbench.training.device import gpu_failure, release_memory, search_algorithms
 from workbench.training.device_loader import DeviceLoader
 from workbench.training.distributed.rank_messages import RankCommand
 from workbench.training.finalize import finalize_run
@@ -20,7 +20,7 @@ from workbench.training.live_labels import ContinuousRounds, LiveLabels
 from workbench.training.precision_check import computes_alike
 from workbench.training.previews import PreviewScheduler
 from workbench.training.profiler import StepProfiler
-from workbench.training.reporter import Clock, Reporter
+from workbench.training.reporter import Clock, Reporter, awake_time
 from workbench.training.run_reports import ImageReports, started_event, step_event
 from workbench.training.training_context import TrainingContext, prepare
 from workbench.training.validation import validate
@@ -243,9 +243,9 @@ class TrainingLoop:
         self.save()
         self.writer.wait()
         while context.control.paused:
-            started = time.perf_counter()
+            started = awake_time()
             context.control.wait_until_resumed(0.5)
-            context.clock.exclude(time.perf_counter() - started)
+            context.clock.exclude(awake_time() - started)
 
     def report_step(self, outcome: StepResult) -> None:
         now = time.perf_counter()
@@ -284,7 +284,7 @@ class TrainingLoop:
         except MemoryError:
             why = Message("training.memory_too_small")
         except EngineError as error:
-            why = Message("training.evaluation_failed", why=str(error).rstrip("."))
+            why = gpu_failure(error) or Message("training.evaluation_failed", why=str(error).rstrip("."))
         if why:
             raise WorkerFailed(what=Message("process.training"), why=why, log=str(self.context.run.log_path))
         if why is not None:

@@ -16,6 +16,7 @@ from tests.training.model_card.card_pages import Page
 from workbench.core.documents.comparison_report import comparison_report, comparison_rows, figure_cells
 from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Series
 from workbench.core.documents.html_page import PRINT_COLORS, PRINT_PAGE, chart_svg, to_html
+from workbench.core.documents.metric_tables import rounded_area
 from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import MOST, ReportImages
 from workbench.core.evaluation.evaluation_comparison import (
@@ -264,3 +265,7 @@ def test_comparison_has_rows_on_other_parts_if_a_run_states_them(run):
     assert expected[1] == "cannot be stated" and lighting[3] == "0.00"
     html = to_html(comparison_report(project, first, second, found, ReportImages(project), WHEN))
     assert "Worst changed lighting" in html and "on its own validation/test images" in html
+
+
+def test_areas_have_no_exponent():
+    assert [rounded_area(area) for area in (0.04, 144.25, 75_000, 412_500.4)] == ["0.04", "144.2", "75,000", "412,500"]

@@ -81,12 +81,12 @@ def test_counts_of_stored_predictions_equal_those_of_the_whole_image(seed, point
     point=points,
     border=some.integers(0, 40),
     small=some.booleans(),
-    exponent=some.sampled_from((1, 8)),
+    exponents=some.sampled_from(((1, 0), (8, 0), (32, 2))),
 )
-def test_verdict_counts_the_same_regions_as_a_prediction(seed, point, border, small, exponent):
+def test_verdict_counts_the_same_regions_as_a_prediction(seed, point, border, small, exponents):
     truth, scores = scene(seed)
     settings = dataclasses.replace(point, verdict_border=border).on(
-        dataclasses.replace(MODEL, anomaly_exponent=exponent)
+        dataclasses.replace(MODEL, anomaly_exponent=exponents[0], border_exponent=exponents[1])
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kept, "MAX_UNCUT_PIXELS", 1 << 30 if small else 0)

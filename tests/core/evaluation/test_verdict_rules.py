@@ -70,6 +70,13 @@ def test_threshold_lies_between_scores_so_that_rounding_changes_nothing():
     assert min(abs(entry.score - threshold) for entry in images) == pytest.approx(0.5)
 
 
+def test_threshold_of_tiny_scores_is_not_rounded_to_zero():
+    """A threshold of 0 would reject each image with a region."""
+    good = [1e-6 * (1 + number) for number in range(40)]
+    threshold = choose_rule(RuleChoice("budget", 10), images_of(good, [5.0])).mass
+    assert sorted(good)[36] < threshold < sorted(good)[37]
+
+
 def test_rule_is_measured_on_images_it_was_not_chosen_on():
     rng = np.random.default_rng(0)
     images = images_of(rng.exponential(10, 70), rng.exponential(60, 30))

@@ -11,7 +11,8 @@ import time
 import psutil
 import pytest
 
-from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts, run_captured
+from workbench.core.runs.captured_program import run_captured
+from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts
 from workbench.core.runs.events import Checkpoint, Finished, Trouble, encode, encode_command
 from workbench.core.runs.launch import VERBS, benchmark_command, worker_command
 

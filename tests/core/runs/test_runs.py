@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import sqlite3
 
 import numpy as np
 import pytest
@@ -187,6 +188,20 @@ def test_the_index_is_rebuilt(project):
     project.image_path(keys[0]).unlink()
     list(index.refresh(keys[1:]))
     assert keys[0] not in index.rows()
+
+
+def test_a_folder_moved_while_it_is_listed_is_no_damage_of_the_index(project):
+    keys = fill_project(project, 3)
+    moved, rebuilt = project.root.with_name("moved"), []
+
+    def move_and_list(index: ImageIndex) -> None:
+        project.root.rename(moved)
+        list(index.refresh(keys))
+        raise sqlite3.DatabaseError("disk I/O error")
+
+    with pytest.raises(problems.ProjectGone, match="is not available"):
+        with_index(project, move_and_list, rebuilt.append)
+    assert rebuilt == [] and not project.root.exists() and (moved / ".cache" / "index.sqlite").exists()
 
 
 def test_the_child_gets_its_number_of_threads_unless_the_user_set_it():

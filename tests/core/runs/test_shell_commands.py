@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from workbench.core.runs import pip_commands, shell_commands
-from workbench.core.runs.shell_commands import command_line, in_sequence, shell_of
+from workbench.core.runs.shell_commands import command_line, in_sequence, remove_variable, shell_of
 
 PYTHON = r"C:\Users\Li Na\.venv\Scripts\python.exe"
 
@@ -28,6 +28,11 @@ def test_line_without_a_space_in_the_program_works_in_both_shells(python):
 def test_lines_in_sequence():
     assert in_sequence("a", "b", shell="cmd") == in_sequence("a", "b", shell="sh") == "a && b"
     assert in_sequence("a", "b", shell="powershell") == "a; b"
+
+
+def test_removal_of_an_environment_variable():
+    lines = [remove_variable("A_B", shell) for shell in ("sh", "cmd", "powershell")]
+    assert lines == ["unset A_B", "set A_B=", "Remove-Item Env:A_B"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs sh")

@@ -206,6 +206,15 @@ def test_reason_for_a_missing_gpu(monkeypatch, stand_in, reason):
         NvmlReader()
 
 
+def test_lost_gpu_does_not_hide_the_others(monkeypatch):
+    lost = StandInGpu("RTX 3060", uuid="GPU-aa", lost=True)
+    monkeypatch.setitem(sys.modules, "pynvml", DriverStandIn(lost, StandInGpu("RTX 4090", uuid="GPU-bb")))
+    assert [(gpu.index, gpu.uuid) for gpu in NvmlReader().read()] == [(1, "GPU-bb")]
+    monkeypatch.setitem(sys.modules, "pynvml", DriverStandIn(lost))
+    with pytest.raises(NoGpu, match="does not respond .GPU is lost"):
+        NvmlReader()
+
+
 def test_gpus_and_their_partitions_are_identified(monkeypatch):
     whole = StandInGpu("RTX 4090", uuid="GPU-aa")
     split = StandInGpu("H100", uuid="GPU-bb", mig=("MIG-1", "MIG-2"))

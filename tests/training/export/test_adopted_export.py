@@ -35,10 +35,10 @@ def adopted(root, **network):
         return adopt(project, toy_network(root.parent / "net.onnx", **network), OPTIONS)
 
 
-def test_export_gives_the_results_of_the_run(root, child, tmp_path):
+def test_export_gives_the_results_of_the_run(root, inside, tmp_path):
     """The folder works without the application; its card states the origin of the network."""
     run, out = adopted(root, layout="nhwc"), tmp_path / "out"
-    exporter = child(
+    exporter = inside(
         *("export", run.root, "--out", out, "--formats", "onnx,openvino,int8,onnx-line", "--seconds", 0),
         *("--shape", "80x100"),
     )
@@ -60,20 +60,20 @@ def test_export_gives_the_results_of_the_run(root, child, tmp_path):
     assert not (out / "paddle").exists() and "dygraph" not in json.dumps(result["latency"])
 
 
-def test_formats_of_paddle_are_refused(root, child, tmp_path):
+def test_formats_of_paddle_are_refused(root, inside, tmp_path):
     run = adopted(root)
-    exporter = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx,legacy")
+    exporter = inside("export", run.root, "--out", tmp_path / "out", "--formats", "onnx,legacy")
     assert exporter.end() == 1 and exporter.last.problem == "RunAdopted"
     assert exporter.last.why.endswith("so it cannot be exported in the format legacy, which needs a network of Paddle.")
     assert not (tmp_path / "out").exists()
 
 
-def test_line_model_needs_a_network_of_several_tiles(root, child, tmp_path):
+def test_line_model_needs_a_network_of_several_tiles(root, inside, tmp_path):
     """Nodes for one tile of 48 pixels cannot be joined to a graph of several; the other format is exported."""
     with Project.open(root) as project:
         path = toy_network(tmp_path / "net.onnx", size=(48, 48), batch=1, baked=48)
         run = adopt(project, path, dataclasses.replace(OPTIONS, threshold=0.6))
-    exporter = child(
+    exporter = inside(
         "export", run.root, "--out", tmp_path / "out", "--formats", "onnx,onnx-line", "--seconds", 0, "--shape", "80x96"
     )
     assert exporter.end() == 0, exporter.stderr[-3000:]

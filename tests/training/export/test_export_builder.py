@@ -72,8 +72,8 @@ def test_export_opens_like_a_run(exported, trained):
     assert here.settings.thresholds == there.settings.thresholds
 
 
-def test_export_of_a_verdict_model(trained_resnet, child, tmp_path):
-    exporter = child("export", trained_resnet.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0.3)
+def test_export_of_a_verdict_model(trained_resnet, inside, tmp_path):
+    exporter = inside("export", trained_resnet.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0.3)
     assert exporter.end() == 0, exporter.stderr[-3000:]
     assert (
         exporter.last.result["formats"] == ["onnx"] and exporter.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
@@ -83,18 +83,18 @@ def test_export_of_a_verdict_model(trained_resnet, child, tmp_path):
     assert len(golden["pictures"]) >= 3
 
 
-def test_existing_folder_is_not_overwritten(trained, child, tmp_path):
+def test_existing_folder_is_not_overwritten(trained, inside, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file.txt").write_text("mine")
-    exporter = child("export", trained.root, "--out", tmp_path / "mine")
+    exporter = inside("export", trained.root, "--out", tmp_path / "mine")
     assert exporter.end() == 1 and exporter.last.problem == "ExportExists"
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "file.txt"]
 
 
-def test_run_without_weights_and_unknown_format_are_reported(labeled_project, child, tmp_path):
+def test_run_without_weights_and_unknown_format_are_reported(labeled_project, inside, tmp_path):
     run = make_run(labeled_project, widths=[4, 8])
     for choices, problem in (((), "RunUnusable"), (("--formats", "tflite"), "BadSettings")):
-        exporter = child("export", run.root, "--out", tmp_path / "out", *choices)
+        exporter = inside("export", run.root, "--out", tmp_path / "out", *choices)
         assert exporter.end() == 1 and exporter.last.problem == problem
     assert "tflite" in exporter.last.why and not list(tmp_path.glob("*out*"))
 
@@ -107,7 +107,7 @@ def test_cancelled_export_leaves_no_files(trained, child, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_export_that_differs_is_refused(trained, child, tmp_path):
+def test_export_that_differs_is_refused(trained, inside, tmp_path):
     """The reference weights differ from those of the export: infinite weights reproduce no result."""
     from safetensors.numpy import load, save
 
@@ -115,7 +115,7 @@ def test_export_that_differs_is_refused(trained, child, tmp_path):
     arrays = load((copy.best / "weights.safetensors").read_bytes())
     arrays["head.bias"] = np.full_like(arrays["head.bias"], np.nan)
     (copy.best / "weights.safetensors").write_bytes(save(arrays))
-    exporter = child("export", copy.root, "--out", tmp_path / "out")
+    exporter = inside("export", copy.root, "--out", tmp_path / "out")
     assert exporter.end() == 1 and isinstance(exporter.last, Failed)
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".*"))
 
@@ -172,16 +172,18 @@ def test_parity_samples_cover_every_kind_of_image(labeled_project, tmp_path):
     assert len(chosen) == len({sample.key for sample in chosen}) <= export_images.MOST
     (huge,) = (sample for sample in chosen if sample.key == "huge.png")
     assert 3_900_000 < huge.read().size <= export_images.MOST_PIXELS
-    golden = export_images.choose_golden(chosen)
-    assert 3 <= len(golden) <= 6 and huge not in golden and any(sample.why == "defects" for sample in golden)
+    references = export_images.choose_references(chosen)
+    assert (
+        3 <= len(references) <= 6 and huge not in references and any(sample.why == "defects" for sample in references)
+    )
 
 
-def test_damaged_settings_are_reported(trained, child, tmp_path):
+def test_damaged_settings_are_reported(trained, inside, tmp_path):
     copy = Run(shutil.copytree(trained.root.parent.parent, tmp_path / "p") / "runs" / trained.name)
     settings = load_settings(copy.best / "model.json")
     save_settings(settings, copy.best / "model.json")
     (copy.best / "model.json").write_text("{}")
-    exporter = child("export", copy.root, "--out", tmp_path / "out")
+    exporter = inside("export", copy.root, "--out", tmp_path / "out")
     assert exporter.end() == 1 and exporter.last.problem == "RunBroken" and "model.json" in exporter.last.why
 
 

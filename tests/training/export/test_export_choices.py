@@ -253,13 +253,13 @@ def test_invalid_options_are_reported(options):
         options.check()
 
 
-def test_point_rule_and_target_reach_the_export(trained, child, tmp_path, request):
+def test_point_rule_and_target_reach_the_export(trained, inside, tmp_path, request):
     before = load_settings(trained.best / "model.json").thresholds
     rule = VerdictRule("mass", 7.5, bad="")
     point = operating_point.OperatingPoint.of(operating_point.settings_of(trained))
     operating_point.store(trained, point, chosen_on=(), rule=ChosenRule(rule, RuleChoice("mass", 7.5, bad="")))
     request.addfinalizer(lambda: operating_point.restore(trained))
-    exporter = child(
+    exporter = inside(
         "export",
         trained.root,
         "--out",

@@ -14,8 +14,6 @@ import pytest
 import yaml
 
 from tests.conftest import scratched
-from tests.training.conftest import Child
-from workbench.core.runs.events import Finished, Trouble
 from workbench.core.runs.export_options import LAYOUTS
 from workbench.inference.batch.export_checks import verify_checks
 from workbench.inference.io.image_io import read_image
@@ -45,26 +43,6 @@ SETTINGS = ModelSettings(
     overlap=16,
     multiple=16,
 )
-
-
-def export_layouts(run, out: Path) -> dict:
-    one = Child("export", run.root, "--out", out, "--formats", ",".join(["onnx-line", *LAYOUTS]), "--seconds", 0)
-    one.end()
-    assert isinstance(one.last, Finished), one.stderr[-3000:]
-    assert not [event for event in one.events if isinstance(event, Trouble)]
-    return one.last.result
-
-
-@pytest.fixture(scope="module")
-def unet_export(trained, tmp_path_factory):
-    out = tmp_path_factory.mktemp("layouts") / "出口 [1]"
-    return out, export_layouts(trained, out)
-
-
-@pytest.fixture(scope="module")
-def resnet_export(trained_resnet, tmp_path_factory):
-    out = tmp_path_factory.mktemp("layouts") / "verdicts"
-    return out, export_layouts(trained_resnet, out)
 
 
 @pytest.fixture(params=["unet_export", "resnet_export"])

@@ -50,6 +50,17 @@ def test_next_follows_the_filtered_list(driver):
     assert panel.view.currentIndex().data() == "lot1/new.png"
 
 
+def test_position_follows_filter_and_sort_order(driver):
+    panel, position = driver.window.images, driver.window.header.position
+    driver.open("lot1/new.png")
+    assert position.text() == "5 of 5"
+    panel.filters.filter.setCurrentIndex(panel.filters.filter.findData("open"))
+    assert position.text() == "1 of 1"
+    panel.filters.filter.setCurrentIndex(0)
+    panel.filters.sort_by("name", descending=True)
+    assert position.text() == "1 of 5"
+
+
 def test_click_in_the_list_opens_the_image(opened, panel, qtbot):
     session = opened.services.session
     place = panel.view.visualRect(panel.model.index_of(session.keys[2])).center()

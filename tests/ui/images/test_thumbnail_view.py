@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 
 from tests.conftest import fill_project
 from tests.ui.images.list_projects import CountedList, HundredThousand
@@ -201,3 +202,30 @@ def test_thumbnail_view_of_100000_images_requests_visible_rows_only(opened, qtbo
     qtbot.wait(20)
     assert model.rowCount() == 1000 and model.requested < 20_000
     thumbnails.end()
+
+
+def test_changes_of_several_images_are_reported_with_an_undo_button(opened, pictures, qtbot):
+    window, session = opened.window, opened.services.session
+    pictures.toggle_thumbnails()
+    view = pictures.thumbnail_view
+    view.list_view.selectAll()
+    QTest.mouseClick(view.bulk.verdict_buttons["NG"], Qt.MouseButton.LeftButton)
+    assert any(text.startswith("Changed: verdict NG for ") for text in window.messages.texts)
+    view.bulk.set_split("test")
+    qtbot.waitUntil(lambda: any("Changed: data split of 5 images" in text for text in window.messages.texts))
+    (message,) = [message for message in window.messages.shown if "data split" in message.full_text]
+    QTest.mouseClick(message.findChildren(QPushButton)[0], Qt.MouseButton.LeftButton)
+    assert session.note.pin is None
+
+
+def test_tools_are_hidden_beside_thumbnails(opened, pictures):
+    window = opened.window
+    for on in (True, False):
+        pictures.toggle_thumbnails()
+        assert (window.tools.isHidden(), window.options.isHidden()) == (on, on)
+    pictures.toggle_thumbnails()
+    window.evaluation_navigation.toggle()
+    window.evaluation_navigation.leave()
+    assert pictures.browsing and window.tools.isHidden() and not window.header.isHidden()
+    pictures.open(opened.services.session.keys[1])
+    assert window.tools.isVisible() and window.options.isVisible()

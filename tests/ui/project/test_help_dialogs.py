@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 
+from workbench.core.messages import Message
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts
 from workbench.core.runs.pip_commands import InstalledBuild, choose_for_machine
 from workbench.ui.project.help_dialogs import GpuCheckDialog, GpuFindings
@@ -50,6 +53,17 @@ def test_summary_and_commands(shown, facts, installed, summary, commands):
         assert list(dialog.commands) == commands
     else:
         assert "/cu129/" in dialog.commands["install"].text()
+
+
+@pytest.mark.parametrize(
+    ("facts", "text"),
+    [
+        (GpuFacts("Windows", reason=Message("device.no_driver")), "No NVIDIA driver is installed"),
+        (dataclasses.replace(machine(RTX), lost=((1, "GPU is lost"),)), "does not respond (GPU is lost). Restart"),
+    ],
+)
+def test_reason_for_a_missing_gpu(shown, facts, text):
+    assert any(text in label.text() for label in shown(facts, GPU_BUILD).findChildren(QLabel))
 
 
 def test_commands_are_copied(shown):

@@ -55,6 +55,15 @@ def test_banner_finds_a_project_moved_while_painting(driver, root, tmp_path, ban
     assert not np.array_equal(driver.session.mask, mask)
 
 
+def test_banner_of_a_folder_moved_while_its_images_are_listed(driver, root, tmp_path, banner, qtbot):
+    driver.open("lot1/new.png")
+    keys = list(driver.session.keys)
+    root.rename(tmp_path / "moved")
+    driver.session.refresh_images()
+    qtbot.waitUntil(lambda: "is not available" in banner()[0], timeout=10_000)
+    assert "damaged" not in banner()[0] and driver.session.keys == keys and not root.exists()
+
+
 def test_banner_is_shown_in_a_rebuilt_window(opened, driver, root, tmp_path, qtbot):
     driver.open("lot1/new.png")
     root.rename(tmp_path / "moved")

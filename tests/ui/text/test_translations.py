@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import string
 import xml.etree.ElementTree as ElementTree
 import zipfile
@@ -174,3 +175,14 @@ def test_language_of_system_is_used(monkeypatch):
     assert translation.chosen("system") == "zh_CN" and translation.chosen("en") == "en"
     monkeypatch.setattr(QLocale, "system", staticmethod(lambda: QLocale("de_DE")))
     assert translation.chosen("system") == "en"
+
+
+def test_an_updated_translation_leaves_the_old_file_to_its_readers(tmp_path):
+    update = runpy.run_path(str(resources.path("i18n/update.py")))
+    source, target = tmp_path / "new.qm", tmp_path / "translation.qm"
+    source.write_bytes(b"new")
+    target.write_bytes(b"old content")
+    with target.open("rb") as reader:
+        update["replace_file"](source, target)
+        assert reader.read() == b"old content" and target.read_bytes() == b"new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.qm", "translation.qm"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import math
 import time
@@ -74,6 +75,27 @@ def wheel(plot, at: QPoint, turns: int) -> None:
 
 def center(plot) -> QPoint:
     return QPoint(plot.width() // 2, plot.height() // 2)
+
+
+def test_the_gpu_that_trains_is_drawn_in_the_color_of_the_legend(opened, old_run, qtbot):
+    """Also if it is not the first one of the computer, whose curve is not shown then."""
+    events = old_run.events_path.read_text("utf-8").splitlines()
+    gpus = (GPUS[0], dataclasses.replace(GPUS[1], name="RTX 4090", uuid="GPU-bb"))
+    events[0] = encode(dataclasses.replace(STARTED, device="gpu:1", gpu="GPU-bb"))
+    old_run.events_path.write_text("\n".join(events) + "\n", "utf-8")
+    lines = [encode_sample(t / 2, SystemSample(0, 50.0, 4 << 30, 8 << 30, gpus=gpus)) for t in range(10)]
+    machine_path(old_run).write_text("\n".join(lines))
+    panel = opened.window.training
+    panel.reset()
+    with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
+        pass
+    qtbot.waitUntil(lambda: "gpu_load" in panel.curves.plots, timeout=5000)
+    qtbot.waitUntil(lambda: "load 1" in panel.curves.plots["gpu_load"].lines, timeout=5000)
+    pen = panel.curves.plots["gpu_load"].lines["load 1"].opts["pen"]
+    assert set(panel.curves.plots["gpu_load"].lines) == {"load 1"} and pen.style() == Qt.PenStyle.SolidLine
+    assert pen.color() == opened.window.theme_manager.theme.color("curve_2")
+    entry = panel.view.legend.items["gpu_load"]
+    assert entry.toolTip(0) == "GPU 1: RTX 4090" and entry.text(1) == "41%"
 
 
 def test_legend_chooses_plots_and_choice_is_stored(shown, opened, qtbot):

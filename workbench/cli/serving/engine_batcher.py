@@ -152,7 +152,7 @@ class EngineBatcher:
         """Return False if the network fails: one batch may be the cause, so each must be run separately."""
         try:
             results = self._run(np.concatenate([request.batch for request in call]))
-        except Exception:
+        except Exception:  # each engine raises errors of its own; run separately, a batch that fails reports its error
             return False
         ends = np.cumsum([len(request.batch) for request in call])
         if len(results) != ends[-1]:

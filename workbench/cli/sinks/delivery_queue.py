@@ -157,7 +157,7 @@ class DeliveryQueue:
         self._until: float | None = None  # end of the time for the remaining records, once the queue is closing
         self._closed = False
         if self._unsent:
-            log(f"{sink.name}: {self._unsent} results of an earlier start are sent now.")
+            log(f"{sink.name}: Results of an earlier start are sent now: {self._unsent}.")
         self._on_change(sink.name, self.counts)
         self._thread = threading.Thread(target=self._serve, daemon=True, name=f"sink {sink.name}")
         self._thread.start()

@@ -13,6 +13,7 @@ from workbench.cli.sinks import log_files, marker_files, opcua, tcp_line, webhoo
 from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue, Spool
 from workbench.cli.sinks.sink_base import Record, RecordMaker, Sink, image_key
 from workbench.cli.verb_runner import Console, WrongUse
+from workbench.core.text_patterns import counted
 from workbench.inference.batch.interrupts import GracefulInterrupt
 from workbench.inference.batch.results_folder import EntryCallback
 from workbench.inference.model_settings import ModelSettings
@@ -217,9 +218,9 @@ def _counts_to_json(counts: dict[str, Counts]) -> dict[str, dict[str, int]]:
 
 def _counts_text(name: str, counts: Counts) -> str:
     """Return the summary of one output for the end of a command."""
-    parts = [f"{counts.sent} results sent"]
+    parts = [f"{counted(counts.sent, 'result')} sent"]
     if counts.failures:
-        parts.append(f"{counts.failures} failed attempts")
+        parts.append(f"{counted(counts.failures, 'failed attempt')}")
     if counts.unsent:
         parts.append(f"{counts.unsent} not sent yet, which are kept for the next start")
     if counts.dropped:

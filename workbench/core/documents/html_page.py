@@ -24,7 +24,7 @@ SERIES_COLORS = ("#2474c4", "#c2620a", "#13804a", "#a13a76")  # at least 3:1 on 
 _DASHES = ("", "7 4", "2 3", "10 3 2 3")
 
 WIDTH, HEIGHT = 420, 270
-_LEFT, _TOP, _RIGHT, _BOTTOM = 44, 12, 12, 64  # margins; below are axis labels and legend
+_LEFT, _TOP, _RIGHT, _BOTTOM = 50, 12, 12, 64  # margins; below are axis labels and legend
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _CODE = re.compile("`([^`]+)`")
 PAGE, PRINT_PAGE = "document.html.j2", "print.html.j2"  # in resources/templates; the second one is for a PDF file

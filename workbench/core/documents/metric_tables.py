@@ -147,11 +147,16 @@ def _sizes(defects: list[DefectCount], um: float | None) -> Iterator[Block]:
     yield Table([Message("card.defect_size"), Message("card.recall")], rows)
 
 
+def rounded_area(area: float) -> str:
+    """Return an area with at least four digits and separators between thousands, never with an exponent."""
+    return f"{area:,.0f}" if area >= 1000 else f"{area:.4g}"
+
+
 def _range(low: int, high: int | None, factor: float, unit: str) -> str:
-    smallest = f"{low * factor:.4g}"
+    smallest = rounded_area(low * factor)
     if high is None:
         return Message("card.size_from", low=smallest, unit=unit)
-    largest = f"{high * factor:.4g}"
+    largest = rounded_area(high * factor)
     if not low:
         return Message("card.size_below", high=largest, unit=unit)
     return Message("card.size_range", low=smallest, high=largest, unit=unit)

@@ -248,11 +248,10 @@ def _verdict_table(
 ) -> RegionTable:
     """Return the regions of these classes in a patch that count for the verdict, as of `regions.verdict_table`."""
     border, exponent = settings.verdict_border, settings.anomaly_exponent
-    top, left = max(0, border - patch.top), max(0, border - patch.left)
-    bottom, right = prediction.height - border - patch.top, prediction.width - border - patch.left
-    inner = slice(top, max(top, bottom)), slice(left, max(left, right))
-    measured = {id: measure(mask[inner], id, patch.highest[inner], exponent=exponent) for id in ids}
-    return RegionTable.of(measured, (patch.left + left, patch.top + top))
+    right, bottom = prediction.width - border - patch.left, prediction.height - border - patch.top
+    inside = (border - patch.left, border - patch.top, right, bottom)
+    measured = {id: measure(mask, id, patch.highest, exponent=exponent, inside=inside) for id in ids}
+    return RegionTable.of(measured, (patch.left, patch.top), border_exponent=settings.border_exponent)
 
 
 def _find_false_alarms(

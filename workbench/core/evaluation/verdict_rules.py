@@ -23,7 +23,7 @@ import numpy as np
 from workbench.core.evaluation.confidence import upper_limit
 from workbench.core.evaluation.image_ranking import GroupedProportion, ScoredImage
 from workbench.core.messages import Message
-from workbench.inference.verdict_rule import BAD, GOOD, RegionLimit, VerdictRule, rejects
+from workbench.inference.verdict_rule import BAD, GOOD, RegionLimit, VerdictRule, rejects, round_mass
 
 MIN_CROSS_FIT = 60  # images from which a rule is evaluated by cross-fitting
 BUDGET = 5.0  # false alarms in 100 good images, unless the user chooses another budget
@@ -129,7 +129,7 @@ def _within_budget(good: Sequence[ScoredImage], share: float) -> float:
         return 0.0
     scores = np.array([image.score for image in good])
     if not _enough(len(good), share):
-        return round(_ABOVE_GREATEST * float(scores.max()), 3)
+        return round_mass(_ABOVE_GREATEST * float(scores.max()))
     names = [image.group for image in good]
     if not _enough(len(set(names)), share):
         names = [str(number) for number in range(len(good))]
@@ -162,7 +162,7 @@ def _above(scores: np.ndarray, score: float) -> float:
         return 0.0
     following = scores[scores > score]
     margin = 0.02 * score + 1
-    return round(score + (min(margin, float(following.min() - score) / 2) if len(following) else margin), 3)
+    return round_mass(score + (min(margin, float(following.min() - score) / 2) if len(following) else margin))
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,8 @@ def with_index(
     """Call `function` with the index, and call it again from its beginning if the database fails.
 
     A damaged database is deleted first, once, and `on_rebuilt` is called with the problem. If that fails, or the
-    database is locked or read-only, the rows are kept in memory for this call.
+    database is locked or read-only, the rows are kept in memory for this call. Raises
+    ProjectGone if the project was moved.
     """
     memory = False
     for attempt in range(3):
@@ -165,6 +166,7 @@ def with_index(
         except (sqlite3.Error, OSError, UnicodeError) as error:  # SQLite messages may quote damaged text
             if memory:
                 raise
+            project.check_folder()  # SQLite reports various errors in a folder that was moved
             not_damaged = isinstance(error, OSError) or any(word in str(error) for word in _NOT_DAMAGED)
             memory, why = not_damaged or attempt > 0, str(error)
         finally:

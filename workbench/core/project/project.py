@@ -156,14 +156,18 @@ class Project:
                 raise problems.ProjectTaken(**self._takeover.fields)
             if self._lock is None:
                 raise self.read_only(what)
-            if self._folder is not None:
-                self._folder.check()
+            self.check_folder()
             try:
                 self._lock.check()
             except problems.ProjectTaken as problem:
                 self._takeover = problem
                 self.close()
                 raise
+
+    def check_folder(self) -> None:
+        """Raise ProjectGone if the project was moved, or another folder is in its place."""
+        if self._folder is not None:
+            self._folder.check()
 
     def relocate(self, root: Path | str) -> None:
         """Continue in the folder to which the project was moved. Raises the errors of `open` and AnotherProject."""

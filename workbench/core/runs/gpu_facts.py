@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 from collections.abc import Mapping
@@ -54,7 +55,8 @@ class Gpu:
 class GpuFacts:
     """All GPUs of a machine. system: as platform.system(). cuda: newest CUDA version that the driver supports.
 
-    reason: clause that explains why there is no GPU; "" if there is one. visible: value of CUDA_VISIBLE_DEVICES.
+    reason: clause that explains why there is no GPU; "" if there is one. visible: value of CUDA_VISIBLE_DEVICES. lost:
+    number and error of each GPU that does not respond, while others do.
     """
 
     system: str
@@ -63,11 +65,17 @@ class GpuFacts:
     cuda: tuple[int, int] | None = None
     reason: str = ""
     visible: str | None = None
+    lost: tuple[tuple[int, str], ...] = ()
 
     @property
     def usable(self) -> tuple[Gpu, ...]:
         """GPUs that CUDA programs see, in the order in which they number them."""
         return visible_gpus(self.gpus, self.visible)
+
+    @property
+    def broken(self) -> bool:
+        """True if there is a driver that does not respond."""
+        return getattr(self.reason, "id", "") == "device.driver_fault"
 
     @property
     def hidden(self) -> bool:
@@ -93,14 +101,22 @@ def read_gpu_facts(environment: Mapping[str, str] | None = None) -> GpuFacts:
     except Exception as error:  # no library, no kernel module, or a broken installation of the driver
         return GpuFacts(system, reason=_driver_reason(error), visible=visible)
     try:
-        gpus = tuple(_read_gpu(pynvml, number) for number in range(pynvml.nvmlDeviceGetCount()))
+        gpus, lost = [], []
+        for number in range(pynvml.nvmlDeviceGetCount()):
+            try:
+                gpus.append(_read_gpu(pynvml, number))
+            except pynvml.NVMLError as error:  # it has fallen off the bus, or its power supply has failed
+                lost.append((number, str(error)))
         reason = "" if gpus else Message("device.driver_without_gpu")
+        if lost and not gpus:
+            reason = Message("device.driver_fault", why=lost[0][1])
         driver = _text(pynvml.nvmlSystemGetDriverVersion())
-        return GpuFacts(system, gpus, driver, _driver_cuda(pynvml), reason, visible)
+        return GpuFacts(system, tuple(gpus), driver, _driver_cuda(pynvml), reason, visible, tuple(lost))
     except Exception as error:
         return GpuFacts(system, reason=Message("device.driver_fault", why=str(error)), visible=visible)
     finally:
-        pynvml.nvmlShutdown()
+        with contextlib.suppress(Exception):  # the driver may have ended meanwhile
+            pynvml.nvmlShutdown()
 
 
 def visible_gpus(gpus: tuple[Gpu, ...], visible: str | None) -> tuple[Gpu, ...]:

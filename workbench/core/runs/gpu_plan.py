@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from workbench.core.messages import Message
-from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.gpu_facts import read_gpu_facts
 from workbench.core.runs.launch import processes, worker_command, worker_environment
 from workbench.core.runs.training_settings import TrainingSettings
@@ -31,7 +31,7 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "resnet": {"fast": {"depth": 18}, "balanced": {"depth": 34}, "best": {"depth": 50}},
 }
 REASONS = {"stem": "plan.stem", "widths": "plan.size", "depth": "plan.gpu_depth"}
-BATCH_REASON = "plan.gpu_batch"
+BATCH_REASON, MEASURED_BATCH = "plan.gpu_batch", "plan.measured_batch"  # planned; measured on the GPU
 MANY_STEPS = 3000  # steps from which on a larger network may become better
 START_SECONDS = 4.0  # before the first step, while Paddle is loaded
 STEPPING = 0.85  # share of the remaining time spent on steps; evaluation and completion take the rest
@@ -132,7 +132,7 @@ def _adapt_batch(settings: TrainingSettings, measure: Measure) -> tuple[Training
         if next_cost.seconds > min(_MAX_SECONDS, 2 / _GAIN * cost.seconds) or next_cost.memory > _MEMORY:
             break
         settings, cost = larger, next_cost
-    why = Message("plan.measured_batch", ms=f"{1000 * cost.seconds:.0f}", share=f"{cost.memory:.0%}")
+    why = Message(MEASURED_BATCH, ms=f"{1000 * cost.seconds:.0f}", share=f"{cost.memory:.0%}")
     return settings.model_copy(update={"reasons": {**settings.reasons, "batch": why}}), cost
 
 

@@ -47,6 +47,12 @@ def in_sequence(*lines: str, shell: str = "") -> str:
     return ("; " if (shell or user_shell()) == "powershell" else " && ").join(lines)
 
 
+def remove_variable(name: str, shell: str = "") -> str:
+    """Return the line that removes an environment variable in the shell of the user."""
+    commands = {"sh": "unset {}", "cmd": "set {}=", "powershell": "Remove-Item Env:{}"}
+    return commands[shell or user_shell()].format(name)
+
+
 def _programs_above() -> list[str]:
     """Return the names of the processes that started this one, the nearest first."""
     import psutil

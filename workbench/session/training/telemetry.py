@@ -41,17 +41,22 @@ class NvmlReader:
             if getattr(error, "value", None) in missing:
                 raise NoGpu(Message("device.no_driver")) from error
             raise NoGpu(_driver_fault(error)) from error
+        self._gpus: dict[int, tuple[str, str, list[str], Any]] = {}
+        reason = Message("device.driver_without_gpu")
         try:
-            self._gpus = [self._open(i) for i in range(pynvml.nvmlDeviceGetCount())]
+            for number in range(pynvml.nvmlDeviceGetCount()):
+                try:
+                    self._gpus[number] = self._open(number)
+                except pynvml.NVMLError as error:  # a lost GPU does not affect the others
+                    reason = _driver_fault(error)
         except pynvml.NVMLError as error:
-            self.close()
-            raise NoGpu(_driver_fault(error)) from error
+            reason = _driver_fault(error)
         if not self._gpus:
             self.close()
-            raise NoGpu(Message("device.driver_without_gpu"))
+            raise NoGpu(reason)
 
     def read(self) -> tuple[GpuSample, ...]:
-        return tuple(self._sample(i, *gpu) for i, gpu in enumerate(self._gpus))
+        return tuple(self._sample(number, *gpu) for number, gpu in self._gpus.items())
 
     def close(self) -> None:
         try:

@@ -16,7 +16,8 @@ from PySide6.QtCore import QObject, QThread, Signal
 
 from workbench.core.problems import Problem
 from workbench.core.runs import process_exit
-from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts, end_process
+from workbench.core.runs.captured_program import end_process
+from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts
 from workbench.core.runs.events import Event, Failed, Finished, Started, encode, encode_command
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.run import Run

@@ -146,8 +146,9 @@ def run_target(target: str, conditions: Conditions) -> Outcome:
         return function(conditions)
     except Exception as error:  # a fault of one item must not end the others
         traceback.print_exc()
-        lines = str(error).strip().splitlines() or ["no message"]
-        return Outcome(FAIL, f"{type(error).__name__}: {lines[-1].strip()}")
+        from workbench.training.device import first_line
+
+        return Outcome(FAIL, f"{type(error).__name__}: {first_line(error)}")
 
 
 def listed() -> str:

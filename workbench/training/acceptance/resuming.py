@@ -7,7 +7,7 @@ import os
 import signal
 from pathlib import Path
 
-from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.training.acceptance import trial_runs

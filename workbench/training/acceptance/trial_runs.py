@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.project.project import Project
-from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.events import Event, Failed, Finished
 from workbench.core.runs.launch import program_command, worker_command, worker_environment
 from workbench.core.runs.run import Run, create_run

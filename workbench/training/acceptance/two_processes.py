@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 from safetensors.numpy import load
 
-from workbench.core.runs.child_process import end_process
+from workbench.core.runs.captured_program import end_process
 from workbench.core.runs.events import Failed, Finished, Started, Step
 from workbench.core.runs.launch import worker_command
 from workbench.core.runs.run import Run

@@ -27,7 +27,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, WorkerFailed
 from workbench.core.runs.events import Failed, decode
 from workbench.core.runs.launch import rank_of_this_process
-from workbench.training.device import is_out_of_memory
+from workbench.training.device import first_line, is_out_of_memory
 from workbench.training.distributed.rank_messages import CommandMessage, MessageTimer, RankCommand
 
 LOSS_TIMEOUT = 3.0  # seconds in which a lost process may still report its failure
@@ -179,7 +179,7 @@ class ProcessGroup:
                 distributed.broadcast(tensor, 0)
                 _wait_for(tensor)
         except _FAILURES as error:
-            raise self.lost_error(str(error) or type(error).__name__) from error
+            raise self.lost_error(first_line(error)) from error
 
     def _reduce(self, tensor: paddle.Tensor) -> None:
         try:
@@ -187,19 +187,19 @@ class ProcessGroup:
                 distributed.all_reduce(tensor)
                 _wait_for(tensor)
         except _FAILURES as error:
-            raise self.lost_error(str(error) or type(error).__name__) from error
+            raise self.lost_error(first_line(error)) from error
 
     def _mark(self, name: str) -> None:
         try:
             core.create_or_get_global_tcp_store().set(name, b"1")
         except (*_FAILURES, ValueError) as error:
-            raise self.lost_error(str(error) or type(error).__name__) from error
+            raise self.lost_error(first_line(error)) from error
 
     def _await(self, name: str) -> None:
         try:
             core.create_or_get_global_tcp_store().get(name)
         except (*_FAILURES, ValueError) as error:
-            raise self.lost_error(str(error) or type(error).__name__) from error
+            raise self.lost_error(first_line(error)) from error
 
     def exchange_ids(self) -> list[tuple[int, int]]:
         """Return process id and number of the host of each process, by rank."""
@@ -218,7 +218,7 @@ class ProcessGroup:
     def lost_error(self, error: str) -> WorkerFailed:
         """Return the problem that names the lost process and the reason, as far as known."""
         self.broken = True
-        why = Message("ranks.connection_lost", n=self.size, why=error.strip().splitlines()[-1][:200])
+        why = Message("ranks.connection_lost", n=self.size, why=error)
         log = self.folder / "launcher.log" if self.folder else Path()
         until = time.monotonic() + (LOSS_TIMEOUT if self._processes else 0.0)
         while True:
@@ -255,7 +255,7 @@ def join(folder: Path, batch: int) -> ProcessGroup:
     try:
         distributed.init_parallel_env()
     except (*_FAILURES, AttributeError, NotImplementedError) as error:  # the latter without NCCL
-        why = Message("ranks.not_connected", n=size, why=str(error).strip().splitlines()[-1][:200])
+        why = Message("ranks.not_connected", n=size, why=first_line(error))
         raise WorkerFailed(what=Message("process.training"), why=why, log=str(folder / "launcher.log")) from error
     return ProcessGroup(number, size, folder)
 

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 
+from workbench.training.reporter import awake_time
+
 
 class RankCommand(IntEnum):
     """Next command of rank 0 to the other processes."""
@@ -48,7 +50,7 @@ class MessageTimer:
         if self.on_timeout is not None and self._thread is None:
             self._thread = threading.Thread(target=self._watch, daemon=True, name="messages")
             self._thread.start()
-        self._deadline = time.monotonic() + self.seconds
+        self._deadline = awake_time() + self.seconds
         try:
             yield
         finally:
@@ -58,6 +60,6 @@ class MessageTimer:
         while True:
             time.sleep(min(1.0, self.seconds / 4))
             deadline, on_timeout = self._deadline, self.on_timeout
-            if deadline is not None and on_timeout is not None and time.monotonic() > deadline:
+            if deadline is not None and on_timeout is not None and awake_time() > deadline:
                 on_timeout()
                 return

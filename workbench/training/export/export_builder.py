@@ -121,15 +121,15 @@ class _Builder:
         if LINE_FORMAT in self.options.formats:
             self.make_line(settings, network, chosen, images)
         save_settings(settings, self.folder / MODEL_FILE)
-        golden = export_images.golden_files(export_images.choose_golden(chosen), self.folder)
+        references = export_images.reference_files(export_images.choose_references(chosen), self.folder)
         write_package(self.folder, ())
-        settings, measured = self.measure(settings, reference, chosen, golden)
+        settings, measured = self.measure(settings, reference, chosen, references)
         save_settings(settings, self.folder / MODEL_FILE)
         write_package(self.folder, settings.order or list(settings.files))
         write_examples(self.folder)
         self.write_layouts(settings, network.net, images)
         self.stages.begin(Message("progress.checking"))
-        self.write_golden(settings, golden)
+        self.write_references(settings, references)
         self.write_reports(place.name, measured)
         return {
             "formats": [*(settings.order or settings.files), *([LINE_FORMAT] if self.line else []), *self.layouts],
@@ -248,10 +248,10 @@ class _Builder:
         settings: ModelSettings,
         reference: Engine,
         chosen: list[export_images.ParitySample],
-        golden: list[tuple[str, Path]],
+        references: list[tuple[str, Path]],
     ) -> tuple[ModelSettings, dict[str, Any]]:
         """Return settings with the engine order and tuning measured here, and the content of latency.json."""
-        if not self.options.seconds or not golden:
+        if not self.options.seconds or not references:
             return settings, {}
         self.stages.begin(Message("progress.measuring_speed"))
         began = self.stages.clock()
@@ -260,16 +260,16 @@ class _Builder:
             self.stages.share((self.stages.clock() - began) / (self.options.seconds * len(settings.files)))
 
         usual = latency.usual_size([sample.size for sample in chosen])
-        image, options = golden[-1][1], self.options
+        image, options = references[-1][1], self.options
         timed = latency.measure_package(self.folder, settings, image, usual, options, tick)
         if not self.run.adopted:
             timed.content["dygraph"] = latency.time_dygraph(settings, reference, image, usual)
         return dataclasses.replace(settings, order=timed.order, engines=timed.tunings), timed.content
 
-    def write_golden(self, settings: ModelSettings, images: list[tuple[str, Path]]) -> None:
-        """Write golden images with the first 32-bit engine; every engine must reproduce them, or its own if reduced."""
-        export_images.store_golden(self.folder, settings, images)
-        shutil.rmtree(self.folder / export_images.GOLDEN_PARTS, ignore_errors=True)
+    def write_references(self, settings: ModelSettings, images: list[tuple[str, Path]]) -> None:
+        """Write reference results of the first 32-bit engine; each must reproduce them, or its own if reduced."""
+        export_images.store_references(self.folder, settings, images)
+        shutil.rmtree(self.folder / export_images.REFERENCE_PARTS, ignore_errors=True)
         for name in settings.files:
             self.stages.check()
             wrong = self_test(self.folder, Predictor.open(self.folder, engine=name))

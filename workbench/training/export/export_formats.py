@@ -16,7 +16,7 @@ import paddle
 from paddle.static import InputSpec
 
 from workbench.core.messages import Message
-from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.launch import worker_command
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings

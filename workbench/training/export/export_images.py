@@ -25,7 +25,7 @@ from workbench.inference.tiles import cut, plan_grid
 
 MOST = 24  # compared images; some may turn out to be broken, and 20 should remain
 MOST_PIXELS = 4_000_000  # of a compared image or its part; gives many tiles in each direction
-GOLDEN_PARTS = ".crops"  # temporary folder of parts of golden images in an export
+REFERENCE_PARTS = ".crops"  # temporary folder of parts of images with reference results in an export
 _MOST_HEADERS = 400
 _ORIENTATION = 0x0112
 _TILES_PER_IMAGE = 4  # tiles per image
@@ -91,7 +91,7 @@ def choose(project: Project, dataset: Dataset) -> list[ParitySample]:
     return list(chosen.values())
 
 
-def choose_golden(samples: list[ParitySample]) -> list[ParitySample]:
+def choose_references(samples: list[ParitySample]) -> list[ParitySample]:
     """Return three to six images to ship with an export: smallest, largest of acceptable size, some with defects."""
     fit = [w for w in samples if w.pixels <= MOST_PIXELS] or sorted(samples, key=lambda w: w.pixels)[:1]
     by_size = sorted(fit, key=lambda w: w.pixels)
@@ -99,13 +99,13 @@ def choose_golden(samples: list[ParitySample]) -> list[ParitySample]:
     return list(dict.fromkeys([by_size[0], by_size[-1], *special, *by_size]))[: max(3, 2 + len(special))]
 
 
-def golden_files(samples: list[ParitySample], folder: Path) -> list[tuple[str, Path]]:
-    """Return name and file of each golden image; of an image too large to ship, a part in `folder`."""
+def reference_files(samples: list[ParitySample], folder: Path) -> list[tuple[str, Path]]:
+    """Return name and file of each image with reference results; of an image too large to ship, a part in `folder`."""
     images = []
     for sample in samples:
         path = sample.path
         if sample.pixels > MOST_PIXELS:
-            path = folder / GOLDEN_PARTS / f"{len(images)}.png"
+            path = folder / REFERENCE_PARTS / f"{len(images)}.png"
             image = sample.read()
             if image.dtype.kind == "f":
                 continue  # PNG cannot store floats, and the whole image is too large to ship
@@ -114,8 +114,8 @@ def golden_files(samples: list[ParitySample], folder: Path) -> list[tuple[str, P
     return images
 
 
-def store_golden(folder: Path, settings: ModelSettings, images: list[tuple[str, Path]]) -> None:
-    """Store golden images with the results of the first 32-bit engine, and with those of each reduced engine."""
+def store_references(folder: Path, settings: ModelSettings, images: list[tuple[str, Path]]) -> None:
+    """Store images with the reference results of the first 32-bit engine, and with those of each reduced engine."""
     names = sorted(settings.files, key=lambda name: bool(KINDS[name].reduced))
     for number, name in enumerate(names):
         if number == 0 or KINDS[name].reduced:

@@ -11,7 +11,7 @@ from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, ExportOptio
 from workbench.inference.engines.registry import KINDS
 from workbench.training.export.export_images import MOST_PIXELS, ParitySample
 from workbench.training.export.parity import Parity
-from workbench.training.model_card.card_writer import TIME_LIMIT as CARD_SECONDS
+from workbench.training.model_card.card_writer import CARD_SECONDS
 from workbench.training.reporter import Reporter
 
 _INTERVAL = 0.5  # seconds between two reports of one stage

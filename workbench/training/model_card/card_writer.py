@@ -37,7 +37,7 @@ from workbench.inference.overlay_drawing import to_display
 from workbench.inference.predictor import Predictor
 from workbench.training.model_card.card_content import CardSources, make_card
 
-TIME_LIMIT = 30.0  # seconds of the evaluation
+CARD_SECONDS = 30.0  # seconds of the evaluation
 _WORST = 6
 _SIDE = 480  # of an image on the page
 _PART = 512  # side of the shown part of a large image
@@ -51,7 +51,7 @@ def evaluate_holdout(
     dataset: Dataset,
     predictor: Predictor,
     *,
-    seconds: float = TIME_LIMIT,
+    seconds: float = CARD_SECONDS,
     tick: Callable[[float], None] = lambda share: None,
 ) -> HoldoutResult:
     """Evaluate on the images of `test`, or of `val` if there are none.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
@@ -250,4 +251,4 @@ def _number_box(minimum: float, maximum: float, step: float, decimals: int) -> Q
 
 def _decimals(score: float) -> int:
     """Return the number of decimals of an anomaly score."""
-    return 0 if score >= 100 else 1 if score >= 1 or not score else 3
+    return 0 if score >= 100 else 1 if score >= 1 or not score else 1 - math.floor(math.log10(score))

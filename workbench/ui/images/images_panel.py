@@ -36,6 +36,7 @@ class ImagesPanel(QWidget):
     files_requested = Signal()
     folder_requested = Signal()
     menu_requested = Signal(object, QPoint)  # keys of the images, position on the screen
+    order_changed = Signal()  # other images are listed, or in another order
     thumbnails_toggled = Signal(bool)  # True: thumbnail view in the center, False: current image
 
     def __init__(self, session: Session, style: ThemeManager, queue: LabelQueue, parent: QWidget | None = None) -> None:
@@ -277,6 +278,7 @@ class ImagesPanel(QWidget):
         self.empty_page.setEnabled(self._session.writable)
         self.search_errors.show_errors(self.model.search_errors)
         self._update_count()
+        self.order_changed.emit()
 
     def _update_count(self) -> None:
         total, done = len(self._session.keys), self._session.done_count

@@ -25,6 +25,7 @@ from workbench.core.runs.pip_commands import (
 )
 from workbench.core.runs.shell_commands import command_line
 from workbench.session.tasks import TaskRunner
+from workbench.ui.text.formatting import capitalized, translate_message
 
 _WIDTH = 640  # px
 
@@ -73,9 +74,14 @@ class GpuCheckDialog(QDialog):
         self.summary.setText(self._summary(findings))
         for gpu in facts.gpus:
             self._form.addRow(self.tr("GPU {n}:").format(n=gpu.index), _label(str(gpu)))
+        for number, why in facts.lost:
+            text = self.tr("does not respond ({why}). Restart the computer.").format(why=why)
+            self._form.addRow(self.tr("GPU {n}:").format(n=number), _label(text))
         if facts.driver:
             newest = self.tr("{driver}, up to CUDA {cuda}").format(driver=facts.driver, cuda=dotted(facts.cuda))
             self._form.addRow(self.tr("Driver:"), _label(newest))
+        elif facts.reason:
+            self._form.addRow(self.tr("Driver:"), _label(capitalized(translate_message(facts.reason))))
         self._form.addRow("PaddlePaddle:", _label(self._paddle_text(installed)))
         if choice.build is not None and not self._fits(findings) and not is_frozen():
             self._add_command(

@@ -96,7 +96,7 @@ class CanvasHeader(QWidget):
         row.addWidget(self.name, 1)
         row.addWidget(self.prediction)
         row.addWidget(self.overlays)
-        for signal in (session.image_opened, session.image_failed, session.project_closed, session.images_listed):
+        for signal in (session.image_opened, session.image_failed, session.project_closed, images.order_changed):
             signal.connect(self.refresh)
         self.refresh()
 

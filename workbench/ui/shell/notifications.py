@@ -215,8 +215,10 @@ class Notifications(QObject):
         text = _step_text(step)
         self._undo_step = None
         if change == "done":
-            if step.after[step.first_key] == "done":
+            marked_done = step.after[step.first_key] == "done"
+            if marked_done or step.field == "pin" or len(step.after) > 1:  # other changes are visible on the page
                 self._undo_step = step
+                text = text if marked_done else self.tr("Changed: {step}").format(step=text)
                 self._messages.show_message(
                     "success", text, button=self.tr("Undo"), callback=self._session.undo, topic="step", brief=True
                 )

@@ -232,6 +232,7 @@ class Window(QMainWindow):
         self.images.folder_requested.connect(self.project_commands.add_folder)
         self.overlay.text_changed.connect(self.header.show_model_text)
         self.evaluation_navigation.switched.connect(self.workspace.show_center_only)
+        self.images.thumbnails_toggled.connect(self.workspace.show_thumbnails)
         self.region_navigator.stepped.connect(self.status.show_step)
         self.region_navigator.arrived.connect(canvas.suggestions.highlight_at_pointer)
         canvas.tool_changed.connect(lambda: canvas.ruler.switch(False))

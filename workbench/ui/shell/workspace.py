@@ -45,6 +45,7 @@ class Workspace(QSplitter):
         row.addWidget(tools)
         row.addWidget(canvas, 1)
         column.addLayout(row, 1)
+        self._canvas_tools = (options, tools)
         self._surroundings = (images, header, options, side, tools)  # hidden during an evaluation
         self._hidden: list[QWidget] = []
         self._training = training
@@ -58,6 +59,11 @@ class Workspace(QSplitter):
         self.addWidget(self._columns)
         self.addWidget(training)
         self.setStretchFactor(0, 1)
+
+    def show_thumbnails(self, on: bool) -> None:
+        """Hide what belongs to the canvas, while thumbnails of images are shown in its place."""
+        for widget in self._canvas_tools:
+            widget.setHidden(on)
 
     def show_center_only(self, on: bool) -> None:
         """Hide all panels except the central one, or show them again."""

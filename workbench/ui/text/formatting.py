@@ -185,7 +185,7 @@ def profile_text(event: Profiled) -> str:
         "words", "Per step the CPU starts operations for {operators} ms and the GPU computes for {kernels} ms."
     )
     times = times.format(operators=number(event.operator_ms, 1), kernels=number(event.device_ms, 1))
-    return f"{text} {times}"
+    return sentences(text, times)
 
 
 def step_text(event: Step, device: str) -> str:

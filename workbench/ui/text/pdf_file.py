@@ -88,6 +88,7 @@ def write_pdf(page: str, path: Path) -> None:
 
 def _keep_headings(document: QTextDocument, height: float) -> None:
     """Move headings to the next page if what follows them does not fit on theirs."""
+    document.pageCount()  # a change during the first layout, which is made in parts, loses later blocks
     block = document.begin()
     while block.isValid():
         following = block.next().next()

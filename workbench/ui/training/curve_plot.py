@@ -19,6 +19,7 @@ from workbench.ui.training.plot_definitions import (
     PlotDefinition,
     names,
     number,
+    shown_gpus,
     title,
 )
 from workbench.ui.widgets.theme import Theme
@@ -94,6 +95,7 @@ class CurvePlot(ThemedPlot):
         self.addItem(self._cursor, ignoreBounds=True)
         self._range: tuple[float, float] = (0.0, 1.0)
         self._span: tuple[float, float] = (0.0, 10.0)
+        self._gpus: list[int] = []  # numbers of those whose curves are drawn
         self._title = ""
         self._drag_time: float | None = None
         self.set_theme(theme)
@@ -142,6 +144,10 @@ class CurvePlot(ThemedPlot):
                 lines[f"other {index}"] = points
         for name in self.lines.keys() - lines.keys():
             self.removeItem(self.lines.pop(name))
+        if self._gpus != shown_gpus(series):
+            self._gpus = shown_gpus(series)
+            for name, line in self.lines.items():
+                line.setPen(self._pen(name))
         lows, highs = [], []
         for name, (times, values) in lines.items():
             values = self._to_axis(values)
@@ -187,7 +193,7 @@ class CurvePlot(ThemedPlot):
             )
         if definition.per_gpu:
             roles = (definition.role, *(role for role in GPU_ROLES if role != definition.role))
-            place = int(index) % len(roles)
+            place = self._gpus.index(int(index)) % len(roles)
             color = theme.color(roles[place], 255 if kind == definition.values[0] else 110)
             return pg.mkPen(color, style=GPU_LINES[place])
         return pg.mkPen(theme.color(definition.role, 255 if name in (definition.values[0], "dice") else 110), width=1)

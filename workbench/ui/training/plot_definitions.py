@@ -144,14 +144,14 @@ def names(definition: PlotDefinition, series: RunSeries) -> list[str]:
     if definition.id == "score":
         return [series.metric]
     if definition.per_gpu:
-        return [f"{value} {gpu}" for gpu in range(len(series.gpu_names)) for value in definition.values]
+        return [f"{value} {gpu}" for gpu in shown_gpus(series) for value in definition.values]
     return list(definition.values)
 
 
 def shown_value(definition: PlotDefinition, series: RunSeries, time: float) -> str:
     """Return the legend text of a moment: several GPUs one after another."""
     if definition.per_gpu:
-        values = [series.at(f"{definition.values[0]} {gpu}", time) for gpu in range(len(series.gpu_names))]
+        values = [series.at(f"{definition.values[0]} {gpu}", time) for gpu in shown_gpus(series)]
     else:
         values = [series.at(definition.legend or names(definition, series)[0], time)]
     digits = {"%": 0, "GB": 1, "°C": 0, "W": 0, "MHz": 0}.get(definition.unit)
@@ -173,14 +173,18 @@ def metric_tip(series: RunSeries) -> str:
     )
 
 
+def shown_gpus(series: RunSeries) -> list[int]:
+    """Return the numbers of the GPUs whose curves are shown: those that train, as far as known."""
+    return [number for number, name in enumerate(series.gpu_names) if name]
+
+
 def gpu_names(series: RunSeries) -> str:
     """Return the names of the GPUs whose curves are shown, one per line; of several GPUs with the kind of line."""
     lines = [QCoreApplication.translate("plots", name) for name in _LINE_NAMES]
-    several = len(series.gpu_names) > 1
+    shown = shown_gpus(series)
     return "\n".join(
-        f"GPU {index}: {name}" + (f" ({lines[index % len(lines)]})" if several else "")
-        for index, name in enumerate(series.gpu_names)
-        if name
+        f"GPU {gpu}: {series.gpu_names[gpu]}" + (f" ({lines[place % len(lines)]})" if len(shown) > 1 else "")
+        for place, gpu in enumerate(shown)
     )
 
 

@@ -1,0 +1,255 @@
+"""Failures of a GPU, its driver or its memory in the middle of a run, simulated by the errors that Paddle raises."""
+
+from __future__ import annotations
+
+import ctypes
+import types
+from pathlib import Path
+
+import paddle
+import pytest
+
+from tests.training.conftest import make_run, state_of
+from workbench.core.messages import Message
+from workbench.core.problems import DeviceMissing, WorkerFailed
+from workbench.core.runs import gpu_plan
+from workbench.core.runs.events import Finished, Preview, Trouble
+from workbench.core.runs.run import write_settings
+from workbench.training import device, finalize, previews, profiler, reporter, training_context
+from workbench.training import training_loop as loop
+from workbench.training.__main__ import _cause
+from workbench.training.acceptance import items
+from workbench.training.control_channel import ControlChannel
+from workbench.training.device import Device, first_line, gpu_failure
+from workbench.training.evaluator import DygraphEngine
+from workbench.training.learner import Learner
+from workbench.training.reporter import Clock
+
+LAUNCH_FAILURE = (
+    "(External) CUDA error(719), unspecified launch failure. \n"
+    "  [Hint: 'cudaErrorLaunchFailure'. An exception occurred on the device while executing a kernel.] "
+    "(at /paddle/paddle/phi/backends/gpu/cuda/cuda_info.cc:272)\n"
+)
+UNKNOWN = "(External) CUDA error(999), unknown error. \n  [Hint: 'cudaErrorUnknown'.] (at /paddle/x.cc:1)\n"
+OUT_OF_MEMORY = (
+    "\n\nOut of memory error on GPU 0. Cannot allocate 1.0GB memory on GPU 0, 7.9GB memory has been allocated."
+)
+WITH_STACK = (
+    "\n\n--------------------------------------\nC++ Traceback (most recent call last):\n"
+    "--------------------------------------\n0   paddle::pybind::eager_api_conv2d(_object*, _object*, _object*)\n"
+    "1   common::enforce::EnforceNotMet::EnforceNotMet(common::ErrorSummary const&, char const*, int)\n"
+    "\n----------------------\nError Message Summary:\n----------------------\n"
+    "ExternalError: CUDA error(719), unspecified launch failure. \n  [Hint: 'cudaErrorLaunchFailure'.] (at /x.cc:1)\n"
+)
+pytestmark = pytest.mark.filterwarnings("ignore:amp_guard can only be enabled", "ignore:When training, we now")
+
+
+# --- texts --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (LAUNCH_FAILURE, "(External) CUDA error(719), unspecified launch failure"),
+        (WITH_STACK, "ExternalError: CUDA error(719), unspecified launch failure"),
+        (OUT_OF_MEMORY, OUT_OF_MEMORY.strip().rstrip(".")),
+        ("", "OSError"),
+    ],
+)
+def test_cause_is_neither_the_stack_nor_the_hint_of_an_error(text, line):
+    assert first_line(OSError(text)) == line
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_cause_of_an_error_of_the_installed_paddle(level):
+    before = paddle.get_flags("FLAGS_call_stack_level")
+    paddle.set_flags({"FLAGS_call_stack_level": level})
+    try:
+        with pytest.raises(ValueError) as error:
+            paddle.matmul(paddle.ones([2, 3]), paddle.ones([2, 3]))
+    finally:
+        paddle.set_flags(before)
+    assert "[Hint" in str(error.value) and ("C++ Traceback" in str(error.value)) == (level == 2)
+    assert "In operator matmul" in first_line(error.value)
+
+
+@pytest.mark.parametrize("text", [LAUNCH_FAILURE, WITH_STACK, UNKNOWN])
+def test_failure_of_the_gpu_is_a_sentence_with_advice(text):
+    why = _cause(OSError(text))
+    assert why.startswith("the GPU failed (CUDA error(") and "update the NVIDIA driver" in why
+    assert "Hint" not in why and "paddle" not in why
+    assert not gpu_failure(OSError("No space left on device")) and not gpu_failure(ValueError(""))
+
+
+def test_failed_item_of_the_acceptance_states_the_cause(monkeypatch):
+    def fail(conditions):
+        raise OSError(LAUNCH_FAILURE)
+
+    monkeypatch.setattr("workbench.training.acceptance.facts.collect", fail)
+    outcome = items.run_target("facts:collect", items.Conditions("gpu:0", Path(), True, None))
+    assert outcome.detail == "OSError: (External) CUDA error(719), unspecified launch failure"
+
+
+# --- in the middle of a run ---------------------------------------------------------------------------
+
+
+def fail_at(number: int, error: Exception):
+    """Return a replacement of `Learner.advance` that raises `error` from its call of this number on."""
+    advance, calls = Learner.advance, []
+
+    def advance_or_fail(self, *arguments, **options):
+        calls.append(None)
+        if len(calls) >= number:
+            raise error
+        return advance(self, *arguments, **options)
+
+    return advance_or_fail
+
+
+@pytest.mark.parametrize("text", [LAUNCH_FAILURE, UNKNOWN])
+def test_run_whose_gpu_fails_can_be_resumed(gpu_training, monkeypatch, text):
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    monkeypatch.setattr(loop, "SAVE_SECONDS", 0.0)
+    with monkeypatch.context() as failing:
+        failing.setattr(Learner, "advance", fail_at(3, OSError(text)))
+        with pytest.raises(OSError, match=r"CUDA error\("):
+            gpu_training.train()
+    assert gpu_training.run.resumable and state_of(gpu_training.run)["step"] >= 1
+    events = gpu_training.train(resume=True)
+    assert isinstance(events[-1], Finished) and events[-1].result["usable"]
+
+
+def fail_above(side: int, error: Exception, monkeypatch) -> list[int]:
+    """Let networks raise `error` for tiles of more pixels. Return the list of all sides, filled by the calls."""
+    call, sides = DygraphEngine.__call__, []
+
+    def limited(self, batch):
+        sides.append(batch.shape[-1])
+        if batch.shape[-1] > side:
+            raise error
+        return call(self, batch)
+
+    monkeypatch.setattr(DygraphEngine, "__call__", limited)
+    return sides
+
+
+def test_validation_whose_gpu_fails_ends_the_run_with_advice(gpu_training, monkeypatch):
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    fail_above(0, OSError(LAUNCH_FAILURE), monkeypatch)
+    with pytest.raises(WorkerFailed, match=r"the GPU failed \(CUDA error\(719\).*restart the computer"):
+        gpu_training.train()
+    assert gpu_training.run.resumable
+
+
+@pytest.mark.parametrize("error", [MemoryError(OUT_OF_MEMORY), OSError(LAUNCH_FAILURE)])
+def test_final_evaluation_that_fails_keeps_the_model(gpu_training, monkeypatch, error):
+    evaluate_all = finalize._evaluate_all
+
+    def fail_from_now_on(*arguments):
+        fail_above(0, error, monkeypatch)
+        return evaluate_all(*arguments)
+
+    monkeypatch.setattr(finalize, "_evaluate_all", fail_from_now_on)
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    events = gpu_training.train()
+    assert [event.done for event in events if isinstance(event, Trouble)][-1] == Message("training.no_final_metric")
+    assert isinstance(events[-1], Finished) and events[-1].result["usable"]
+    assert (gpu_training.run.best / "network.onnx").is_file()
+
+
+def test_lighting_is_evaluated_with_the_tile_that_fits(gpu_training, monkeypatch):
+    """The tile that the last evaluation had to reduce; otherwise the table of lighting and the forecast are missing."""
+    path = gpu_training.run.root / "dataset.json"
+    path.write_text(path.read_text("utf-8").replace('"val"', '"test"'), "utf-8")
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    sides = fail_above(64, MemoryError(OUT_OF_MEMORY), monkeypatch)
+    events = gpu_training.train()
+    assert max(sides) > 64 and events[-1].result["lighting"] is not None
+
+
+def test_preview_without_memory_is_left_out(gpu_training, monkeypatch):
+    preview = previews.preview
+
+    def fail(run, project, engine, *arguments, **options):
+        def full(batch):
+            raise MemoryError(OUT_OF_MEMORY)
+
+        return preview(run, project, full, *arguments, **options)
+
+    monkeypatch.setattr(previews, "preview", fail)
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    events = gpu_training.train()
+    assert isinstance(events[-1], Finished) and not [event for event in events if isinstance(event, Preview)]
+
+
+@pytest.mark.parametrize("place", ["start", "step", "trace"])
+def test_profile_that_fails_does_not_end_the_training(gpu_training, monkeypatch, place):
+    def fail(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    if place == "trace":
+        monkeypatch.setattr(profiler, "_FIRST", 1)
+        monkeypatch.setattr(profiler, "_STEPS", 1)
+        monkeypatch.setattr(profiler, "sum_operations", fail)
+    else:
+        monkeypatch.setattr(profiler.Profiler, place, fail)
+    settings = gpu_training.run.settings().model_copy(update={"profile": True, "epochs": 3})
+    gpu_training.run.settings_path.write_text(settings.model_dump_json())
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    events = gpu_training.train()
+    failed = [event.what for event in events if isinstance(event, Trouble)]
+    assert failed == ["The steps could not be profiled: [Errno 28] No space left on device."]
+    assert isinstance(events[-1], Finished)
+
+
+# --- device and time ----------------------------------------------------------------------------------
+
+
+def test_full_gpu_is_a_problem_and_automatic_selection_uses_the_cpu(simulated_gpu, monkeypatch):
+    """Another program holds all of its memory: Paddle cannot even compute a sum there."""
+
+    def full(shape, *arguments):
+        raise MemoryError(OUT_OF_MEMORY)
+
+    monkeypatch.setattr(paddle, "ones", full)
+    chosen = device.choose("auto")
+    assert chosen.name == "cpu" and "Out of memory error on GPU 0" in chosen.fault
+    with pytest.raises(DeviceMissing, match="Out of memory error on GPU 0"):
+        device.choose("gpu:0")
+
+
+@pytest.mark.parametrize("reason", [gpu_plan.BATCH_REASON, gpu_plan.MEASURED_BATCH, "plan.manual"])
+def test_run_of_a_gpu_that_is_resumed_on_a_cpu_warns_of_slow_steps(labeled_project, reason):
+    run = make_run(labeled_project, device="auto", widths=[4, 8], stem=1, patch=32, batch=2)
+    settings = run.settings()
+    reasons = {**settings.reasons, "batch": Message(reason, ms="40", share="50%")}
+    write_settings(run, settings.model_copy(update={"reasons": reasons}))
+    events = []
+    context = training_context.prepare(
+        run, lambda event, **options: events.append(event), ControlChannel(None), Clock(), resume=True
+    )
+    context.loader.close()
+    assert context.device == Device("cpu", context.device.title) and context.settings == run.settings()
+    warned = [event.done for event in events if isinstance(event, Trouble)]
+    assert warned == ([] if reason == "plan.manual" else [Message("training.steps_slow")])
+
+
+def test_time_of_a_run_does_not_include_the_sleep_of_the_computer(monkeypatch):
+    """A notebook that is closed for the night must not have used up the minutes of the run."""
+    awake, seconds = [1000.0], [5000.0]
+
+    def query(ticks):
+        ticks._obj.value = int(awake[0] * 1e7)
+        return 1
+
+    monkeypatch.setattr(reporter.sys, "platform", "win32")
+    kernel = types.SimpleNamespace(QueryUnbiasedInterruptTime=query)
+    monkeypatch.setattr(ctypes, "windll", types.SimpleNamespace(kernel32=kernel), raising=False)
+    monkeypatch.setattr(reporter.time, "perf_counter", lambda: seconds[0])
+    clock = Clock()
+    awake[0], seconds[0] = awake[0] + 60, seconds[0] + 60 + 8 * 3600
+    assert clock.elapsed == pytest.approx(60)
+    monkeypatch.setattr(reporter.sys, "platform", "linux")  # where `perf_counter` stands still
+    clock = Clock()
+    seconds[0] += 60
+    assert clock.elapsed == pytest.approx(60)

@@ -1,0 +1,48 @@
+"""PDF file of a document."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QAbstractTextDocumentLayout, QImage, QPainter
+
+from workbench.inference.io.opencv import cv2
+from workbench.ui.text import pdf_file
+
+
+def make_page(sections: int) -> str:
+    """Return a page of sections with a heading, a paragraph, and in turn a long table and rows of images."""
+    jpeg = base64.b64encode(cv2.imencode(".jpg", np.full((30, 20, 3), 90, np.uint8))[1].tobytes()).decode()
+    image = f'<td width="33%"><img width="178" height="180" src="data:image/jpeg;base64,{jpeg}"><br>name</td>'
+    rows = "".join(f"<tr><td>value {n}</td><td>{n}</td><td>value</td></tr>" for n in range(30))
+    tables = [f'<table width="100%">{content}</table>' for content in (rows, f"<tr>{image * 3}</tr>" * 3)]
+    texts = (f"<h2>Section {n}</h2><p>text of a section</p>{tables[n % 2]}" for n in range(sections))
+    return f"<html><body>{''.join(texts)}</body></html>"
+
+
+def test_all_text_is_drawn_where_headings_are_moved_to_the_next_page(qapp, tmp_path, monkeypatch):
+    documents, pages = [], []
+
+    def draw(painter, document, number, area, font):
+        image = QImage(area.toSize(), QImage.Format.Format_Grayscale8)
+        image.fill(Qt.GlobalColor.white)
+        context = QAbstractTextDocumentLayout.PaintContext()
+        context.clip = QRectF(0, number * area.height(), area.width(), area.height())
+        with QPainter(image) as page:
+            page.translate(0, -number * area.height())
+            document.documentLayout().draw(page, context)
+        pages.append(np.ndarray((image.height(), image.bytesPerLine()), np.uint8, image.constBits()).copy())
+        documents.append(document)
+
+    monkeypatch.setattr(pdf_file, "_paint", draw)
+    pdf_file.write_pdf(make_page(6), tmp_path / "page.pdf")
+    drawn, document, blank = np.concatenate(pages), documents[0], []
+    block = document.begin()
+    while block.isValid():
+        rect = document.documentLayout().blockBoundingRect(block)
+        if block.text() and (drawn[int(rect.top()) : int(rect.bottom())] > 200).all():
+            blank.append(block.text())
+        block = block.next()
+    assert blank == [] and len(pages) >= 4 and (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF-")
