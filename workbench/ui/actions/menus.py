@@ -259,7 +259,7 @@ def enable_submenus(bar: QMenuBar) -> None:
         for action in top.menu().actions():
             submenu = action.menu()
             if isinstance(submenu, QMenu):
-                action.setEnabled(not submenu.isEmpty())
+                submenu.setEnabled(not submenu.isEmpty())
 
 
 def _fill(menu: QMenu, table: Table, actions: ActionTable, names: dict[str, str], recent: QMenu) -> None:
