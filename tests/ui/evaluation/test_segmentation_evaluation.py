@@ -211,3 +211,9 @@ def test_recalculate_uses_current_labels(window, page, application, run, qtbot):
         "6 of 6"
     )
     assert any("Labels changed since the training: 1." in text for text in page.notices.texts)
+
+
+def test_menus_open_after_the_evaluation(page, window):
+    """PySide invalidates their Python objects once the page is shown: each menu with a submenu reported an error."""
+    for action in window.menuBar().actions():
+        action.menu().aboutToShow.emit()

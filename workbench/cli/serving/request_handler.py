@@ -93,7 +93,7 @@ class RequestHandler:
     async def _await_result(
         self, receive: Receive, reservation: Reservation, work: Callable[[Callable[[], bool]], bytes], deadline: float
     ) -> bytes:
-        """Wait for the result. One future and one timer cost a third of `asyncio.wrap_future` and `asyncio.wait`."""
+        """Wait for the result with one future and one timer: the general functions of asyncio need several of each."""
         loop = asyncio.get_running_loop()
         ended = loop.create_future()  # by the result, the disconnection of the client, or the time limit
         disconnected: asyncio.Task[None] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from PySide6.QtCore import QCoreApplication
@@ -240,10 +241,25 @@ def ids(table: Table) -> list[str]:
     return commands
 
 
-def fill_menu_bar(bar: QMenuBar, actions: ActionTable, recent: QMenu) -> None:
+def fill_menu_bar(bar: QMenuBar, actions: ActionTable, recent: QMenu, on_show: Callable[[], None]) -> None:
+    """Add the menus. on_show: bound method that is called before a menu is shown and calls `enable_submenus`."""
     names = titles()
     for name, table in MENUS.items():
-        _fill(bar.addMenu(names[name]), table, actions, names, recent)
+        menu = bar.addMenu(names[name])
+        _fill(menu, table, actions, names, recent)
+        menu.aboutToShow.connect(on_show)
+
+
+def enable_submenus(bar: QMenuBar) -> None:
+    """Disable the submenus without entries: those of some depend on the project.
+
+    The menus are taken from the bar each time, because PySide may invalidate the Python objects of menus.
+    """
+    for top in bar.actions():
+        for action in top.menu().actions():
+            submenu = action.menu()
+            if isinstance(submenu, QMenu):
+                submenu.setEnabled(not submenu.isEmpty())
 
 
 def _fill(menu: QMenu, table: Table, actions: ActionTable, names: dict[str, str], recent: QMenu) -> None:
@@ -252,8 +268,6 @@ def _fill(menu: QMenu, table: Table, actions: ActionTable, names: dict[str, str]
         if isinstance(entry, tuple):
             submenu = menu.addMenu(names[entry[0]])
             _fill(submenu, entry[1], actions, names, recent)
-            # The entries of some submenus depend on the project.
-            menu.aboutToShow.connect(lambda submenu=submenu: submenu.setEnabled(not submenu.isEmpty()))
         elif entry == "-":
             menu.addSeparator()
         elif entry == "@recent":

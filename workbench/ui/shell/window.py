@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.image_menus import ImageMenus
-from workbench.ui.actions.menus import RUN_MENU, TOOL_STRIP, fill_menu_bar, ids
+from workbench.ui.actions.menus import RUN_MENU, TOOL_STRIP, enable_submenus, fill_menu_bar, ids
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.items.page_indicator import PageIndicator
@@ -165,13 +165,16 @@ class Window(QMainWindow):
         self.image_menus = ImageMenus(self._context, self.table, self)
         self.training.runs.addActions([self.table[id] for id in ids(RUN_MENU)])
 
+    def _enable_submenus(self) -> None:
+        enable_submenus(self.menuBar())
+
     def _lay_out(self, style: ThemeManager) -> None:
         session = self._services.session
         self.header = CanvasHeader(session, self.images, self.table, style)
         self.options = OptionBar(self.canvas, session)
         self.status = StatusBar(session, self.canvas, lambda: self.overlay.run)
         self.welcome = Welcome(self.table, style, self.project_commands.recent)
-        fill_menu_bar(self.menuBar(), self.table, self.project_commands.recent.menu)
+        fill_menu_bar(self.menuBar(), self.table, self.project_commands.recent.menu, self._enable_submenus)
         pages = self.training, self.evaluation, self.evaluation_navigation
         self.stage_bar = add_stage_bar(self.menuBar(), self._services.workflow, self.table, style, *pages)
         self.addActions([*self.table.all(), self.table.disabled_keys])
