@@ -66,6 +66,18 @@ class ValueAxis(pg.AxisItem):
         return [number(v, digits if digits <= 3 else None) if v else "0" for v in values]
 
 
+def _axis_limits(definition: PlotDefinition, low: float, high: float) -> tuple[float, float]:
+    """Return the limits of the value axis for values from `low` to `high`, without margins."""
+    low = definition.low if definition.low is not None else low
+    high = definition.high if definition.high is not None else high
+    if definition.id == "score":
+        high = min(1.0, high * 1.15)
+    if high - low <= 1e-6 * abs(high):  # one value: the labels of the ticks must differ
+        margin = 0.3 if definition.log else 0.05 * abs(high) or 1.0
+        low, high = low - margin * (definition.low is None), high + margin
+    return low, high
+
+
 class CurvePlot(ThemedPlot):
     """Plot drawn on demand; the owner sets the shown time span and the pointer line."""
 
@@ -207,13 +219,7 @@ class CurvePlot(ThemedPlot):
     def _fit(self, low: float, high: float) -> None:
         """Set the value axis, unchanged as long as the curve fills it well."""
         definition = self.definition
-        low = definition.low if definition.low is not None else low
-        high = definition.high if definition.high is not None else high
-        if definition.id == "score":
-            high = min(1.0, high * 1.15)
-        if high - low <= 1e-6 * abs(high):  # one value: the labels of the ticks must differ
-            margin = 0.3 if definition.log else 0.05 * abs(high) or 1.0
-            low, high = low - margin * (definition.low is None), high + margin
+        low, high = _axis_limits(definition, low, high)
         extent = max(high - low, 1e-9 * max(1.0, abs(high))) or 1.0
         shown_low, shown_high = self._range
         if shown_low <= low and high <= shown_high and extent > 0.7 * (shown_high - shown_low):
