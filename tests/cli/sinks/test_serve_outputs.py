@@ -73,7 +73,7 @@ def test_unsent_results_survive_a_kill_and_a_stop_and_are_sent_at_the_next_start
     assert post(running.url, GOOD, "4").status_code == 200
     status, _, error = running.stop()
     assert status == 0
-    assert "webhook: 3 results of an earlier start are sent now." in error
+    assert "webhook: Results of an earlier start are sent now: 3." in error
     assert "webhook: results are dropped, because the queue is full." in error
     assert "3 not sent yet, which are kept for the next start, 1 dropped." in error
     web.answers.clear()

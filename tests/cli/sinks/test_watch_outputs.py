@@ -121,7 +121,7 @@ def test_failing_receivers_do_not_stop_the_prediction_and_get_the_results_later(
     ending, error = watch(*options, until=lambda: len(web.accepted) == 4 == len(list(blocked.glob("*.??"))))
     assert ending["pictures"] == 0
     assert ending["sinks"]["webhook"] == {"sent": 4, "failures": 0, "dropped": 0, "unsent": 0}
-    assert "webhook: 4 results of an earlier start are sent now." in error
+    assert "webhook: Results of an earlier start are sent now: 4." in error
 
 
 def test_no_result_is_lost_by_a_kill(watch, arguments, tmp_path, http_receiver):

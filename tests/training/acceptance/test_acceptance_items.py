@@ -78,12 +78,12 @@ def test_number_types_in_which_a_gpu_does_not_train_are_left_out(gpu, monkeypatc
 
 def test_exception_of_an_item_is_a_failure(cpu, monkeypatch, capsys):
     def broken(conditions):
-        raise OSError("(External) CUDA error(35)\n  driver version is insufficient")
+        raise OSError("(External) CUDA error(35), CUDA driver version is insufficient.\n  [Hint: update the driver.]")
 
     monkeypatch.setattr(correctness, "check_losses", broken)
     outcome = items.run_item(items.find_item("losses"), cpu)
-    assert outcome.status == FAIL and outcome.detail == "OSError: driver version is insufficient"
-    assert "CUDA error(35)" in capsys.readouterr().err
+    assert outcome.status == FAIL and outcome.detail.startswith("OSError: (External) CUDA error(35), CUDA driver")
+    assert "Hint" not in outcome.detail and "Hint" in capsys.readouterr().err
 
 
 # --- correctness ------------------------------------------------------------------------------------------------------
