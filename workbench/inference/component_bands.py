@@ -80,8 +80,7 @@ def measure_band(band: ComponentBand, scores: np.ndarray, by_score: np.ndarray, 
     score = band.view(scores)[is_measured]
     peaks = np.zeros(count, np.uint8)
     np.maximum.at(peaks, label, score)
-    totals = (np.bincount(label, weights=values, minlength=count)[1:] for values in (score, by_score[score]))
-    score_sum, weight = totals
+    score_sum, weight = (np.bincount(label, values, count)[1:] for values in (score, by_score[score]))
     return np.column_stack([box, whole, sums, score_sum, peaks[1:], weight, area])
 
 

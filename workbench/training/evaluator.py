@@ -221,7 +221,9 @@ class Evaluator:
             return dataclasses.replace(settings, temperature=temperature)
 
         def images() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-            return ((image_pass.truth, image_pass.class_scores) for image_pass in passes)  # type: ignore[misc]
+            for image_pass in passes:
+                assert not isinstance(image_pass.truth, str)
+                yield image_pass.truth, image_pass.class_scores
 
         return choose_segmentation(settings, images, self.min_area, max_areas(self._labeled_areas))
 

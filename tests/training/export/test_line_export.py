@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import cv2
@@ -16,7 +17,8 @@ import onnxruntime
 import pytest
 
 from tests.training.conftest import LINE_SHAPE as SHAPE
-from workbench.core.runs.events import Failed, Trouble
+from workbench.core.runs.events import Failed, Finished, Trouble
+from workbench.core.runs.export_options import LAYOUTS
 from workbench.inference.io.image_io import read_image
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
@@ -36,7 +38,7 @@ def outputs_of(model: Path, image: np.ndarray) -> dict[str, np.ndarray]:
 
 def test_line_model_comes_beside_an_engine(unet_export):
     out, result = unet_export
-    assert result["formats"][:2] == ["onnx", "onnx-line"]
+    assert result["formats"] == ["onnx", "onnx-line", *LAYOUTS]
     assert result["line"] == {"path": "line/model.onnx", "shape": list(SHAPE), "pixel_type": "uint8"}
     for found in (result["parity"][name] for name in ("onnx", "onnx-line")):
         assert found["passed"] and found["max_abs"] < 1e-4 and found["mask_agreement"] == 1 and found["pictures"] >= 10
@@ -49,6 +51,16 @@ def test_line_model_comes_beside_an_engine(unet_export):
         [sys.executable, "-I", str(out / "predict.py"), "--self-test"], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_line_model_has_the_usual_size_of_the_images_by_default(trained, inside, tmp_path):
+    out = tmp_path / "out"
+    one = inside("export", trained.root, "--out", out, "--seconds", 0, "--formats", "onnx-line,triton")
+    assert isinstance(one.last, Finished), one.stderr
+    sizes = Counter((item.height, item.width) for item in trained.dataset().items)
+    shape = tuple(one.last.result["line"]["shape"])
+    assert shape == sizes.most_common(1)[0][0] and read_image(out / "line" / "reference.pgm").shape == shape
+    assert (out / "triton").is_dir()
 
 
 def test_line_model_gives_the_mask_of_the_export(unet_export, trained):
