@@ -722,6 +722,16 @@ def test_algorithms_are_searched_in_the_first_steps_only(gpu_training, monkeypat
     assert [flag for flag in flags if flag is not None] == [True, False]
 
 
+def test_algorithms_are_not_searched_for_the_comparison_of_precisions(gpu_training, monkeypatch):
+    """Its batches are smaller than those of the steps, so what is found there would serve no step."""
+    order = []
+    monkeypatch.setattr(loop, "search_algorithms", lambda device, on: order.append(on))
+    monkeypatch.setattr(loop, "computes_alike", lambda *arguments: order.append("compared") or True)
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    gpu_training.train()
+    assert order == ["compared", True, False]
+
+
 # --- checkpoints --------------------------------------------------------------------------------------
 
 
