@@ -290,7 +290,10 @@ def test_training_process_shows_warnings_of_libraries_and_numbers_gpus_as_the_dr
 # --- precision ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("title", ["NVIDIA GeForce GTX 1660 SUPER", "NVIDIA GeForce GTX 1650"])
+@pytest.mark.parametrize(
+    "title",
+    ["NVIDIA GeForce GTX 1660 SUPER", "NVIDIA GeForce GTX 1650", "NVIDIA T1000 8GB", "Quadro T2000 with Max-Q Design"],
+)
 def test_gpu_without_tensor_cores_trains_in_32_bits(title):
     assert choose("auto", Device("gpu:0", title, (7, 5))).name == "fp32"
     assert choose("fp16", Device("gpu:0", title, (7, 5))).name == "fp16"
