@@ -18,8 +18,8 @@ PLAIN = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nAccept: imag
 
 
 def test_head_of_a_plain_request():
-    head = parse_head(memoryview(PLAIN.replace(b"predict", b"predict?name=a%2Fb").replace(b"Accept:", b"ACCEPT:\t")))
-    assert head.target == b"/predict?name=a%2Fb" and head.length == 3
+    head = parse_head(memoryview(PLAIN.replace(b"predict", b"predict?name=a%2Fb+c").replace(b"Accept:", b"ACCEPT:\t")))
+    assert head.name == "a/b c" and head.length == 3
     assert head.headers == [(b"host", b"a"), (b"content-length", b"3"), (b"accept", b"image/png")]
     assert parse_head(PLAIN.replace(b"Accept: image/png", b"Connection: Keep-Alive")) is not None
 

@@ -143,7 +143,7 @@ class Server(uvicorn.Server):
             proxy_headers=False,
             server_header=False,
             timeout_keep_alive=limits.idle,
-            http=connection_class(limits),  # type: ignore[arg-type]
+            http=connection_class(limits, app.state.plain_route),  # type: ignore[arg-type]
             backlog=_ACCEPTED_AT_ONCE,
             timeout_graceful_shutdown=math.ceil(limits.seconds) + 5,
         )

@@ -19,6 +19,7 @@ from workbench.inference.predictor import Prediction
 Form = Literal["json", "mask", "overlay"]
 Extra = Literal["mask", "overlay"]
 
+HEADERS = {"Cache-Control": "no-store", "Vary": "Accept"}  # of every prediction
 MEDIA_TYPES: dict[Form, str] = {"json": "application/json", "mask": "image/png", "overlay": "image/png"}
 
 
