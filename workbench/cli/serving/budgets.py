@@ -29,12 +29,18 @@ class Body:
         self.size = 0
         self.arriving = True
         self.last = self._began = self._loop.time()
-        self._timer = self._loop.call_later(min(stall, seconds), self._check_time)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def expect_more(self) -> None:
+        """Begin the time limits. Most bodies arrive in one part and need none."""
+        if self._timer is None:
+            self._timer = self._loop.call_later(min(self._stall, self._seconds), self._check_time)
 
     def end(self) -> None:
         """End the time limits, after the last part or an error."""
         self.arriving = False
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def refuse(self, error: HttpError) -> None:
         self.end()
@@ -93,6 +99,7 @@ class BodyBudget:
             task.cancel()
 
         body = self.start(refuse)
+        body.expect_more()
         try:
             yield body
         except asyncio.CancelledError:

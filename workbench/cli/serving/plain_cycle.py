@@ -79,11 +79,13 @@ class PlainCycle:
         """Add received bytes to the body. Return those after its end."""
         part = data[: self.body_left]
         self.body_left -= len(part)
-        if self._upload is not None and part:
+        if self._upload is not None:
             try:
                 self._handler.bodies.add(self._body, len(part))
                 self._upload.add(part)
-                if not self.body_left:
+                if self.body_left:
+                    self._body.expect_more()
+                else:
                     self._predict(self._upload.finish())
             except HttpError as error:
                 self._refuse(error)
@@ -148,6 +150,7 @@ class PlainCycle:
         self._timer.cancel()
         if self._job is not None:
             self._job.cancel()
+            self._job = None  # with the body of the response
         if self._reservation is not None:
             self._reservation.release()
         self._handler.bodies.release(self._body)
