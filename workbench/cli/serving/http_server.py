@@ -149,8 +149,9 @@ class Server(uvicorn.Server):
         )
         super().__init__(config)
         limit_logs()
-        # Problems with an image are reported to the client that sent it.
-        logging.getLogger("tifffile").setLevel(logging.CRITICAL)
+        # Problems with an image or a form are reported to the client that sent it.
+        for name in ("tifffile", "python_multipart"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._on_listening = on_listening
         self._interrupts = interrupts
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES
@@ -20,6 +21,7 @@ from workbench.cli.serving.responses import HEADERS, MEDIA_TYPES, Form, HttpErro
 from workbench.cli.serving.upload import Upload
 from workbench.cli.serving.work_queue import Reservation
 
+_log = logging.getLogger("workbench.serve")
 _Headers = list[tuple[bytes, bytes]]
 _CLOSE = (b"connection", b"close")
 _PREDICTED: dict[Form, _Headers] = {
@@ -61,15 +63,14 @@ class PlainCycle:
         self._job: Future[bytes] | None = None
         self._upload: Upload | None = None
         self._form: Form = "json"
-        self._timer = self._loop.call_later(self._handler.limits.seconds, self._expire)
+        self._deadline = self._loop.time() + self._handler.limits.seconds
+        self._timer: asyncio.TimerHandle | None = None
         self._body = self._handler.bodies.start(self._refuse)
 
     def start(self, head: Head) -> None:
         """Check the head and begin to receive the body, or refuse the request."""
-        try:
+        with self._errors_refuse():
             self._form, self._upload = self._route.check(head)
-        except HttpError as error:
-            self._refuse(error)
 
     @property
     def in_progress(self) -> bool:
@@ -80,15 +81,13 @@ class PlainCycle:
         part = data[: self.body_left]
         self.body_left -= len(part)
         if self._upload is not None:
-            try:
+            with self._errors_refuse():
                 self._handler.bodies.add(self._body, len(part))
                 self._upload.add(part)
                 if self.body_left:
                     self._body.expect_more()
                 else:
                     self._predict(self._upload.finish())
-            except HttpError as error:
-                self._refuse(error)
         return data[len(part) :]
 
     def abandon(self) -> None:
@@ -106,6 +105,7 @@ class PlainCycle:
         del content  # `work` then holds the only reference, and drops it after decoding
         self._job = self._reservation.submit(work)
         self._job.add_done_callback(self._respond_from_thread)
+        self._timer = self._loop.call_at(self._deadline, self._expire)
 
     def _respond_from_thread(self, job: Future[bytes]) -> None:
         with contextlib.suppress(RuntimeError):  # the event loop has been closed
@@ -114,14 +114,21 @@ class PlainCycle:
     def _respond(self, job: Future[bytes]) -> None:
         if self.response_complete:
             return
-        try:
+        with self._errors_refuse():
             if job.cancelled():
                 raise HttpError(503, "The server is stopping.", {"Retry-After": "5"})
-            body = result_of(job)
+            self._send(200, _PREDICTED[self._form], result_of(job))
+
+    @contextlib.contextmanager
+    def _errors_refuse(self) -> Iterator[None]:
+        """Refuse the request if the block raises: here no framework answers unexpected errors."""
+        try:
+            yield
         except HttpError as error:
             self._refuse(error)
-        else:
-            self._send(200, _PREDICTED[self._form], body)
+        except Exception:
+            _log.exception("a request failed")
+            self._refuse(HttpError(500, "Internal error for this image. See the log of the server."))
 
     def _expire(self) -> None:
         self._refuse(self._handler.late())
@@ -147,7 +154,8 @@ class PlainCycle:
         """Release everything that the request holds."""
         self.response_complete = True
         self._upload = None
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         if self._job is not None:
             self._job.cancel()
             self._job = None  # with the body of the response
