@@ -6162,6 +6162,10 @@
         <translation>正在读取 {total} 张图片…</translation>
     </message>
     <message>
+        <source>{x}, {y}   RGB {value}</source>
+        <translation>{x}, {y}   RGB {value}</translation>
+    </message>
+    <message>
         <source>{x}, {y}   gray {value}</source>
         <translation>{x}, {y}   灰度 {value}</translation>
     </message>

@@ -177,17 +177,27 @@ def test_dropped_projects_are_opened_and_dropped_images_added(application, qtbot
     qtbot.waitUntil(lambda: "更多 pictures/x.png" in session.keys, timeout=10_000)
 
 
+def _row(dialog, field):
+    """Return the label and the field of a row of a form."""
+    return next(label for label in dialog.findChildren(QLabel) if label.buddy() is field), field
+
+
 def test_new_project_dialog(application, qtbot, tmp_path, root):
     session, window = application.services.session, application.window
     window.table["new_project"].trigger()
     dialog = window.findChild(NewProjectDialog)
     dialog.name.setText("a/b")
     assert not dialog.create.isEnabled() and "project name" in dialog.message.text()
+    assert dialog.message.objectName() == "wrong" and dialog.name.property("wrong")
     dialog.name.setText("新项目 1")
     dialog.location.setText(str(tmp_path))
     dialog.images.setText(str(tmp_path / "nowhere"))
-    assert not dialog.create.isEnabled()
+    assert not dialog.create.isEnabled() and dialog.images.property("wrong") and not dialog.name.property("wrong")
     dialog.images.setText(str(root / "pictures"))
+    assert dialog.message.objectName() == "muted" and not dialog.images.property("wrong")
+    qtbot.waitUntil(lambda: dialog.count.text() == "5 images", timeout=10_000)
+    middles = [dialog.mapFromGlobal(w.mapToGlobal(w.rect().center())).y() for w in _row(dialog, dialog.images)]
+    assert abs(middles[0] - middles[1]) <= 1
     dialog.classes.setText("划痕，pit; 划痕")
     dialog.verdicts.setText("OK, NG")
     with qtbot.waitSignal(session.image_opened, timeout=10_000):
