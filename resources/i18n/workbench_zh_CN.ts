@@ -798,6 +798,10 @@
         <translation>表格</translation>
     </message>
     <message>
+        <source>Less than 10% covered</source>
+        <translation>覆盖不足 10%</translation>
+    </message>
+    <message>
         <source>Max. probability {probability}</source>
         <translation>最高概率 {probability}</translation>
     </message>
@@ -9619,7 +9623,7 @@
     </message>
     <message>
         <source>{device} ran out of memory.</source>
-        <translation>{device} 的内存不足。</translation>
+        <translation>{device} 的内存（显存）不足。</translation>
     </message>
     <message>
         <source>The patch size is reduced to {n} pixels. Patches show less of the surroundings of defects.</source>
@@ -12602,10 +12606,6 @@
         <translation>其训练仍在进行，模型可能会改变</translation>
     </message>
     <message>
-        <source>Validation/test images show {n} parts, but few of them have most of the images or of the defect area. They count as {effective} parts. A forecast needs at least {m}.</source>
-        <translation>验证/测试图片包含 {n} 个零件，但其中少数几个占了大部分图片或缺陷面积，因此只相当于 {effective} 个零件。预测范围至少需要 {m} 个。</translation>
-    </message>
-    <message>
         <source>Expect Dice {low} to {high} on other parts.</source>
         <translation>其他零件上 Dice 预计为 {low} 到 {high}。</translation>
     </message>
@@ -12740,6 +12740,10 @@
     <message>
         <source>{value} on {n} {n:part that is|parts that are} not in the training images.</source>
         <translation>在训练图片之外的 {n} 个零件上为 {value}。</translation>
+    </message>
+    <message>
+        <source>The metric was measured on {n} parts, but a few of them have most of the images or of the defect area. Together they count as {effective} parts. A forecast needs at least {m}.</source>
+        <translation>该指标在 {n} 个零件上测得，但其中少数几个占了大部分图片或缺陷面积，合计只相当于 {effective} 个零件。预计范围至少需要 {m} 个。</translation>
     </message>
     <message>
         <source>With changed lighting ({change}) the metric is {points} points lower.</source>
@@ -13068,8 +13072,8 @@
         <translation>魔棒：按下选取灰度相近的区域，拖动调整容差</translation>
     </message>
     <message>
-        <source>Press; drag right to grow, left to shrink</source>
-        <translation>按下选取；向右拖动扩大，向左拖动缩小</translation>
+        <source>Hold and drag right to grow, left to shrink</source>
+        <translation>按住并向右拖动扩大，向左拖动缩小</translation>
     </message>
     <message>
         <source>&amp;Crack tracer</source>
@@ -13129,7 +13133,7 @@
     </message>
     <message>
         <source>Polygon: click the corners; Enter closes it, Esc discards it</source>
-        <translation>多边形：依次点击顶点；回车闭合，Esc 放弃</translation>
+        <translation>多边形：依次点击顶点；回车闭合，Esc 取消</translation>
     </message>
     <message>
         <source>&amp;Lasso</source>
