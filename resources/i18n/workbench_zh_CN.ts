@@ -2432,22 +2432,6 @@
         <translation>导入标注</translation>
     </message>
     <message>
-        <source>Folder, zip archive or label file of another tool</source>
-        <translation>其他工具的文件夹、zip 压缩包或标注文件</translation>
-    </message>
-    <message>
-        <source>Labels to import</source>
-        <translation>要导入的标注</translation>
-    </message>
-    <message>
-        <source>Folder…</source>
-        <translation>文件夹…</translation>
-    </message>
-    <message>
-        <source>File or zip…</source>
-        <translation>文件或 zip…</translation>
-    </message>
-    <message>
         <source>Add images only</source>
         <translation>仅添加图片</translation>
     </message>
@@ -2464,10 +2448,6 @@
         <translation>导入</translation>
     </message>
     <message>
-        <source>Folder with labels</source>
-        <translation>含标注的文件夹</translation>
-    </message>
-    <message>
         <source>None of these labels can be imported. The reasons are listed above.</source>
         <translation>这些标注都无法导入，原因见上方列表。</translation>
     </message>
@@ -2482,6 +2462,10 @@
     <message>
         <source>{n} bounding {n:box|boxes}</source>
         <translation>{n} 个边界框</translation>
+    </message>
+    <message>
+        <source>The labels do not exist.</source>
+        <translation>标注不存在。</translation>
     </message>
     <message>
         <source>Unsaved labels could not be saved, so the import was not started.</source>
@@ -2506,10 +2490,6 @@
     <message>
         <source>Canceling…</source>
         <translation>正在取消…</translation>
-    </message>
-    <message>
-        <source>{n} {n:file or folder|files and folders} in {folder}</source>
-        <translation>{folder} 中的 {n} 个文件和文件夹</translation>
     </message>
 </context>
 <context>
@@ -2937,6 +2917,33 @@
     <message>
         <source>Undo</source>
         <translation>撤销</translation>
+    </message>
+</context>
+<context>
+    <name>LabelPathField</name>
+    <message>
+        <source>Folder, zip archive or label file of another tool</source>
+        <translation>其他工具的文件夹、zip 压缩包或标注文件</translation>
+    </message>
+    <message>
+        <source>Labels to import</source>
+        <translation>要导入的标注</translation>
+    </message>
+    <message>
+        <source>Folder…</source>
+        <translation>文件夹…</translation>
+    </message>
+    <message>
+        <source>File or zip…</source>
+        <translation>文件或 zip…</translation>
+    </message>
+    <message>
+        <source>{n} {n:file or folder|files and folders} in {folder}</source>
+        <translation>{folder} 中的 {n} 个文件和文件夹</translation>
+    </message>
+    <message>
+        <source>Folder with labels</source>
+        <translation>含标注的文件夹</translation>
     </message>
 </context>
 <context>
