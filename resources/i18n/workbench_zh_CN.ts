@@ -5915,6 +5915,10 @@
         <translation>正在导出…</translation>
     </message>
     <message>
+        <source>Reading images…</source>
+        <translation>正在读取图片…</translation>
+    </message>
+    <message>
         <source>Predict new images</source>
         <translation>预测新图片</translation>
     </message>

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from workbench.core.project.project import Project
 from workbench.session.preferences import Preferences
+from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 from workbench.ui.project.help_dialogs import AboutDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog, names
 from workbench.ui.project.quick_project_dialog import QuickProjectDialog
@@ -43,14 +44,19 @@ def test_closed_window_leaves_no_threads_and_widgets(qapp, qtbot, root):
         pass  # its lock was given back
 
 
-def test_language_change_rebuilds_the_window(opened, qtbot):
+def test_language_change_rebuilds_the_window(opened, qtbot, monkeypatch):
     session, mask = opened.services.session, opened.services.session.mask
+    predicted = []
+    monkeypatch.setattr(PredictionOverlay, "_image_opened", lambda self, key: predicted.append(key))
     old = opened.window
+    old.canvas.choose_tool("rectangle")
     old.table["language_zh_CN"].trigger()
     qtbot.waitUntil(lambda: opened.window is not old, timeout=5000)
     assert opened.window.training.controls.button.text() == "开始训练"
     assert session.mask is mask and opened.window.canvas.scene.labels is not None
     assert opened.window.images.model.rowCount() == 5
+    assert opened.window.canvas.tool == "rectangle"
+    qtbot.waitUntil(lambda: predicted == [session.key], timeout=5000)  # its result is shown in the new window
     session.open_image(session.keys[1])
     qtbot.waitUntil(lambda: session.key == session.keys[1], timeout=5000)
     newer = opened.window
