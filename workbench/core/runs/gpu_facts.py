@@ -76,7 +76,7 @@ class GpuFacts:
     def main(self) -> Gpu | None:
         """GPU on which training runs unless another one is chosen; None without any GPU."""
         gpus = self.usable or self.gpus
-        return max(gpus, key=lambda gpu: ((gpu.capability or (0, 0)) >= GPU_FP16, gpu.memory), default=None)
+        return max(gpus, key=lambda gpu: training_order(gpu.capability, gpu.memory), default=None)
 
     @property
     def main_number(self) -> int:
@@ -92,6 +92,14 @@ class GpuFacts:
     def hidden(self) -> bool:
         """True if there are GPUs, but CUDA_VISIBLE_DEVICES hides all of them."""
         return bool(self.gpus) and not self.usable
+
+
+def training_order(capability: tuple[int, int] | None, memory: int) -> tuple[bool, int]:
+    """Return the sort key of a GPU for training: 16-bit arithmetic, then memory in bytes.
+
+    The greatest is preferred: the first GPU may be a small one for the screen.
+    """
+    return (capability or (0, 0)) >= GPU_FP16, memory
 
 
 def dotted(version: tuple[int, ...] | None) -> str:
