@@ -798,6 +798,10 @@
         <translation>表格</translation>
     </message>
     <message>
+        <source>Less than 10% covered</source>
+        <translation>覆盖不足 10%</translation>
+    </message>
+    <message>
         <source>Max. probability {probability}</source>
         <translation>最高概率 {probability}</translation>
     </message>
@@ -2428,22 +2432,6 @@
         <translation>导入标注</translation>
     </message>
     <message>
-        <source>Folder, zip archive or label file of another tool</source>
-        <translation>其他工具的文件夹、zip 压缩包或标注文件</translation>
-    </message>
-    <message>
-        <source>Labels to import</source>
-        <translation>要导入的标注</translation>
-    </message>
-    <message>
-        <source>Folder…</source>
-        <translation>文件夹…</translation>
-    </message>
-    <message>
-        <source>File or zip…</source>
-        <translation>文件或 zip…</translation>
-    </message>
-    <message>
         <source>Add images only</source>
         <translation>仅添加图片</translation>
     </message>
@@ -2460,10 +2448,6 @@
         <translation>导入</translation>
     </message>
     <message>
-        <source>Folder with labels</source>
-        <translation>含标注的文件夹</translation>
-    </message>
-    <message>
         <source>None of these labels can be imported. The reasons are listed above.</source>
         <translation>这些标注都无法导入，原因见上方列表。</translation>
     </message>
@@ -2478,6 +2462,10 @@
     <message>
         <source>{n} bounding {n:box|boxes}</source>
         <translation>{n} 个边界框</translation>
+    </message>
+    <message>
+        <source>The labels do not exist.</source>
+        <translation>标注不存在。</translation>
     </message>
     <message>
         <source>Unsaved labels could not be saved, so the import was not started.</source>
@@ -2502,10 +2490,6 @@
     <message>
         <source>Canceling…</source>
         <translation>正在取消…</translation>
-    </message>
-    <message>
-        <source>{n} {n:file or folder|files and folders} in {folder}</source>
-        <translation>{folder} 中的 {n} 个文件和文件夹</translation>
     </message>
 </context>
 <context>
@@ -2933,6 +2917,33 @@
     <message>
         <source>Undo</source>
         <translation>撤销</translation>
+    </message>
+</context>
+<context>
+    <name>LabelPathField</name>
+    <message>
+        <source>Folder, zip archive or label file of another tool</source>
+        <translation>其他工具的文件夹、zip 压缩包或标注文件</translation>
+    </message>
+    <message>
+        <source>Labels to import</source>
+        <translation>要导入的标注</translation>
+    </message>
+    <message>
+        <source>Folder…</source>
+        <translation>文件夹…</translation>
+    </message>
+    <message>
+        <source>File or zip…</source>
+        <translation>文件或 zip…</translation>
+    </message>
+    <message>
+        <source>{n} {n:file or folder|files and folders} in {folder}</source>
+        <translation>{folder} 中的 {n} 个文件和文件夹</translation>
+    </message>
+    <message>
+        <source>Folder with labels</source>
+        <translation>含标注的文件夹</translation>
     </message>
 </context>
 <context>
@@ -5904,6 +5915,10 @@
         <translation>正在导出…</translation>
     </message>
     <message>
+        <source>Reading images…</source>
+        <translation>正在读取图片…</translation>
+    </message>
+    <message>
         <source>Predict new images</source>
         <translation>预测新图片</translation>
     </message>
@@ -6160,6 +6175,10 @@
     <message>
         <source>Reading {total} {total:image|images}…</source>
         <translation>正在读取 {total} 张图片…</translation>
+    </message>
+    <message>
+        <source>{x}, {y}   RGB {value}</source>
+        <translation>{x}, {y}   RGB {value}</translation>
     </message>
     <message>
         <source>{x}, {y}   gray {value}</source>
@@ -9615,7 +9634,7 @@
     </message>
     <message>
         <source>{device} ran out of memory.</source>
-        <translation>{device} 的内存不足。</translation>
+        <translation>{device} 的内存（显存）不足。</translation>
     </message>
     <message>
         <source>The patch size is reduced to {n} pixels. Patches show less of the surroundings of defects.</source>
@@ -12598,10 +12617,6 @@
         <translation>其训练仍在进行，模型可能会改变</translation>
     </message>
     <message>
-        <source>Validation/test images show {n} parts, but few of them have most of the images or of the defect area. They count as {effective} parts. A forecast needs at least {m}.</source>
-        <translation>验证/测试图片包含 {n} 个零件，但其中少数几个占了大部分图片或缺陷面积，因此只相当于 {effective} 个零件。预测范围至少需要 {m} 个。</translation>
-    </message>
-    <message>
         <source>Expect Dice {low} to {high} on other parts.</source>
         <translation>其他零件上 Dice 预计为 {low} 到 {high}。</translation>
     </message>
@@ -12736,6 +12751,10 @@
     <message>
         <source>{value} on {n} {n:part that is|parts that are} not in the training images.</source>
         <translation>在训练图片之外的 {n} 个零件上为 {value}。</translation>
+    </message>
+    <message>
+        <source>The metric was measured on {n} parts, but a few of them have most of the images or of the defect area. Together they count as {effective} parts. A forecast needs at least {m}.</source>
+        <translation>该指标在 {n} 个零件上测得，但其中少数几个占了大部分图片或缺陷面积，合计只相当于 {effective} 个零件。预计范围至少需要 {m} 个。</translation>
     </message>
     <message>
         <source>With changed lighting ({change}) the metric is {points} points lower.</source>
@@ -13064,8 +13083,8 @@
         <translation>魔棒：按下选取灰度相近的区域，拖动调整容差</translation>
     </message>
     <message>
-        <source>Press; drag right to grow, left to shrink</source>
-        <translation>按下选取；向右拖动扩大，向左拖动缩小</translation>
+        <source>Hold and drag right to grow, left to shrink</source>
+        <translation>按住并向右拖动扩大，向左拖动缩小</translation>
     </message>
     <message>
         <source>&amp;Crack tracer</source>
@@ -13125,7 +13144,7 @@
     </message>
     <message>
         <source>Polygon: click the corners; Enter closes it, Esc discards it</source>
-        <translation>多边形：依次点击顶点；回车闭合，Esc 放弃</translation>
+        <translation>多边形：依次点击顶点；回车闭合，Esc 取消</translation>
     </message>
     <message>
         <source>&amp;Lasso</source>

@@ -25,6 +25,7 @@ VERDICTS = WorkflowState(model="resnet", images=40, verdicts=2, open_images=40)
     [
         (WorkflowState(), "label", "add_images", "add_pictures", 0),
         (replace(NEW, classes=0), "label", "add_class", "add_class", 0),
+        (replace(NEW, reading=True), "label", "reading", "", 0),
         (NEW, "label", "label_defects", "next_open", ENOUGH),
         (replace(NEW, examples=20, with_defects=ENOUGH - 3), "label", "label_defects", "next_open", 3),
         (replace(NEW, current="painted"), "label", "mark_current", "done_next", 0),

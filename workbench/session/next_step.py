@@ -41,7 +41,7 @@ class WorkflowState:
 
     model: kind of the next training. examples: labeled images that it can use. with_defects: those with a painted
     class. used_verdicts: number of verdicts that enough images have. current: state of the open image. open_images:
-    number of images that are not marked as done.
+    number of images that are not marked as done. reading: no label of the images is known yet.
     """
 
     model: Literal["unet", "resnet"] = "unet"
@@ -57,6 +57,7 @@ class WorkflowState:
     current: Literal["none", "open", "painted", "done"] = "none"
     training: bool = False
     exporting: bool = False
+    reading: bool = False
     run: RunFacts | None = None
 
 
@@ -107,6 +108,8 @@ def next_step(state: WorkflowState) -> NextStep:
         return NextStep(stage="label", id="read_only") if state.run is None else _use_model(state.run)
     if not state.images:
         return NextStep(stage="label", id="add_images", command="add_pictures")
+    if state.reading:
+        return NextStep(stage="label", id="reading")
     if state.run is None:
         return _label(state) or NextStep(stage="train", id="train", command="train", count=state.minutes)
     new = state.examples - state.run.labeled

@@ -39,6 +39,11 @@ class LabelCounts:
         self._known.clear()
         self.update(rows)
 
+    @property
+    def images(self) -> int:
+        """Number of images that were counted."""
+        return len(self._known)
+
     def update(self, rows: Iterable[ImageRow]) -> None:
         """Count new and changed rows."""
         for row in rows:
@@ -127,6 +132,7 @@ class WorkflowMonitor(QObject):
             current=self._current(),
             training=self._training.busy,
             exporting=self._export_job.running,
+            reading=bool(session.keys) and not counts.images,
             run=self._run_facts(),
         )
 

@@ -88,8 +88,9 @@ def _largest_first() -> list[int]:
         try:
             properties = paddle.device.cuda.get_device_properties(number)
         except (OSError, RuntimeError, ValueError):
-            return training_order(None, 0)
-        return training_order((properties.major, properties.minor), int(properties.total_memory))
+            return training_order("", None, 0)
+        capability = properties.major, properties.minor
+        return training_order(properties.name, capability, int(properties.total_memory))
 
     return sorted(range(count_gpus()), key=size, reverse=True)
 

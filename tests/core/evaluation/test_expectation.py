@@ -59,6 +59,8 @@ def test_one_part_with_most_of_the_defect_area_gives_no_range():
     counts = [(0.0, 6435.0), (658.0, 12547.0), (0.0, 24071.0), (2500.0, 161147.0), (0.0, 59999.0)]
     result = forecast(counts, list("abcde"), percent=False)
     assert result.low is None and "count as 2.3 parts" in result.why[0]
+    nearly = forecast([(1, 100), (1, 100), (1, 130)], ["a", "b", "c"])
+    assert nearly.low is None and "count as 2.9 parts" in nearly.why[0]  # not "3.0", which would be enough
 
 
 def test_parts_of_different_weight_widen_the_range():

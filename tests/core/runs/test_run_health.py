@@ -92,6 +92,8 @@ def test_diverged_training():
 
 def test_undefined_scores():
     assert finding(dataclasses.replace(STARTED, pictures={"train": 3}), *steps()).kind == "no_validation"
+    few = dataclasses.replace(STARTED, pictures={"train": 3}, held_out_note="From 10 such images on, some are used.")
+    assert finding(few, *steps()) == HealthFinding("few_held_out", "warning", {"note": few.held_out_note})
     assert finding(STARTED, *steps(), evaluated(1, None, regions={"defects": 0})).kind == "no_defects_held_out"
     nothing = evaluated(1, 0.0, regions={"defects": 3}, only_background=True)
     assert finding(STARTED, *steps(60), nothing).kind == "well"  # too early to judge

@@ -128,6 +128,23 @@ def test_cost_slider_finds_point_of_lowest_cost(page, application, qtbot):
     assert points.store.isEnabled()
 
 
+def test_curve_passes_through_an_operating_point_between_its_thresholds(page, application):
+    evaluation, plot = application.services.evaluation, page.curve
+    curve = evaluation.sweep.curve(evaluation.point)
+    plot.show_curve(curve, (0.123, 0.456), 0.49)
+    x, y = plot._line.getData()
+    place = x.tolist().index(pytest.approx(12.3))
+    assert y[place] == pytest.approx(45.6) and len(x) == len(plot._steps) + 1
+    assert place == sum(curve.thresholds[step] < 0.49 for step in plot._steps)
+    plot.show_curve(curve, (float("nan"), 1.0), 0.49)
+    assert len(plot._line.getData()[0]) == len(plot._steps)
+
+
+def test_cards_of_missed_defects_state_the_reason(page):
+    assert page.browser._peak_text(0.3) == "Max. probability 0.30"
+    assert page.browser._peak_text(0.98) == "Less than 10% covered"
+
+
 def test_click_drag_and_arrow_keys_on_curve_choose_threshold(page, application, qtbot):
     evaluation, plot = application.services.evaluation, page.curve
     curve = evaluation.sweep.curve(evaluation.point)

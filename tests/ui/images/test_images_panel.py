@@ -194,8 +194,10 @@ def test_status_bar_shows_the_pixel_under_the_pointer(driver):
     QTest.mouseMove(driver.canvas, driver.pixel(25.5, 20.5))
     status = driver.window.status
     driver.qtbot.waitUntil(lambda: "25, 20" in status.pixel.text(), timeout=5000)
-    assert "140" in status.pixel.text() and "scratch" in status.pixel.text()
+    assert "gray 140" in status.pixel.text() and "scratch" in status.pixel.text()
     assert "11 px" in status.brush.text() and "%" in status.zoom.text()
+    QTest.mouseMove(driver.canvas, driver.pixel(-3, 20))
+    driver.qtbot.waitUntil(lambda: not status.pixel.text(), timeout=5000)  # outside of the image
     driver.session.flush()
     assert status.save_state.text() == "All saved"
     QTest.mouseMove(driver.canvas, QPoint(3, 3))

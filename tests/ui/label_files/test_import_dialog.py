@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtWidgets import QApplication
 
 from tests.ui.file_drops import drop
@@ -53,6 +54,25 @@ def dialog(opened, folder, qtbot):
 def run(dialog, application, qtbot) -> None:
     with qtbot.waitSignal(application.services.session.label_import.imported, timeout=10_000):
         qtbot.mouseClick(dialog.import_button, Qt.MouseButton.LeftButton)
+
+
+def test_typed_path_is_read(opened, folder, qtbot):
+    opened.window.label_files.import_labels()
+    qtbot.waitUntil(lambda: opened.window.findChild(ImportDialog) is not None, timeout=10_000)
+    dialog = opened.window.findChild(ImportDialog)
+    line = dialog.files.line
+    qtbot.keyClicks(line, str(folder.with_name("absent")))
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+    assert dialog.status.text() == "The labels do not exist." and not dialog.import_button.isEnabled()
+    line.clear()
+    event = QInputMethodEvent()
+    event.setCommitString(str(folder))
+    QApplication.sendEvent(line, event)
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: dialog.plan is not None, timeout=10_000)
+    assert "3 images" in dialog.preview.summary.text() and dialog.import_button.isEnabled()
+    qtbot.keyClicks(line, "x")  # no longer the folder of the preview
+    assert dialog.plan is None and not dialog.import_button.isEnabled()
 
 
 def test_preview_lists_format_classes_and_skipped_files(dialog):
@@ -213,7 +233,7 @@ def test_folder_dropped_without_a_project_becomes_a_labeled_project(application,
 def test_dropped_label_files_are_one_import(opened, folder, qtbot):
     assert drop(opened.window, folder / "n0.json", folder / "n1.json", folder / "n1.png")[-1] == ACCEPTED
     dialog = dialog_of(opened, qtbot)
-    assert dialog.path_field.text().startswith("3 files and folders in ") and dialog.images_only.isVisible()
+    assert dialog.files.line.text().startswith("3 files and folders in ") and dialog.images_only.isVisible()
     assert "2 images: 0 in the project, 2 new" in dialog.preview.summary.text()
     run(dialog, opened, qtbot)
     assert dialog.result.heading.text() == "2 images labeled"

@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QLocale, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.inference.conftest import gray_export, spotted, verdict_export
@@ -191,10 +191,25 @@ def test_closing_window_asks_and_stops_prediction(application, dialog, gray_expo
         questions()[0].buttons["stop"].click()
 
 
-def test_models_are_listed_by_name_and_chosen_by_path(tmp_path, qtbot):
-    folder = tmp_path / "20260101-101010-unet"
-    dialog = PredictFolderDialog({folder: "UNet  2026-01-01 10:10  ·  Dice 0.80"})
+def test_models_are_shown_by_name(tmp_path, qtbot):
+    name = "UNet  2026-01-01 10:10  ·  Dice 0.80"
+    first, second, export = tmp_path / "20260101-101010-unet", tmp_path / "20260101-101011-unet", tmp_path / "export"
+    dialog = PredictFolderDialog({first: name, second: name})
     qtbot.addWidget(dialog)
-    box = dialog.model.input
-    shown = box.itemDelegate().displayText(box.itemData(0, Qt.ItemDataRole.DisplayRole), QLocale())
-    assert shown == "UNet  2026-01-01 10:10  ·  Dice 0.80" and dialog.model.path == folder
+    field = dialog.model
+    assert field.line.text() == name and field.path == first and str(first) in field.input.toolTip()
+    field.input.setCurrentIndex(1)  # of the same name, so it is shown by its path
+    assert field.line.text() == str(second) and field.path == second
+    field.line.setText(str(export))
+    assert field.path == export and str(export) in field.input.toolTip()
+
+
+def test_results_folder_is_proposed_for_a_typed_image_folder(tmp_path, qtbot):
+    dialog = PredictFolderDialog({})
+    qtbot.addWidget(dialog)
+    dialog.images.line.setText(str(tmp_path / "absent"))
+    dialog.images.line.editingFinished.emit()
+    assert dialog.out.path is None
+    dialog.images.line.setText(str(tmp_path))
+    QTest.keyClick(dialog.images.line, Qt.Key.Key_Return)
+    assert dialog.out.path == tmp_path.with_name(f"{tmp_path.name}-results")

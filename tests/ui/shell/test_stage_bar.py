@@ -28,6 +28,7 @@ def test_every_command_and_text_of_a_step_exists(application):
         for base in (
             WorkflowState(),
             WorkflowState(images=40, open_images=40),
+            WorkflowState(images=40, open_images=40, reading=True),
             WorkflowState(images=40, classes=2, open_images=40),
             WorkflowState(images=40, classes=2, examples=20, open_images=20),
             WorkflowState(images=40, classes=2, examples=20, with_defects=9),

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from workbench.core.project.project import Project
 from workbench.session.preferences import Preferences
+from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 from workbench.ui.project.help_dialogs import AboutDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog, names
 from workbench.ui.project.quick_project_dialog import QuickProjectDialog
@@ -43,14 +44,19 @@ def test_closed_window_leaves_no_threads_and_widgets(qapp, qtbot, root):
         pass  # its lock was given back
 
 
-def test_language_change_rebuilds_the_window(opened, qtbot):
+def test_language_change_rebuilds_the_window(opened, qtbot, monkeypatch):
     session, mask = opened.services.session, opened.services.session.mask
+    predicted = []
+    monkeypatch.setattr(PredictionOverlay, "_image_opened", lambda self, key: predicted.append(key))
     old = opened.window
+    old.canvas.choose_tool("rectangle")
     old.table["language_zh_CN"].trigger()
     qtbot.waitUntil(lambda: opened.window is not old, timeout=5000)
     assert opened.window.training.controls.button.text() == "开始训练"
     assert session.mask is mask and opened.window.canvas.scene.labels is not None
     assert opened.window.images.model.rowCount() == 5
+    assert opened.window.canvas.tool == "rectangle"
+    qtbot.waitUntil(lambda: predicted == [session.key], timeout=5000)  # its result is shown in the new window
     session.open_image(session.keys[1])
     qtbot.waitUntil(lambda: session.key == session.keys[1], timeout=5000)
     newer = opened.window
@@ -177,17 +183,27 @@ def test_dropped_projects_are_opened_and_dropped_images_added(application, qtbot
     qtbot.waitUntil(lambda: "更多 pictures/x.png" in session.keys, timeout=10_000)
 
 
+def _row(dialog, field):
+    """Return the label and the field of a row of a form."""
+    return next(label for label in dialog.findChildren(QLabel) if label.buddy() is field), field
+
+
 def test_new_project_dialog(application, qtbot, tmp_path, root):
     session, window = application.services.session, application.window
     window.table["new_project"].trigger()
     dialog = window.findChild(NewProjectDialog)
     dialog.name.setText("a/b")
     assert not dialog.create.isEnabled() and "project name" in dialog.message.text()
+    assert dialog.message.objectName() == "wrong" and dialog.name.property("wrong")
     dialog.name.setText("新项目 1")
     dialog.location.setText(str(tmp_path))
     dialog.images.setText(str(tmp_path / "nowhere"))
-    assert not dialog.create.isEnabled()
+    assert not dialog.create.isEnabled() and dialog.images.property("wrong") and not dialog.name.property("wrong")
     dialog.images.setText(str(root / "pictures"))
+    assert dialog.message.objectName() == "muted" and not dialog.images.property("wrong")
+    qtbot.waitUntil(lambda: dialog.count.text() == "5 images", timeout=10_000)
+    middles = [dialog.mapFromGlobal(w.mapToGlobal(w.rect().center())).y() for w in _row(dialog, dialog.images)]
+    assert abs(middles[0] - middles[1]) <= 1
     dialog.classes.setText("划痕，pit; 划痕")
     dialog.verdicts.setText("OK, NG")
     with qtbot.waitSignal(session.image_opened, timeout=10_000):

@@ -215,8 +215,9 @@ def _threshold_charts(evaluation: MaskEvaluation) -> Iterator[Block]:
         ],
         mark,
     )
-    series = [Series(Message("card.all_classes"), list(zip(recall, precision)))]
     place = evaluation.images.place
+    line = sorted([*zip(thresholds, recall, precision), *([(mark[0], *place)] if mark else [])])
+    series = [Series(Message("card.all_classes"), [(x, y) for _, x, y in line])]  # the line passes through the point
     series.append(Series(Message("card.operating_point"), [place], dots=True))
     yield Chart(Message("report.over_recall"), Message("card.recall"), Message("card.precision"), series)
 

@@ -153,7 +153,8 @@ def forecast(
     number = len(informative)
     effective = float(total[1] ** 2 / (informative[:, 1] ** 2).sum())
     if effective < MIN_GROUPS - 1e-6:
-        uneven = Message("forecast.uneven_parts", n=number, effective=f"{effective:.1f}", m=MIN_GROUPS)
+        below = math.floor(10 * effective) / 10  # rounded down, so that it differs from the number required
+        uneven = Message("forecast.uneven_parts", n=number, effective=f"{below:.1f}", m=MIN_GROUPS)
         return Forecast(None, None, (uneven,))
     residuals = informative[:, 0] - value * informative[:, 1]
     between = math.sqrt(number / (number - 1) * float((residuals**2).sum())) / float(total[1])

@@ -165,7 +165,12 @@ def _held_out(state: RunState, ended: bool) -> HealthFinding | None:
     """Report missing or meaningless validation metrics."""
     assert state.started is not None
     if not state.started.pictures.get("val", 0):
-        return HealthFinding("no_validation", "warning")
+        note = state.started.held_out_note  # states how many images are missing
+        return (
+            HealthFinding("few_held_out", "warning", {"note": note})
+            if note
+            else HealthFinding("no_validation", "warning")
+        )
     if state.held_out_defects == 0:
         return HealthFinding("no_defects_held_out", "warning")
     far = ended or (state.step is not None and state.step.progress > 0.3)

@@ -118,6 +118,10 @@ class DefectBrowser(QWidget):
             self.tabs[name].setText(text.format(n=formatting.number(count)))
 
     def _peak_text(self, peak: float) -> str:
+        """Return why a defect was missed: the threshold is not reached, or only in a small part of it."""
+        point = self._evaluation.point
+        if point is not None and peak >= min(point.thresholds):
+            return self.tr("Less than 10% covered")
         return self.tr("Max. probability {probability}").format(probability=formatting.number(peak, 2))
 
     def _probability_text(self, peak: float) -> str:

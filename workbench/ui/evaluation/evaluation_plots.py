@@ -61,9 +61,12 @@ class PrecisionRecallPlot(ThemedPlot):
         self._steps = np.flatnonzero(np.isfinite(curve.precision) & np.isfinite(curve.recall)).tolist()
         self.show_hint("")
         x, y = 100 * curve.recall[self._steps], 100 * curve.precision[self._steps]
-        self._line.setData(x, y)
         self._dots.setData(x, y)
         known = all(math.isfinite(value) for value in current)
+        if known:  # the line passes through the operating point, which may lie between two thresholds of the curve
+            place = int(np.searchsorted(curve.thresholds[self._steps], threshold))
+            x, y = (np.insert(values, place, 100 * value) for values, value in zip((x, y), current))
+        self._line.setData(x, y)
         self._point.setData(*([[100 * value] for value in current] if known else ([], [])))
 
     def show_waiting(self, hint: str) -> None:

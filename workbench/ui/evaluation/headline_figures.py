@@ -71,9 +71,9 @@ class HeadlineFigures(QWidget):
             detail = formatting.clauses(detail, good)
         self.false_alarms.set_value(evaluation_texts.rate(false), detail)
         detail = f"IoU {evaluation_texts.score(summary.iou)}"
-        if row is None and figures.dice_interval:
+        if row is None and figures.dice_interval:  # of Dice, so it stands before the IoU
             low, high = (evaluation_texts.score(edge) for edge in figures.dice_interval)
-            detail = formatting.clauses(detail, self.tr("95% CI: {range}").format(range=f"{low}–{high}"))
+            detail = formatting.clauses(self.tr("95% CI: {range}").format(range=f"{low}–{high}"), detail)
         self.dice.set_value(evaluation_texts.score(summary.dice), detail)
 
     def clear(self) -> None:

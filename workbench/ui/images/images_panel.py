@@ -286,7 +286,8 @@ class ImagesPanel(QWidget):
         text = self.tr("{n} images").format(n=number(total)) if total != 1 else self.tr("1 image")
         if shown != total:
             text = fill(self.tr("{shown} of {total} {total:image|images}"), shown=number(shown), total=number(total))
-        text = self.tr("{images} · {done} done").format(images=text, done=number(done))
+        if len(self._session.rows) >= total:  # all are read
+            text = self.tr("{images} · {done} done").format(images=text, done=number(done))
         self.count.setText(text if total else "")
 
     def _restyle(self) -> None:

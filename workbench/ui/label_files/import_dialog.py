@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
-    QFileDialog,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QProgressBar,
     QPushButton,
     QStackedWidget,
@@ -24,20 +22,17 @@ from PySide6.QtWidgets import (
 from workbench.core.problems import Problem
 from workbench.core.project.import_plan import ImportPlan
 from workbench.core.project.import_request import ImportReport, ImportRequest
-from workbench.core.project.label_files import common_folder
 from workbench.core.project.sources import Source
-from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.ui.label_files.import_preview import ImportPreview
 from workbench.ui.label_files.import_result import ImportResult
-from workbench.ui.label_files.path_choices import choose_label_files
+from workbench.ui.label_files.path_choices import LabelPathField
 from workbench.ui.text.formatting import duration, number, problem_text
 from workbench.ui.widgets.file_drop import is_label_file
 from workbench.ui.widgets.screen_fit import resize_on_screen
 from workbench.ui.widgets.theme import ThemeManager
 
 _RESULT_SIZE = QSize(620, 260)
-_SHOWN_PATHS = 20  # in the tooltip of the files to import
 
 
 class ImportDialog(QDialog):
@@ -72,11 +67,7 @@ class ImportDialog(QDialog):
             self.show_paths(paths)
 
     def _create_widgets(self, style: ThemeManager) -> None:
-        self.path_field = QLineEdit(readOnly=True)
-        self.path_field.setPlaceholderText(self.tr("Folder, zip archive or label file of another tool"))
-        self.path_field.setAccessibleName(self.tr("Labels to import"))
-        self.folder_button = QPushButton(self.tr("Folder…"))
-        self.file_button = QPushButton(self.tr("File or zip…"))
+        self.files = LabelPathField()
         self.preview = ImportPreview(style)
         self.result = ImportResult()
         self.bar = QProgressBar(textVisible=False)
@@ -86,15 +77,10 @@ class ImportDialog(QDialog):
         self.close_button = QPushButton(self.tr("Cancel"))
         self.import_button = QPushButton(self.tr("Import"), objectName="primary")
         self.import_button.setDefault(True)
-        for button in (self.folder_button, self.file_button, self.images_only, self.undo_button, self.close_button):
+        for button in (self.images_only, self.undo_button, self.close_button):
             button.setAutoDefault(False)
 
     def _lay_out(self) -> None:
-        files = QHBoxLayout()
-        files.setSpacing(6)
-        files.addWidget(self.path_field, 1)
-        files.addWidget(self.folder_button)
-        files.addWidget(self.file_button)
         self._pages = QStackedWidget()
         self._pages.addWidget(self.preview)
         self._pages.addWidget(self.result)
@@ -108,10 +94,7 @@ class ImportDialog(QDialog):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(22, 18, 22, 16)
         outer.setSpacing(10)
-        self._files = QWidget()
-        self._files.setLayout(files)
-        files.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._files)
+        outer.addWidget(self.files)
         outer.addWidget(self._pages, 1)
         outer.addWidget(self.bar)
         outer.addWidget(self.status)
@@ -119,8 +102,9 @@ class ImportDialog(QDialog):
 
     def _connect(self) -> None:
         job = self._job
-        self.folder_button.clicked.connect(self._choose_folder)
-        self.file_button.clicked.connect(self._choose_file)
+        self.files.chosen.connect(self.show_paths)
+        self.files.edited.connect(self._discard_plan)
+        self.files.not_found.connect(lambda: self.status.setText(self.tr("The labels do not exist.")))
         self.preview.options.format_chosen.connect(self._read_labels)
         self.preview.missing.located.connect(self._locate_images)
         self.preview.missing.not_found.connect(self._forget_sources)
@@ -140,22 +124,15 @@ class ImportDialog(QDialog):
     def show_paths(self, paths: Sequence[Path]) -> None:
         """Read the labels of a folder, an archive, or files and folders that were chosen together."""
         self._paths = tuple(paths)
-        self.path_field.setText(_paths_text(paths))
-        self.path_field.setToolTip("\n".join(map(str, paths[:_SHOWN_PATHS])))
+        self.files.show_paths(paths)
         self.preview.options.set_formats({})
         self.preview.options.class_name.clear()
         self._job.release()  # the files may have changed since they were read
         self._read_labels()
 
-    def _choose_folder(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self, self.tr("Folder with labels"), _first(self._paths))
-        if folder:
-            self.show_paths([Path(folder)])
-
-    def _choose_file(self) -> None:
-        files = choose_label_files(self, _first(self._paths))
-        if files:
-            self.show_paths(files)
+    def _discard_plan(self) -> None:
+        self.plan = None
+        self._show_state()
 
     def _locate_images(self, folder: Path) -> None:
         """Use the images of a folder, and read the labels again."""
@@ -235,8 +212,8 @@ class ImportDialog(QDialog):
     def _show_state(self) -> None:
         job, imported = self._job, self._pages.currentWidget() is self.result
         importing = job.activity == "importing"
-        self._files.setVisible(not imported)
-        self._files.setEnabled(not importing)
+        self.files.setVisible(not imported)
+        self.files.setEnabled(not importing)
         self.preview.setEnabled(not job.running and (self.plan is not None or bool(job.found)))
         self.preview.options.setVisible(self.plan is not None)
         self.bar.setVisible(job.running)
@@ -286,15 +263,3 @@ class ImportDialog(QDialog):
         if self._job.activity in ("", "reading"):
             self._job.release()
         super().done(result)
-
-
-def _first(paths: Sequence[Path]) -> str:
-    """Return the path that a file dialog shows first."""
-    return str(paths[0] if paths else Path.home())
-
-
-def _paths_text(paths: Sequence[Path]) -> str:
-    if len(paths) == 1:
-        return str(paths[0])
-    text = QCoreApplication.translate("ImportDialog", "{n} {n:file or folder|files and folders} in {folder}")
-    return fill(text, n=number(len(paths)), folder=common_folder(paths))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, Signal
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
+from workbench.core.project.label_files import common_folder
+from workbench.core.text_patterns import fill
 from workbench.ui.text.formatting import number, sentences
 from workbench.ui.widgets.file_drop import LABEL_SUFFIXES
+
+_SHOWN_PATHS = 20  # in the tooltip of the files
 
 
 def choose_label_file(parent: QWidget, start: str) -> Path | None:
@@ -29,6 +34,64 @@ def _filters() -> str:
     patterns = " ".join(f"*{suffix}" for suffix in LABEL_SUFFIXES)
     labels = QCoreApplication.translate("MissingImages", "Labels ({patterns})").format(patterns=patterns)
     return ";;".join([labels, QCoreApplication.translate("MissingImages", "All files (*)")])
+
+
+class LabelPathField(QWidget):
+    """Line for a folder, archive or label file, typed or chosen with one of two buttons."""
+
+    chosen = Signal(list)  # of Path: existing ones
+    edited = Signal()  # the text no longer shows the chosen files
+    not_found = Signal()  # nothing is at the typed path
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._paths: Sequence[Path] = ()
+        self.line = QLineEdit(placeholderText=self.tr("Folder, zip archive or label file of another tool"))
+        self.line.setAccessibleName(self.tr("Labels to import"))
+        self.line.textEdited.connect(self.edited)
+        self.line.editingFinished.connect(self._use_typed)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        row.addWidget(self.line, 1)
+        for text, choose in ((self.tr("Folder…"), self._choose_folder), (self.tr("File or zip…"), self._choose_files)):
+            button = QPushButton(text)
+            button.setAutoDefault(False)
+            button.clicked.connect(choose)
+            row.addWidget(button)
+
+    def show_paths(self, paths: Sequence[Path]) -> None:
+        """Show files and folders that were chosen together."""
+        self._paths = paths
+        text = self.tr("{n} {n:file or folder|files and folders} in {folder}")
+        several = fill(text, n=number(len(paths)), folder=common_folder(paths)) if len(paths) > 1 else ""
+        self.line.setText(several or str(paths[0]))
+        self.line.setToolTip("\n".join(map(str, paths[:_SHOWN_PATHS])))
+
+    def _use_typed(self) -> None:
+        text = self.line.text().strip()
+        if not self.line.isModified() or not text:
+            return
+        self.line.setModified(False)  # Enter and the loss of the focus both end the editing
+        path = Path(text).expanduser()
+        if path.exists():
+            self.chosen.emit([path])
+        else:
+            self.not_found.emit()
+
+    def _choose_folder(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self, self.tr("Folder with labels"), self._start())
+        if folder:
+            self.chosen.emit([Path(folder)])
+
+    def _choose_files(self) -> None:
+        files = choose_label_files(self, self._start())
+        if files:
+            self.chosen.emit(files)
+
+    def _start(self) -> str:
+        """Return the path that a file dialog shows first."""
+        return str(self._paths[0] if self._paths else Path.home())
 
 
 class MissingImages(QWidget):

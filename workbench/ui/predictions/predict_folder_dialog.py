@@ -70,6 +70,7 @@ class PredictFolderDialog(JobDialog):
         self.add_field(self.tr("&Results"), self.out)
         self.add_options(self.overlays, self.skip_existing, self.watch)
         self.images.chosen.connect(self._propose_out)
+        self.images.line.editingFinished.connect(self._propose_for_typed)
         self.watch.toggled.connect(self.refresh)
 
     def _make_results(self) -> QSplitter:
@@ -134,6 +135,10 @@ class PredictFolderDialog(JobDialog):
         super().start()
         if running:
             self.show_status(self.tr("Stopping…"))
+
+    def _propose_for_typed(self) -> None:
+        if self.images.path is not None and self.images.path.is_dir():
+            self._propose_out(str(self.images.path))
 
     def _propose_out(self, folder: str) -> None:
         if self.out.path is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from PySide6.QtCore import QModelIndex, QObject, Signal
+from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
 from workbench.core.evaluation.prediction_maps import ActivationMap, Maturity, PredictionMaps
 from workbench.core.runs.events import Event, Preview
@@ -75,6 +75,7 @@ class PredictionOverlay(QObject):
         thresholds.changed.connect(self._draw)
         thresholds.applied.connect(self._thresholds_applied)
         runs.listed.connect(self._runs_listed)
+        QTimer.singleShot(0, self, self._show_open_image)  # once the window is complete
 
     @property
     def run(self) -> Run | None:
@@ -144,6 +145,11 @@ class PredictionOverlay(QObject):
         waits = self.step is None and not self._training.running
         if waits and run is not None and key is not None and run.root != self._predicted_with:
             self._image_opened(key)
+
+    def _show_open_image(self) -> None:
+        """Show the result of the image that was open before the window, which is rebuilt in another language."""
+        if self._session.key is not None and self._session.image is not None:
+            self._image_opened(self._session.key)
 
     def _clear(self, *_: object) -> None:
         self.step = self._predicted_with = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QTimer, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -19,14 +20,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.names import free_path
-from workbench.session.tasks import TaskRunner
+from workbench.core.project.sources import walk
+from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.ui.label_files.label_files_controller import detect
 from workbench.ui.label_files.path_choices import choose_label_file
-from workbench.ui.text.formatting import listed
+from workbench.ui.text.formatting import listed, number
 from workbench.ui.text.label_format_texts import format_with_count
 
 _SEARCH_DELAY = 400  # ms
+_MAX_COUNTED = 100_000  # files
+_REPORT_EVERY = 500  # images
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class NewProjectDialog(QDialog):
         self.images = QLineEdit(placeholderText=self.tr("Optional. Images can be added later."))
         self.labels = QLineEdit(placeholderText=self.tr("Optional. Labels made with another tool"))
         self._tasks = TaskRunner(parent=self)
-        self._search_timer = QTimer(self, singleShot=True, interval=_SEARCH_DELAY, timeout=self._search_labels)
+        self._search_timer = QTimer(self, singleShot=True, interval=_SEARCH_DELAY, timeout=self._search)
         self.classes = QLineEdit(placeholderText=self.tr("scratch, pit, stain"))
         self.verdicts = QLineEdit(placeholderText=self.tr("OK, NG"))
         column = QVBoxLayout(self)
@@ -64,22 +69,25 @@ class NewProjectDialog(QDialog):
         form = QFormLayout()
         form.setHorizontalSpacing(14)
         form.setVerticalSpacing(10)
-        form.addRow(self.tr("&Name"), self.name)
+        form.addRow(_label(self.tr("&Name"), self.name), self.name)
         title = self.tr("Folder for the project")
         browse = self._with_browse(self.location, self.tr("Folder in which the project folder is created"), title)
         form.addRow(_label(self.tr("&Folder"), self.location), browse)
         title = self.tr("Folder with the images")
         browse = self._with_browse(self.images, self.tr("Image folder. The images are not copied."), title)
         form.addRow(_label(self.tr("&Images"), self.images), browse)
+        self.count = _muted("")
+        self.count.hide()
+        form.addRow("", self.count)
         tip = self.tr("Labels to import. The images beside them are imported too.")
         browse = self._with_browse(self.labels, tip, self.tr("Folder with labels"), file=True)
         form.addRow(_label(self.tr("La&bels"), self.labels), browse)
         self.found = _muted("")
         self.found.hide()
         form.addRow("", self.found)
-        form.addRow(self.tr("&Classes"), self.classes)
+        form.addRow(_label(self.tr("&Classes"), self.classes), self.classes)
         form.addRow("", _muted(self.tr("Types of defects to paint, for UNet. More can be added at any time.")))
-        form.addRow(self.tr("&Verdicts"), self.verdicts)
+        form.addRow(_label(self.tr("&Verdicts"), self.verdicts), self.verdicts)
         form.addRow("", _muted(self.tr("Results for a whole image, for ResNet. Optional.")))
         column.addLayout(form)
         self.message = QLabel(wordWrap=True)
@@ -134,11 +142,24 @@ class NewProjectDialog(QDialog):
         """Search when the user has stopped typing; a running search is canceled."""
         self._tasks.cancel()
         self.found.hide()
+        self.count.hide()
         self._search_timer.start()
 
-    def _search_labels(self) -> None:
-        """Search the labels, or else the images, for known label formats; labels beside the images are filled in."""
+    def _search(self) -> None:
+        """Count the images, and search the labels, or else the images, for known label formats.
+
+        Labels beside the images are filled in.
+        """
         labels, images = self.labels.text().strip(), self.images.text().strip()
+        folder = _path(self.images)
+        if folder is not None and folder.is_dir():
+
+            def show_count(count: int) -> None:
+                self.count.setText(image_count_text(count))
+                self.count.show()
+
+            count = partial(count_images, folder)
+            self._tasks.submit(count, show_count, ignore_failure, on_progress=show_count, key="count")
         path = Path(labels or images).expanduser()
         if not (labels or images) or not path.exists():
             return
@@ -166,7 +187,7 @@ class NewProjectDialog(QDialog):
         return Path(self.location.text().strip()).expanduser() / self.name.text().strip()
 
     def accept(self) -> None:
-        if self._problem():
+        if self._problem()[1]:
             return
         super().accept()
         self.chosen.emit(
@@ -180,24 +201,31 @@ class NewProjectDialog(QDialog):
         )
 
     def _check(self) -> None:
-        problem = self._problem()
+        """Show the first problem in red, and its field with a red border."""
+        wrong, problem = self._problem()
         self.create.setEnabled(not problem)
         self.message.setText(problem or self.tr("Project folder: {path}").format(path=self.root))
+        self.message.setObjectName("wrong" if problem else "muted")
+        for field in (self.name, self.location, self.images, self.labels):
+            field.setProperty("wrong", field is wrong)
+        for widget in (self.message, self.name, self.location, self.images, self.labels):
+            widget.style().unpolish(widget)
+            widget.style().polish(widget)
 
-    def _problem(self) -> str:
+    def _problem(self) -> tuple[QLineEdit | None, str]:
         name, images = self.name.text().strip(), self.images.text().strip()
         if not name or name in (".", "..") or re.search(r'[<>:"/\\|?*]', name):
-            return self.tr('The project name must not be empty or contain any of < > : " / \\ | ? *')
+            return self.name, self.tr('The project name must not be empty or contain any of < > : " / \\ | ? *')
         if not self.location.text().strip():
-            return self.tr("Choose the folder in which the project folder is created.")
+            return self.location, self.tr("Choose the folder in which the project folder is created.")
         if (self.root / "project.json").exists():
-            return self.tr("A project with this name exists. Choose another name, or open that project.")
+            return self.name, self.tr("A project with this name exists. Choose another name, or open that project.")
         if images and not Path(images).expanduser().is_dir():
-            return self.tr("The image folder does not exist.")
+            return self.images, self.tr("The image folder does not exist.")
         labels = _path(self.labels)
         if labels is not None and not labels.exists():
-            return self.tr("The labels do not exist.")
-        return ""
+            return self.labels, self.tr("The labels do not exist.")
+        return None, ""
 
     def _with_browse(self, field: QLineEdit, tip: str, title: str, *, file: bool = False) -> QHBoxLayout:
         """Return a row of a field and a button that chooses a folder. file: another button chooses a label file."""
@@ -236,6 +264,30 @@ def names(text: str) -> list[str]:
     return list(dict.fromkeys(filter(None, (part.strip() for part in re.split(r"[,;，；、]", text)))))
 
 
+def count_images(folder: Path, task: Task) -> int:
+    """Count the images in a folder and its subfolders, in a worker thread; at most 100,000."""
+    count = 0
+    for path, _ in walk(folder):
+        if task.cancelled() or count >= _MAX_COUNTED:
+            break
+        if PurePosixPath(path).suffix.lower() in IMAGE_SUFFIXES:
+            count += 1
+            if count % _REPORT_EVERY == 0:
+                task.report(count)
+    return count
+
+
+def image_count_text(count: int) -> str:
+    """Return the text of a number of images in a folder."""
+    if count == 0:
+        return QCoreApplication.translate(
+            "QuickProjectDialog", "This folder contains no images. Images can be added later."
+        )
+    if count == 1:
+        return QCoreApplication.translate("QuickProjectDialog", "1 image")
+    return QCoreApplication.translate("QuickProjectDialog", "{n} images").format(n=number(count))
+
+
 def _path(field: QLineEdit) -> Path | None:
     text = field.text().strip()
     return Path(text).expanduser() if text else None
@@ -244,6 +296,7 @@ def _path(field: QLineEdit) -> Path | None:
 def _label(text: str, field: QLineEdit) -> QLabel:
     label = QLabel(text)
     label.setBuddy(field)
+    label.setMinimumHeight(field.sizeHint().height())  # centers the label vertically beside its field
     return label
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.names import free_path
-from workbench.core.project.sources import walk
-from workbench.session.tasks import Task, TaskRunner, ignore_failure
+from workbench.session.tasks import TaskRunner, ignore_failure
 from workbench.ui.label_files.label_files_controller import detect
-from workbench.ui.project.new_project_dialog import NewProject, names
-from workbench.ui.text.formatting import listed, number
+from workbench.ui.project.new_project_dialog import NewProject, count_images, image_count_text, names
+from workbench.ui.text.formatting import listed
 from workbench.ui.text.label_format_texts import format_with_count
-
-_MAX_COUNTED = 100_000  # files
-_REPORT_EVERY = 500  # images
 
 
 class QuickProjectDialog(QDialog):
@@ -67,7 +63,9 @@ class QuickProjectDialog(QDialog):
         column.addWidget(place)
         column.addSpacing(8)
         column.addLayout(self._buttons())
-        self._tasks.submit(self._count, self._show_count, ignore_failure, on_progress=self._show_count)
+        self._tasks.submit(
+            partial(count_images, folder), self._show_count, ignore_failure, on_progress=self._show_count
+        )
         detect(self._tasks, [folder], self._show_labels)
 
     def _buttons(self) -> QHBoxLayout:
@@ -99,25 +97,8 @@ class QuickProjectDialog(QDialog):
         self.reject()
         self.details_requested.emit(self._folder)
 
-    def _count(self, task: Task) -> int:
-        """Count the images of the folder, in the worker thread."""
-        count = 0
-        for path, _ in walk(self._folder):
-            if task.cancelled() or count >= _MAX_COUNTED:
-                break
-            if PurePosixPath(path).suffix.lower() in IMAGE_SUFFIXES:
-                count += 1
-                if count % _REPORT_EVERY == 0:
-                    task.report(count)
-        return count
-
     def _show_count(self, count: int) -> None:
-        if count == 0:
-            self.count.setText(self.tr("This folder contains no images. Images can be added later."))
-        elif count == 1:
-            self.count.setText(self.tr("1 image"))
-        else:
-            self.count.setText(self.tr("{n} images").format(n=number(count)))
+        self.count.setText(image_count_text(count))
 
     def _show_labels(self, found: dict[str, int]) -> None:
         formats = [format_with_count(name, count) for name, count in found.items() if name not in ("zip", "file")]

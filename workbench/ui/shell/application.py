@@ -127,12 +127,13 @@ class Application(QObject):
         self._translators = translation.install(self._app, request)
         self._garbage.unfreeze()
         old, quits = self.window, self._app.quitOnLastWindowClosed()
-        page = old.dialogs.settings_page
+        page, tool = old.dialogs.settings_page, old.canvas.tool
         self._app.setQuitOnLastWindowClosed(False)
         old.retire()
         with self.style.postponed():
             self.style.set_language(translation.chosen(request))
             self.window = self._create_window()
+        self.window.canvas.choose_tool(tool)
         self.show()
         if page:
             self.window.dialogs.show_settings(page)

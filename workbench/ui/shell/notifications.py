@@ -48,6 +48,7 @@ class Notifications(QObject):
         services.predictions.failed.connect(self._predict_failed)
         services.evaluation_report.saved.connect(self._report_saved)
         services.evaluation_report.failed.connect(messages.problem)
+        services.export_job.state_changed.connect(self._export_changed)
         services.export_job.finished.connect(self._exported)
         services.export_job.failed.connect(self._export_failed)
         services.export_job.cancelled.connect(self._export_cancelled)
@@ -244,6 +245,10 @@ class Notifications(QObject):
     def _predict_failed(self, problem: Exception) -> None:
         text, advice = formatting.problem_text(problem)
         self._messages.show_message("warning", text, advice, topic="predict")
+
+    def _export_changed(self) -> None:
+        if self._export_job.running:
+            self._messages.withdraw("export")  # the result of the export before
 
     def _exported(self, result: dict[str, Any]) -> None:
         from workbench.ui.training.export_options_dialog import ExportReport

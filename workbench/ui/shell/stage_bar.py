@@ -220,6 +220,7 @@ def step_text(step: NextStep) -> str:
         "label_next": QCoreApplication.translate("StageBar", "Label recommended images"),
         "export": QCoreApplication.translate("StageBar", "Export the model"),
         "exporting": QCoreApplication.translate("StageBar", "Exporting…"),
+        "reading": QCoreApplication.translate("StageBar", "Reading images…"),
         "predict": QCoreApplication.translate("StageBar", "Predict new images"),
         "read_only": QCoreApplication.translate("StageBar", "Read-only project"),
     }[step.id]

@@ -107,17 +107,17 @@ class StatusBar(QStatusBar):
         self._pending = False
         self._update_timer.start()
         image, pixel = self._canvas.content.pixels, self._pixel
-        if pixel is None or image is None:
+        if pixel is None or image is None or not (0 <= pixel[0] < image.shape[1] and 0 <= pixel[1] < image.shape[0]):
             self.pixel.setText("")
             return
         x, y = pixel
-        if not (0 <= x < image.shape[1] and 0 <= y < image.shape[0]):
-            self.pixel.setText(f"{x}, {y}")
-            return
         # A very large image is not decoded only because the pointer moves over it.
         value = image.peek(y, x) if isinstance(image, TiffImage) else image[y, x]
-        gray = " ".join(f"{v:g}" for v in value) if image.ndim == 3 else f"{value:g}"
-        texts = [self.tr("{x}, {y}   gray {value}").format(x=x, y=y, value=gray), self._class_at(x, y)]
+        if image.ndim == 3:
+            color = self.tr("{x}, {y}   RGB {value}").format(x=x, y=y, value=" ".join(f"{v:g}" for v in value))
+        else:
+            color = self.tr("{x}, {y}   gray {value}").format(x=x, y=y, value=f"{value:g}")
+        texts = [color, self._class_at(x, y)]
         project = self._session.project
         scale = project.file.um_per_pixel if project else None
         if scale is not None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QLocale, Qt, QUrl, Signal
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QSizePolicy,
-    QStyledItemDelegate,
     QVBoxLayout,
     QWidget,
 )
@@ -30,22 +29,11 @@ from workbench.session.jobs import Job
 from workbench.ui.text.formatting import number, problem_text
 
 
-class _NameDelegate(QStyledItemDelegate):
-    """Delegate of a list of paths that shows a name for each."""
-
-    def __init__(self, names: Mapping[str, str], parent: QWidget) -> None:
-        super().__init__(parent)
-        self._names = names
-
-    def displayText(self, value: object, locale: QLocale) -> str:
-        return self._names.get(str(value), str(value))
-
-
 class PathField(QWidget):
     """Line for a path with a Browse button.
 
     mode: "folder", "open" or "save". kinds: files that the Browse button offers, as Qt's file dialog names them; "" for
-    zip files. choices: paths that a list offers beside the line, with the names under which it shows them.
+    zip files. choices: paths that a list offers, with the names that are shown for them; the line also accepts a path.
     """
 
     chosen = Signal(str)  # path of the Browse button
@@ -62,19 +50,24 @@ class PathField(QWidget):
     ) -> None:
         super().__init__()
         self._title, self._mode, self._kinds = title, mode, kinds
+        self._choices: dict[str, Path] = {}  # by the shown name
         if choices is None:
             self.line = self.input = QLineEdit()
         else:
             box = self.input = QComboBox(editable=True)
             box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-            box.addItems([str(choice) for choice in choices])
-            box.setItemDelegate(_NameDelegate({str(path): name for path, name in choices.items()}, box))
+            for choice, name in choices.items():
+                self._choices[str(choice) if name in self._choices else name] = choice
+            box.addItems(list(self._choices))
             self.line = box.lineEdit()
         if path is not None:
             self.line.setText(str(path))
         self.line.setPlaceholderText(placeholder)
         self.input.setAccessibleName(title)
         self.input.setToolTip(title)
+        if self._choices:
+            self.line.textChanged.connect(self._show_choice)
+            self._show_choice()
         button = QPushButton(self.tr("Browse…"))
         button.setAutoDefault(False)
         button.setToolTip(title)
@@ -88,10 +81,14 @@ class PathField(QWidget):
     @property
     def path(self) -> Path | None:
         text = self.line.text().strip()
-        return Path(text).expanduser() if text else None
+        return self._choices.get(text, Path(text).expanduser()) if text else None
+
+    def _show_choice(self) -> None:
+        """Show the path of the chosen name in the tooltip."""
+        self.input.setToolTip("\n".join(filter(None, (self._title, str(self.path or "")))))
 
     def _browse(self) -> None:
-        current, kinds = self.line.text().strip() or str(Path.home()), self._kinds or self.tr("Zip files (*.zip)")
+        current, kinds = str(self.path or Path.home()), self._kinds or self.tr("Zip files (*.zip)")
         if self._mode == "folder":
             present = next((path for path in (Path(current), *Path(current).parents) if path.is_dir()), Path.home())
             chosen = QFileDialog.getExistingDirectory(self, self._title, str(present))

@@ -91,7 +91,7 @@ TOOLS: dict[str, ToolSpec] = {
             WandTool,
             QT_TRANSLATE_NOOP("tools", "Magic &wand"),
             QT_TRANSLATE_NOOP("tools", "Magic wand: press to select similar gray values, drag to set the tolerance"),
-            QT_TRANSLATE_NOOP("tools", "Press; drag right to grow, left to shrink"),
+            QT_TRANSLATE_NOOP("tools", "Hold and drag right to grow, left to shrink"),
             ("tolerance", "smoothing", "fill_inside"),
             menu="smart",
         ),
