@@ -77,8 +77,8 @@ def test_verdicts_for_many_clients(server, verdict_export):
 
 @POSIX
 def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_export):
-    running = server(gray_export, "--timeout", "500")  # the image takes minutes on a busy machine
-    large = spotted(np.random.default_rng(3), 5000, 5000)
+    running = server(gray_export, "--timeout", "500")  # the image takes a minute on a busy machine
+    large = spotted(np.random.default_rng(3), 3200, 3200)
     answers = []
 
     def post():
