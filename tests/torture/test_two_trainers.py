@@ -81,7 +81,7 @@ def test_a_resume_beside_a_dying_trainer_waits_for_it(tmp_path, cases, report):
     tried, failed = cases(1, 6), 0
     with Project.create(tmp_path / "project", classes=["scratch"]) as project:
         fill_project(project, 8, good=2)
-        runs = [make_run(project, epochs=60, validations=1, widths=[4, 8], patch=32) for _ in range(tried)]
+        runs = [make_run(project, epochs=60, validations=1) for _ in range(tried)]
     for run in runs:
         first_steps(run)
         before = training_sessions(run)
