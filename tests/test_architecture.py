@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
 import importlib.util
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
+import time
 import tokenize
 from collections.abc import Iterable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.python_process import run_python
@@ -70,6 +75,44 @@ def inputs_of_type_check() -> str:
     return digest.hexdigest()
 
 
+def run_with_descendants(command: list[str]) -> tuple[int, str]:
+    """Run a command in `ROOT` and return its exit status and output. On an exception its descendants end as well.
+
+    `basedpyright` is a Python program that runs Node.js: a time-out of the test would end only the former.
+    """
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
+    ) as process:
+        try:
+            output, _ = process.communicate()
+        except BaseException:
+            for each in (*psutil.Process(process.pid).children(recursive=True), process):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    each.kill()
+            raise
+    return process.returncode, output
+
+
+@pytest.mark.skipif(os.name != "posix", reason="interrupts a system call by a signal")
+def test_descendants_of_a_check_end_with_it(tmp_path):
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)', sys.argv[1]])"
+
+    def sleeping() -> list[psutil.Process]:
+        return [each for each in psutil.process_iter(["cmdline"]) if str(tmp_path) in (each.info["cmdline"] or ())]
+
+    def interrupt() -> None:
+        while len(sleeping()) < 2:
+            time.sleep(0.05)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        run_with_descendants([sys.executable, "-c", code, str(tmp_path)])
+    for process in sleeping():
+        process.wait(60)  # a killed process remains until it is collected
+    assert not sleeping()
+
+
 @pytest.mark.parametrize("platform", ["Linux", "Windows"])
 def test_types_are_consistent(platform, request):
     """The type check of `[tool.pyright]`, with the libraries of this interpreter. A result is stored in pytest's cache.
@@ -87,8 +130,8 @@ def test_types_are_consistent(platform, request):
         checked = [path for path in SOURCES if path.relative_to(ROOT / "workbench").parts[0] in CHECKED_PACKAGES]
         command += [str(path) for path in checked if imports.search(path.read_text("utf-8"))]
         assert len(command) > 30
-    done = subprocess.run([*command, "--pythonpath", sys.executable], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    code, output = run_with_descendants([*command, "--pythonpath", sys.executable])
+    assert code == 0, output
     if cache is not None:
         cache.set(f"types/{platform}", inputs)
 

@@ -240,8 +240,9 @@ def test_gpu_of_another_architecture_is_a_problem_and_automatic_selection_uses_t
     monkeypatch.setattr(paddle, "set_device", unsupported)
     chosen = device.choose("auto")
     assert chosen.name == "cpu" and "Unsupported GPU architecture" in chosen.fault
-    with pytest.raises(DeviceMissing, match="Unsupported GPU architecture"):
+    with pytest.raises(DeviceMissing, match="Unsupported GPU architecture") as caught:
         device.choose("gpu:0")
+    assert isinstance(caught.value.__cause__, RuntimeError)
 
 
 def test_run_with_an_unusable_gpu_reports_it_and_trains_on_the_cpu(simulated_gpu, labeled_project, monkeypatch):

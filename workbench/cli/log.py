@@ -74,10 +74,15 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         "finished": isinstance(ending, Finished),
         "view": target.view.format(path=_shown(log, options.out)),
     }
-    console.line(f"Wrote {count:,} values of {trained.name} for {target.title} to {log.location}.")
+    if count:
+        console.line(f"Wrote {count:,} values of {trained.name} for {target.title} to {log.location}.")
+    else:
+        why = "it was adopted, not trained here" if trained.adopted else "its training has not reported any"
+        console.line(f"{trained.name} has no values to log: {why}.")
     if stopped:
         console.line("Following was stopped. The training is not affected.")
-    console.line(f"  Show them with: {result['view']}")
+    if count:
+        console.line(f"  Show them with: {result['view']}")
     return result
 
 

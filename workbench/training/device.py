@@ -14,7 +14,7 @@ import paddle
 
 from workbench.core.messages import Message
 from workbench.core.problems import DeviceMissing, Problem
-from workbench.core.runs.gpu_facts import has_tensor_cores
+from workbench.core.runs.gpu_facts import training_order
 from workbench.core.runs.launch import rank_of_this_process
 
 _SELECTED_GPUS = "FLAGS_selected_gpus"
@@ -69,30 +69,28 @@ def choose(request: str) -> Device:
     own_number = numbers[0] if size == 1 else int((os.environ.get(_SELECTED_GPUS) or "0").split(",")[0])
     if own_number >= count_gpus():
         raise DeviceMissing(device=request, why=_missing_gpu_reason(own_number, count_gpus()))
-    fault = ""
+    fault, cause = "", None
     for candidate in _largest_first() if size == 1 and request in ("auto", "gpu") else [own_number]:
         try:
             return _choose_gpu(candidate, request if len(numbers) == size else "", size)
         except (OSError, RuntimeError, MemoryError) as error:
+            cause = cause or error
             fault = fault or Message("device.gpu_fault", why=first_line(error))
     if request == "auto" and size == 1:
         return _choose_cpu(size, fault)
-    raise DeviceMissing(device=request, why=fault)
+    raise DeviceMissing(device=request, why=fault) from cause
 
 
 def _largest_first() -> list[int]:
-    """Return the numbers of all GPUs by tensor cores and memory: the first may be a small one for the screen.
-
-    As `core.runs.gpu_facts.GpuFacts.main`. Creates no CUDA context.
-    """
+    """Return the numbers of all GPUs in `training_order`, the preferred one first. Creates no CUDA context."""
 
     def size(number: int) -> tuple[bool, int]:
         try:
             properties = paddle.device.cuda.get_device_properties(number)
         except (OSError, RuntimeError, ValueError):
-            return False, 0
-        fast = has_tensor_cores(properties.name, (properties.major, properties.minor))
-        return fast, int(properties.total_memory)
+            return training_order("", None, 0)
+        capability = properties.major, properties.minor
+        return training_order(properties.name, capability, int(properties.total_memory))
 
     return sorted(range(count_gpus()), key=size, reverse=True)
 

@@ -78,7 +78,7 @@ def test_verdicts_for_many_clients(server, verdict_export):
 @POSIX
 def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_export):
     running = server(gray_export, "--timeout", "500", "--stall-timeout", "500")  # for a busy machine
-    large, small = (spotted(np.random.default_rng(3), side, side) for side in (5000, 50))
+    large, small = (spotted(np.random.default_rng(3), side, side) for side in (3200, 50))
     expected = [png(Predictor.open(gray_export).predict(image).mask) for image in (large, small)]
     address = ("127.0.0.1", int(running.url.rpartition(":")[2]))
     answers = []

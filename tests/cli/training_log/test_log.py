@@ -182,6 +182,15 @@ def test_missing_library_is_named_with_its_command(run, tmp_path, capsys, monkey
     assert pip_command(TARGETS[name].requirement) in result["error"]
 
 
+@pytest.mark.parametrize("adopted, why", [(True, "it was adopted, not trained here"), (False, "has not reported any")])
+def test_a_run_without_values_is_described_in_a_sentence(run, recorder, tmp_path, capsys, adopted, why):
+    if adopted:
+        run.adopted_path.write_text("{}")
+    assert cli.main(["log", str(run.root), "--to", "tensorboard", "--out", str(tmp_path / "logs")]) == 0
+    out = capsys.readouterr().out
+    assert f"{run.name} has no values to log: " in out and why in out and "0 values" not in out
+
+
 def test_wrong_use(run, tmp_path, capsys):
     result = call(capsys, run.root, "--to", "visualdl", "--out", "http://localhost:5000")
     assert result["status"] == 2 and "must be a folder" in result["error"]

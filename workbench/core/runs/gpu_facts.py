@@ -81,7 +81,7 @@ class GpuFacts:
     def main(self) -> Gpu | None:
         """GPU on which training runs unless another one is chosen; None without any GPU."""
         gpus = self.usable or self.gpus
-        return max(gpus, key=lambda gpu: (gpu.tensor_cores, gpu.memory), default=None)
+        return max(gpus, key=lambda gpu: training_order(gpu.name, gpu.capability, gpu.memory), default=None)
 
     @property
     def main_number(self) -> int:
@@ -97,6 +97,14 @@ class GpuFacts:
     def hidden(self) -> bool:
         """True if there are GPUs, but CUDA_VISIBLE_DEVICES hides all of them."""
         return bool(self.gpus) and not self.usable
+
+
+def training_order(name: str, capability: tuple[int, int] | None, memory: int) -> tuple[bool, int]:
+    """Return the sort key of a GPU for training: tensor cores, then memory in bytes.
+
+    The greatest is preferred: the first GPU may be a small one for the screen.
+    """
+    return capability is not None and has_tensor_cores(name, capability), memory
 
 
 def has_tensor_cores(name: str, capability: tuple[int, int]) -> bool:
