@@ -66,7 +66,8 @@ def find_contents(
     """
     owners: dict[Path, str] = {}
     for found in metadata.distributions() if distributions is None else distributions:
-        owners |= {_absolute(found.locate_file(file)): found.metadata["Name"] for file in found.files or ()}
+        name = found.metadata["Name"]  # read from a file at each access
+        owners.update((_absolute(found.locate_file(file)), name) for file in found.files or ())
     folders = [Path(sys.base_prefix), Path(sysconfig.get_path("stdlib")), *(Path(base) for base in own)]
     sources = {_absolute(file) for file in files}
     others = [file for file in sources - owners.keys() if not any(file.is_relative_to(folder) for folder in folders)]

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tokenize
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -359,10 +360,10 @@ NEEDED_BY = {
 BY_NAME = ("importlib.import_module", "pytest.importorskip")
 
 
-def imported_names() -> set[str]:
-    """Return the top-level names that the sources, tests, benchmarks and packaging scripts import."""
+def imported_names(paths: Iterable[Path]) -> set[str]:
+    """Return the top-level names that the files import."""
     names: set[str] = set()
-    for path in [*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "packaging").rglob("*.py")]:
+    for path in paths:
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Import):
                 names |= {alias.name.split(".")[0] for alias in node.names}
@@ -377,7 +378,7 @@ def test_every_dependency_is_used():
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     declared = re.findall(r'^\s+"([A-Za-z0-9_.-]+)[^"]*",', text.split("[project.scripts]")[0], re.M)
     assert len(declared) > 15
-    imported = imported_names()
+    imported = imported_names([*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "packaging").rglob("*.py")])
     unused = []
     for name in sorted({name.lower() for name in declared}):
         if name in NEEDED_BY:
@@ -388,6 +389,18 @@ def test_every_dependency_is_used():
         if not used:
             unused.append(name)
     assert not unused
+
+
+def test_program_imports_no_package_of_its_development():
+    """`doctor --gpu`, for example, runs where only the extra `gpu` is installed, without pytest."""
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    program, development = (
+        {name.lower() for name in re.findall(r'^\s+"([A-Za-z0-9_.-]+)', part, re.M)}
+        for part in text.split("[project.scripts]")[0].split("\ndev = [")
+    )
+    assert "pytest" in development
+    names = {IMPORTED_AS.get(name, name.replace("-", "_")) for name in development - program}
+    assert not names & imported_names(SOURCES)
 
 
 def public_classes() -> list[tuple[str, str]]:

@@ -1,14 +1,15 @@
 """Throughput of `workbench serve`, in comparison with sequential calls of the same predictor and a minimal server.
 
-    python tests/benchmarks/serve.py [--export DIR] [--images DIR] [--pictures 256] [--requests N] [--side 256]
-        [--clients 1,8,64] [--workers 1] [--rival]
+    python tests/benchmarks/serve.py [--export DIR] [--images DIR | --noise] [--pictures 256] [--requests N]
+        [--side 256] [--clients 1,8,64] [--workers 1] [--rival]
 
 Without --export a small convolutional network with random weights is served, once for segmentation and once for
-classification. Every response is compared with the predictor's result: lost and mixed-up responses are counted. CPU:
-time per image of the server or of the predictor. MB: memory of the server after the requests of a row. --requests: of
-each row, if not one for each image. --rival: also measure a server of fastapi_server.py, whose responses are counted
-only. The predictor and the servers use the first half of the CPU cores and the clients the other half, because requests
-from the same cores would be part of the measured time. The numbers hold for one machine only.
+classification. The images are surfaces with up to three defects, as in the sample project; noise compresses much less
+and may have thousands of regions. Every response is compared with the predictor's result: lost and mixed-up responses
+are counted. CPU: time per image of the server or of the predictor. MB: memory of the server after the requests of a
+row. --requests: of each row, if not one for each image. --rival: also measure a server of fastapi_server.py, whose
+responses are counted only. The predictor and the servers use the first half of the CPU cores and the clients the other
+half, because requests from the same cores would be part of the measured time. The numbers hold for one machine only.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -32,10 +33,12 @@ import onnx
 import psutil
 from onnx import TensorProto, helper, numpy_helper
 
-SUFFIXES = (".png", ".jpg", ".tif", ".tiff", ".bmp")
+MATERIALS = ("brushed", "cast", "leather", "painted")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from workbench.core.sample.synthetic_scene import KINDS, SyntheticScene  # noqa: E402
+from workbench.core.sample.synthetic_surfaces import make_lot  # noqa: E402
 from workbench.inference.batch.export_checks import write_checks, write_reference_results  # noqa: E402
 from workbench.inference.cpu_environment import cores  # noqa: E402
 from workbench.inference.io.image_io import decode_image, encode_png, write_png  # noqa: E402
@@ -88,13 +91,26 @@ def make_export(folder: Path, *, classify: bool) -> Path:
         )
     save_settings(settings, folder / "model.json")
     sample = folder.parent / f"{folder.name}.png"
-    write_png(sample, images(1, 64)[0])
+    write_png(sample, noise(1, 64)[0])
     write_reference_results(folder, Predictor.open(folder), [("sample", sample)])
     write_checks(folder)
     return folder
 
 
-def images(count: int, side: int) -> list[np.ndarray]:
+def surfaces(count: int, side: int) -> list[np.ndarray]:
+    """Return images of four materials with up to three defects each; every fourth has none."""
+    lots = [make_lot(np.random.default_rng([1, number]), material) for number, material in enumerate(MATERIALS)]
+    made = []
+    for number in range(min(count, 64)):
+        scene = SyntheticScene(np.random.default_rng([2, number]), lots[number % len(lots)], (side, side))
+        scene.add_extras()
+        for kind in KINDS[: number // len(lots) % 4]:
+            scene.add(kind)
+        made.append(scene.render())
+    return [made[number % len(made)] for number in range(count)]
+
+
+def noise(count: int, side: int) -> list[np.ndarray]:
     rng = np.random.default_rng(1)
     return [rng.normal(128, 40, (side, side)).clip(0, 255).astype(np.uint8) for _ in range(count)]
 
@@ -132,7 +148,9 @@ def sequential(predictor: Predictor, job: Job) -> dict[str, float]:
     for content in job.sent:
         start_time = time.perf_counter()
         result = predictor.predict(decode_image(content))
-        if result.mask is not None:
+        if result.mask is None:
+            json.dumps(result.to_json())
+        else:
             encode_png(result.mask)
         seconds.append(time.perf_counter() - start_time)
     used = cpu_seconds(os.getpid()) - used
@@ -191,30 +209,33 @@ class Client:
 def load(url: str, pid: int, job: Job, clients: int, requests: int) -> dict[str, float]:
     """Send `requests` images, in turn, from `clients` clients with one connection each."""
     place = url.removeprefix("http://")
-    free = [Client(place, "application/json" if job.classify else "image/png") for _ in range(clients)]
+    numbers = iter(range(requests))
+    done: list[tuple[int, float, bytes | None]] = []  # number, seconds, and the body of a response with status 200
 
-    def ask(index: int) -> tuple[float, bool, bool]:
-        connection = free.pop()
-        index %= len(job.sent)
-        start_time = time.perf_counter()
-        try:
-            is_ok, body = connection.ask(job.sent[index])
-        except OSError:
-            connection.close()
-            return time.perf_counter() - start_time, True, False
-        finally:
-            free.append(connection)
-        taken = time.perf_counter() - start_time
-        return taken, not is_ok, is_ok and not job.is_right(index, body)
+    def ask_all(connection: Client) -> None:
+        for number in numbers:
+            start_time = time.perf_counter()
+            try:
+                is_ok, body = connection.ask(job.sent[number % len(job.sent)])
+            except OSError:
+                connection.close()
+                is_ok, body = False, b""
+            done.append((number, time.perf_counter() - start_time, body if is_ok else None))
 
+    connections = [Client(place, "application/json" if job.classify else "image/png") for _ in range(clients)]
+    threads = [threading.Thread(target=ask_all, args=(connection,)) for connection in connections]
     started, used = time.perf_counter(), cpu_seconds(pid)
-    with ThreadPoolExecutor(clients) as pool:
-        done = list(pool.map(ask, range(requests)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     whole, used = time.perf_counter() - started, cpu_seconds(pid) - used
-    for entry in free:
-        entry.close()
-    lost, mixed = (sum(entry[at] for entry in done) for at in (1, 2))
-    return _numbers([entry[0] for entry in done], whole, used, lost=lost, mixed=mixed)
+    for connection in connections:
+        connection.close()
+    # Only now: the comparison would take time from the client while the server waits for its next request.
+    answered = [(number % len(job.sent), body) for number, _, body in done if body is not None]
+    lost, mixed = requests - len(answered), sum(not job.is_right(index, body) for index, body in answered)
+    return _numbers([seconds for _, seconds, _ in done], whole, used, lost=lost, mixed=mixed)
 
 
 def _numbers(seconds: list[float], whole: float, cpu: float, *, lost: int, mixed: int) -> dict[str, float]:
@@ -291,7 +312,9 @@ def measure(folder: Path, options: argparse.Namespace) -> bool:
     with cores_of("server"):
         predictor = Predictor.open(folder)
         shown = (
-            images_of(options.images, options.pictures) if options.images else images(options.pictures, options.side)
+            images_of(options.images, options.pictures)
+            if options.images
+            else (noise if options.noise else surfaces)(options.pictures, options.side)
         )
         job = Job(predictor, shown)
         alone = sequential(predictor, job)
@@ -348,7 +371,8 @@ def _show(name: str, row: dict[str, float]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--export", type=Path, help="a folder that 'workbench export' has written")
-    parser.add_argument("--images", type=Path, help="a folder of 8-bit images to send instead of noise")
+    parser.add_argument("--images", type=Path, help="a folder of 8-bit images to send instead of generated surfaces")
+    parser.add_argument("--noise", action="store_true", help="send noise instead of generated surfaces")
     parser.add_argument("--pictures", type=int, default=256)
     parser.add_argument("--requests", type=int, help="of each row; without it, one for each image")
     parser.add_argument("--side", type=int, default=256)

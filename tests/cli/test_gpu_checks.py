@@ -110,6 +110,12 @@ MACHINES = {
         True,
         ["PaddlePaddle for CUDA 12.6 fits", "cuDNN 9.9.0"],
     ),
+    "T1000": (
+        Machine(StandInGpu("NVIDIA T1000 8GB", 8, (7, 5)), system="Windows", build="cu126"),
+        ["NVIDIA T1000 8GB, 8 GiB", "trains in fp32 (no tensor cores"],
+        True,
+        ["PaddlePaddle for CUDA 12.6 fits"],
+    ),
     "RTX 3060": (
         Machine(RTX_3060, system="Windows", build="cu126"),
         ["RTX 3060, 12 GiB", "trains in fp16, bf16 on request"],

@@ -96,13 +96,15 @@ def test_no_producer_bypasses_the_catalog():
                 )
 
 
-@pytest.mark.parametrize("id, pattern", [entry for entry in messages.entries() if not entry[0].startswith(CARD)])
-def test_every_wording_is_recognized(id, pattern):
-    text = fill(pattern, **{name: f"<{name}>" for name in fields_of(pattern)})
-    message = recognize(text)
-    assert isinstance(message, Message) and message == text
-    assert patterns(message.id)[1] == patterns(id)[1] or message.id == id
-    assert fields_of(" ".join(patterns(id)[1])) <= fields_of(pattern)
+def test_every_wording_is_recognized():
+    entries = [(id, pattern) for id, pattern in messages.entries() if not id.startswith(CARD)]
+    assert len(entries) > 800
+    for id, pattern in entries:
+        text = fill(pattern, **{name: f"<{name}>" for name in fields_of(pattern)})
+        message = recognize(text)
+        assert isinstance(message, Message) and message == text, id
+        assert patterns(message.id)[1] == patterns(id)[1] or message.id == id, id
+        assert fields_of(" ".join(patterns(id)[1])) <= fields_of(pattern), id
 
 
 def test_message_is_its_english_text():

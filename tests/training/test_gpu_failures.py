@@ -212,9 +212,9 @@ def test_profile_that_fails_does_not_end_the_training(gpu_training, monkeypatch,
 def test_largest_gpu_trains_unless_another_one_is_chosen(simulated_gpu, monkeypatch, request_, fails, name):
     """In the order of the driver, a small GPU for the screen is often the first one."""
     gpus = [
-        types.SimpleNamespace(major=6, minor=1, total_memory=32 << 30),
-        types.SimpleNamespace(major=8, minor=9, total_memory=24 << 30),
-        types.SimpleNamespace(major=8, minor=6, total_memory=24 << 30),
+        types.SimpleNamespace(name="NVIDIA T1000 8GB", major=7, minor=5, total_memory=32 << 30),
+        types.SimpleNamespace(name="NVIDIA GeForce RTX 4090", major=8, minor=9, total_memory=24 << 30),
+        types.SimpleNamespace(name="NVIDIA GeForce RTX 3090", major=8, minor=6, total_memory=24 << 30),
     ]
 
     def set_device(number: str) -> None:

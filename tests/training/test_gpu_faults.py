@@ -290,7 +290,10 @@ def test_training_process_shows_warnings_of_libraries_and_numbers_gpus_as_the_dr
 # --- precision ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("title", ["NVIDIA GeForce GTX 1660 SUPER", "NVIDIA GeForce GTX 1650"])
+@pytest.mark.parametrize(
+    "title",
+    ["NVIDIA GeForce GTX 1660 SUPER", "NVIDIA GeForce GTX 1650", "NVIDIA T1000 8GB", "Quadro T2000 with Max-Q Design"],
+)
 def test_gpu_without_tensor_cores_trains_in_32_bits(title):
     assert choose("auto", Device("gpu:0", title, (7, 5))).name == "fp32"
     assert choose("fp16", Device("gpu:0", title, (7, 5))).name == "fp16"
@@ -720,6 +723,16 @@ def test_algorithms_are_searched_in_the_first_steps_only(gpu_training, monkeypat
     gpu_training.fits, gpu_training.scale = 4, 1.0
     gpu_training.train()
     assert [flag for flag in flags if flag is not None] == [True, False]
+
+
+def test_algorithms_are_not_searched_for_the_comparison_of_precisions(gpu_training, monkeypatch):
+    """Its batches are smaller than those of the steps, so what is found there would serve no step."""
+    order = []
+    monkeypatch.setattr(loop, "search_algorithms", lambda device, on: order.append(on))
+    monkeypatch.setattr(loop, "computes_alike", lambda *arguments: order.append("compared") or True)
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    gpu_training.train()
+    assert order == ["compared", True, False]
 
 
 # --- checkpoints --------------------------------------------------------------------------------------

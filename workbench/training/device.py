@@ -14,7 +14,7 @@ import paddle
 
 from workbench.core.messages import Message
 from workbench.core.problems import DeviceMissing, Problem
-from workbench.core.runs.gpu_facts import GPU_FP16
+from workbench.core.runs.gpu_facts import has_tensor_cores
 from workbench.core.runs.launch import rank_of_this_process
 
 _SELECTED_GPUS = "FLAGS_selected_gpus"
@@ -81,7 +81,7 @@ def choose(request: str) -> Device:
 
 
 def _largest_first() -> list[int]:
-    """Return the numbers of all GPUs by 16-bit arithmetic and memory: the first may be a small one for the screen.
+    """Return the numbers of all GPUs by tensor cores and memory: the first may be a small one for the screen.
 
     As `core.runs.gpu_facts.GpuFacts.main`. Creates no CUDA context.
     """
@@ -91,7 +91,8 @@ def _largest_first() -> list[int]:
             properties = paddle.device.cuda.get_device_properties(number)
         except (OSError, RuntimeError, ValueError):
             return False, 0
-        return (properties.major, properties.minor) >= GPU_FP16, int(properties.total_memory)
+        fast = has_tensor_cores(properties.name, (properties.major, properties.minor))
+        return fast, int(properties.total_memory)
 
     return sorted(range(count_gpus()), key=size, reverse=True)
 

@@ -18,12 +18,12 @@ from paddle.amp.auto_cast import amp_global_state
 
 from workbench.core.messages import Message
 from workbench.core.problems import BadSettings
+from workbench.core.runs.gpu_facts import has_tensor_cores
 from workbench.training.device import Device
 from workbench.training.optimizers import clip_gradients
 
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
 _MIN_CAPABILITY = {"fp16": (7, 0), "bf16": (8, 0)}
-_WITHOUT_TENSOR_CORES = "GTX 16"  # of capability 7.5; many of them return NaN from convolutions in 16 bits
 # Operations in 16 bits in addition to Paddle's own list. Without this one, the decoder of a UNet runs in 32 bits.
 _WHITE_LIST = frozenset({"conv2d_transpose"})
 
@@ -45,11 +45,11 @@ def choose(request: str, device: Device) -> PrecisionChoice:
     if request == "fp32":
         return PrecisionChoice("fp32", Message("plan.manual"))
     if request == "auto":
-        if _WITHOUT_TENSOR_CORES in device.title:
+        if device.capability < _MIN_CAPABILITY["fp16"]:
+            return PrecisionChoice("fp32", Message("precision.gpu_old"))
+        if not has_tensor_cores(device.title, device.capability):
             return PrecisionChoice("fp32", Message("precision.no_tensor_cores"))
-        if device.capability >= _MIN_CAPABILITY["fp16"]:
-            return PrecisionChoice("fp16", Message("precision.gpu_fp16"))
-        return PrecisionChoice("fp32", Message("precision.gpu_old"))
+        return PrecisionChoice("fp16", Message("precision.gpu_fp16"))
     least = _MIN_CAPABILITY[request]
     if device.capability < least:
         have = ".".join(map(str, device.capability))

@@ -80,11 +80,11 @@ class TrainingLoop:
         profiled = context.settings.profile and context.ranks.is_leader
         context.complete_step = self.complete_step
         self.searching = True
-        search_algorithms(context.device, True)
         self.profile = StepProfiler(context.run, context.device, context.report) if profiled else None
 
     def run(self) -> None:
         """Train the planned round, then further rounds with new labels while the run is kept open."""
+        search_algorithms(self.context.device, True)
         if self.context.state.step:
             self.intake.apply_missed()
         else:

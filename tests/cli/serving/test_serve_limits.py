@@ -66,6 +66,28 @@ def test_stalled_bodies_do_not_block_other_requests(server, gray_export, connect
     assert len(slow) == 40
 
 
+def test_trickling_body_times_out_with_its_own_reason(server, gray_export, connect):
+    running = server(gray_export, "--timeout", "1")
+    connection = connect(running, HEAD + b"Content-Length: 5000\r\n\r\n")
+    with contextlib.suppress(OSError):
+        for _ in range(40):
+            connection.sendall(b"a")
+            time.sleep(0.05)
+    answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 408") and b"did not arrive within 1 s" in answer
+
+
+def test_damaged_forms_are_not_logged(server, gray_export, connect):
+    running = server(gray_export)
+    for _ in range(30):
+        body = b'--b\r\nContent-Disposition form-data; name="picture"\r\n\r\nabc\r\n--b--\r\n'
+        answer = httpx.post(
+            f"{running.url}/predict", content=body, headers={"Content-Type": "multipart/form-data; boundary=b"}
+        )
+        assert answer.status_code == 400 and "cannot be read" in answer.json()["detail"]
+    assert "character" not in running.stop()[2]
+
+
 def test_stalled_body_times_out(server, gray_export, connect):
     running = server(gray_export, "--stall-timeout", "0.5")
     answer = read_all(connect(running, HEAD + b"Content-Length: 5000\r\n\r\nabcd"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from urllib.parse import urlsplit
 
@@ -10,6 +11,8 @@ import pytest
 
 from tests.cli.serving.conftest import png
 from tests.inference.conftest import spotted
+from workbench.cli.serving.http_app import create_application
+from workbench.cli.serving.plain_cycle import PlainCycle
 from workbench.cli.serving.plain_request import parse_head
 from workbench.inference.predictor import Predictor
 
@@ -18,8 +21,8 @@ PLAIN = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nAccept: imag
 
 
 def test_head_of_a_plain_request():
-    head = parse_head(memoryview(PLAIN.replace(b"predict", b"predict?name=a%2Fb").replace(b"Accept:", b"ACCEPT:\t")))
-    assert head.target == b"/predict?name=a%2Fb" and head.length == 3
+    head = parse_head(memoryview(PLAIN.replace(b"predict", b"predict?name=a%2Fb+c").replace(b"Accept:", b"ACCEPT:\t")))
+    assert head.name == "a/b c" and head.length == 3
     assert head.headers == [(b"host", b"a"), (b"content-length", b"3"), (b"accept", b"image/png")]
     assert parse_head(PLAIN.replace(b"Accept: image/png", b"Connection: Keep-Alive")) is not None
 
@@ -139,3 +142,28 @@ def test_close_and_continue_are_obeyed(running):
     connection.sendall(request_of(png(SMALL), "Connection: close"))
     ((head, body),) = read_responses(connection, 1)
     assert b"connection: close" in head.lower() and body == expected and connection.recv(10) == b""
+
+
+def test_unexpected_error_is_answered(gray_export):
+    predictor = Predictor.open(gray_export)
+    sent = []
+
+    async def send(fault: str) -> None:
+        app = create_application(predictor.settings, predictor.engine)
+        route = app.state.plain_route
+
+        def fail(*_: object) -> None:
+            raise MemoryError("no memory")
+
+        cycle = PlainCycle(parse_head(PLAIN), route, sent.append, [], lambda: None)
+        if fault == "check":
+            route.check = fail
+        else:
+            route.handler.bodies.add = fail
+        cycle.start(parse_head(PLAIN))
+        assert not cycle.add_body(memoryview(b"abc")) and cycle.response_complete
+        app.state.handler.close()
+
+    for fault in ("check", "body"):
+        asyncio.run(send(fault))
+    assert len(sent) == 2 and all(answer.startswith(b"HTTP/1.1 500 ") for answer in sent)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -234,6 +236,22 @@ def test_only_equal_sizes_are_joined_up_to_the_limit():
     assert engine.shapes == [(1, 2), (3, 2), (1, 5), (2, 2)]
     for batch, answer in zip(batches, found):
         np.testing.assert_array_equal(answer, batch * 2)
+
+
+def test_arrays_of_a_call_are_freed_without_a_garbage_collection():
+    """A collection comes late, since the collector does not know how large arrays are."""
+    network = EngineBatcher(lambda batch: batch * 2, max_batch=8)
+    gc.collect()
+    gc.disable()
+    try:
+        batch = np.ones((1, 2))
+        result = network.client(lambda: False)(batch)
+        arrays = [weakref.ref(batch), weakref.ref(result)]
+        del batch, result
+        assert [array() for array in arrays] == [None, None]
+    finally:
+        gc.enable()
+        network.close()
 
 
 def test_cancelled_batches_are_skipped():

@@ -131,6 +131,35 @@ class TcpReceiver:
         self._thread.join()
 
 
+class EndlessReceiver:
+    """TCP server that answers the first line with `head` and then one byte every 20 ms, until the client leaves."""
+
+    def __init__(self, head: bytes = b"") -> None:
+        self.left = threading.Event()
+        receiver = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                self.rfile.readline()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(head)
+                    for _ in range(1000):
+                        self.wfile.write(b"x")
+                        time.sleep(0.02)
+                    return
+                receiver.left.set()
+
+        self.server = socketserver.TCPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        self._thread = threading.Thread(target=lambda: self.server.serve_forever(poll_interval=0.01), daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+        self._thread.join()
+
+
 @pytest.fixture
 def http_receiver() -> Iterator[Callable[..., HttpReceiver]]:
     """Return a function that starts an HTTP receiver."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from pathlib import Path
+
 import pytest
 
-from tests.cli.sinks.conftest import record, wait_until
+from tests.cli.sinks.conftest import EndlessReceiver, record, wait_until
+from workbench.cli.sinks import tcp_line
 from workbench.cli.sinks.sink_base import DeliveryFailed
 from workbench.cli.sinks.tcp_line import TcpLine
 
@@ -60,3 +65,36 @@ def test_without_an_answer_the_record_is_not_delivered(tcp_receiver):
     with pytest.raises(DeliveryFailed):
         sink.deliver(record(0))
     sink.close()
+
+
+def test_time_of_an_answer_is_limited(monkeypatch):
+    monkeypatch.setattr(tcp_line, "_SEND_SECONDS", 0.3)
+    receiver = EndlessReceiver()
+    sink = TcpLine("127.0.0.1", receiver.port, ack=True)
+    with pytest.raises(DeliveryFailed, match="too slow"):
+        sink.deliver(record(0))
+    assert receiver.left.wait(60)
+    receiver.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows counts no sockets among the files")
+def test_connection_of_a_server_with_many_open_files(tcp_receiver):
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 1200:
+        pytest.skip("this machine allows fewer open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1200), hard))
+    try:
+        with contextlib.ExitStack() as stack:
+            for _ in range(1030):
+                stack.enter_context(Path(os.devnull).open("rb"))
+            receiver = tcp_receiver()
+            sink = TcpLine("127.0.0.1", receiver.port)
+            stack.callback(sink.close)
+            for number in range(2):
+                sink.deliver(record(number))
+            wait_until(lambda: len(receiver.lines) == 2)
+            assert receiver.connections == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

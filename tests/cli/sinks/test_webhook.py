@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from tests.cli.sinks.conftest import record, wait_until
+from tests.cli.sinks.conftest import EndlessReceiver, record, wait_until
+from workbench.cli.sinks import webhook
 from workbench.cli.sinks.delivery_queue import Counts, DeliveryQueue, Spool
 from workbench.cli.sinks.sink_base import DeliveryFailed
 from workbench.cli.sinks.webhook import Webhook, signed_headers
@@ -80,3 +81,11 @@ def test_queue_repeats_until_the_receiver_answers(http_receiver, tmp_path):
     queue.request_close(1)
     assert queue.close() == Counts(sent=3, failures=3)
     assert receiver.names == ["part 0", "part 1", "part 2"] and len(receiver.received) == 6
+
+
+def test_body_of_the_answer_is_read_for_a_limited_time_and_does_not_decide(monkeypatch):
+    monkeypatch.setattr(webhook, "_TIMEOUT", 0.3)
+    receiver = EndlessReceiver(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+    Webhook(f"http://127.0.0.1:{receiver.port}/results").deliver(record(0))
+    assert receiver.left.wait(60)
+    receiver.close()

@@ -6,11 +6,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy  # loads `scipy.stats` when it is used first
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as some
-from scipy import ndimage, stats
-from sklearn.metrics import f1_score, jaccard_score
+from scipy import ndimage
 
 from workbench.core.evaluation import stored_predictions as kept
 from workbench.core.evaluation.confidence import (
@@ -103,6 +103,8 @@ def test_verdict_counts_the_same_regions_as_a_prediction(seed, point, border, sm
 @given(seeds=some.lists(some.integers(0, 10_000), min_size=1, max_size=3, unique=True), point=points)
 def test_figures_agree_with_other_implementations(seeds, point):
     """Pixels by scikit-learn; regions by scipy."""
+    from sklearn.metrics import f1_score, jaccard_score  # not by every process that collects this test
+
     truths, masks, evaluated = [], [], []
     for seed in seeds:
         truth, scores = scene(seed)
@@ -201,12 +203,14 @@ def test_the_point_of_lowest_cost_is_the_minimum_of_the_grid():
 
 def test_intervals_equal_published_tables():
     for count in (0, 1, 4.5, 141, 2000):
-        low = stats.gamma.ppf(0.025, count) if count else 0
-        assert garwood_interval(count, 7) == pytest.approx([low / 7, stats.gamma.ppf(0.975, count + 1) / 7], rel=1e-9)
+        low = scipy.stats.gamma.ppf(0.025, count) if count else 0
+        assert garwood_interval(count, 7) == pytest.approx(
+            [low / 7, scipy.stats.gamma.ppf(0.975, count + 1) / 7], rel=1e-9
+        )
     for freedom in range(1, 60):
-        assert student_quantile(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=2e-3)
+        assert student_quantile(freedom) == pytest.approx(scipy.stats.t.ppf(0.975, freedom), rel=2e-3)
     for hits, total in ((0, 5), (7, 9), (40, 55)):
-        theirs = stats.binomtest(hits, total).proportion_ci(0.95, "wilson")
+        theirs = scipy.stats.binomtest(hits, total).proportion_ci(0.95, "wilson")
         assert wilson(hits, total) == pytest.approx([theirs.low, theirs.high], abs=1e-4)
     assert rate_interval([3, 4], ["a", "a"]) is None
 

@@ -9,6 +9,7 @@ import pytest
 from workbench.core import problems
 from workbench.core.runs import launch
 from workbench.core.runs.events import Profiled, Started, Step, decode, encode
+from workbench.core.runs.gpu_facts import Gpu, GpuFacts, has_tensor_cores
 from workbench.core.runs.run import create_run, plan_run
 from workbench.core.runs.run_health import RunState, diagnose
 from workbench.core.runs.run_series import RunSeries
@@ -37,6 +38,29 @@ ALL = (SCREEN, FAST, SPLIT)
 )
 def test_gpus_that_train_are_matched_by_uuid(uuids, device, names):
     assert [gpu.name for gpu in training_gpus(ALL, uuids, device)] == names
+
+
+@pytest.mark.parametrize(
+    ("name", "capability", "expected"),
+    [
+        ("NVIDIA GeForce GTX 1650", (7, 5), False),
+        ("NVIDIA T400 4GB", (7, 5), False),
+        ("NVIDIA T1000 8GB", (7, 5), False),
+        ("Quadro T2000 with Max-Q Design", (7, 5), False),
+        ("NVIDIA GeForce MX450", (7, 5), False),
+        ("NVIDIA GeForce GTX 1080 Ti", (6, 1), False),
+        ("Tesla T4", (7, 5), True),
+        ("Quadro RTX 4000", (7, 5), True),
+        ("NVIDIA GeForce RTX 2060", (7, 5), True),
+        ("NVIDIA RTX A2000 12GB", (8, 6), True),
+        ("Tesla V100-SXM2-16GB", (7, 0), True),
+    ],
+)
+def test_gpus_without_tensor_cores_are_known_by_name(name, capability, expected):
+    """The chips TU116 and TU117 have the capability of the RTX 20 series."""
+    assert has_tensor_cores(name, capability) is expected
+    other = Gpu(1, "NVIDIA GeForce GTX 1080 Ti", 11 * GB, (6, 1))
+    assert GpuFacts("Linux", (Gpu(0, name, 4 * GB, capability), other)).main_number == (0 if expected else 1)
 
 
 def test_curves_show_only_the_gpu_that_trains():

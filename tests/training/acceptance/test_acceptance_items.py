@@ -119,6 +119,14 @@ def test_values_that_are_not_finite_are_found():
     assert outcome.status == FAIL and json.loads(items.encode(outcome))["values"] == {"norm": [None]}
 
 
+@pytest.mark.parametrize(("error", "status"), [(0.0, PASS), (0.001, FAIL)])
+def test_images_of_the_device_are_compared_with_those_of_the_cpu(cpu, monkeypatch, error, status):
+    original = correctness.prepare_images
+    monkeypatch.setattr(correctness, "prepare_images", lambda *arguments: original(*arguments) * (1 + error))
+    outcome = correctness.check_images(cpu)
+    assert outcome.status == status and set(outcome.values) == {"gray", "color"}
+
+
 @pytest.mark.parametrize("name", ["adamw", "muon"])
 def test_wrong_optimizer_is_found(cpu, monkeypatch, name):
     original, places = correctness.train_steps, []
@@ -286,7 +294,7 @@ def row(speed_: float, gib: float, *, busy: float | None = 90, capability=(8, 6)
 @pytest.mark.parametrize(
     ("name", "plain", "half", "status", "words"),
     [
-        ("unet-256", row(100, 4), row(150, 2.4), PASS, "fp16 150 images/s"),
+        ("unet-256", row(100, 4), row(150, 2.64), PASS, "fp16 150 images/s"),
         ("unet-256", row(100, 4), row(110, 2.4), SLOW, "1.10 times as fast as fp32, target 1.2"),
         ("unet-256", row(100, 4), row(150, 3.6), SLOW, "90% of the memory of fp32"),
         ("unet-256", row(100, 4), row(150, 2.4, busy=50), SLOW, "busy 50 % of the time, target 80 %"),

@@ -6,6 +6,7 @@ import gc
 import threading
 import weakref
 
+from tests.python_process import run_python
 from workbench.session.preferences import Preferences
 from workbench.ui.shell.application import Application, GarbageControl
 
@@ -40,23 +41,33 @@ def test_cycles_are_collected_in_the_gui_thread_only(qtbot):
     assert gc.isenabled()
 
 
-def test_permanent_objects_are_excluded_until_the_window_is_rebuilt(qapp):
-    garbage = GarbageControl()
-    stays, passing = Knot(), Knot()
-    watched = [weakref.ref(stays), weakref.ref(passing)]
-    del passing
-    garbage.freeze()
-    assert watched[1]() is None  # unreachable before the rest was excluded
-    assert all(thing is not stays for thing in gc.get_objects())
-    del stays
-    gc.collect()
-    assert watched[0]() is not None
-    garbage.unfreeze()
-    gc.collect()
-    assert watched[0]() is None
-    garbage.freeze()
-    garbage.close()
-    assert gc.get_freeze_count() == 0
+def test_permanent_objects_are_excluded_until_the_window_is_rebuilt():
+    """Run in a process of its own: here each collection would traverse the objects of all tests."""
+    run_python(
+        "import gc, weakref\n"
+        "from PySide6.QtCore import QCoreApplication\n"
+        "from workbench.ui.shell.application import GarbageControl\n"
+        "class Knot:\n"
+        "    def __init__(self):\n"
+        "        self.me = self\n"
+        "app = QCoreApplication([])\n"
+        "garbage = GarbageControl()\n"
+        "stays, passing = Knot(), Knot()\n"
+        "watched = [weakref.ref(stays), weakref.ref(passing)]\n"
+        "del passing\n"
+        "garbage.freeze()\n"
+        "assert watched[1]() is None, 'unreachable before the rest was excluded'\n"
+        "assert all(thing is not stays for thing in gc.get_objects())\n"
+        "del stays\n"
+        "gc.collect()\n"
+        "assert watched[0]() is not None\n"
+        "garbage.unfreeze()\n"
+        "gc.collect()\n"
+        "assert watched[0]() is None\n"
+        "garbage.freeze()\n"
+        "garbage.close()\n"
+        "assert gc.get_freeze_count() == 0\n"
+    )
 
 
 def test_a_change_of_the_language_frees_the_former_window(opened, qtbot):

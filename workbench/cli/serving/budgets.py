@@ -16,37 +16,35 @@ _LARGE = 64 * 2**20  # freed memory of at least this size is returned to the ope
 
 
 class Body:
-    """Body of the request of the present task. stall: seconds between two parts. seconds: for the whole body.
+    """Body of a request. stall: seconds between two parts. seconds: for the whole body. on_refused: called with the
+    error if the body is refused.
 
     size: bytes held in memory. arriving: more bytes are expected. last: time of the last part.
     """
 
-    def __init__(self, stall: float, seconds: float) -> None:
+    def __init__(self, stall: float, seconds: float, on_refused: Callable[[HttpError], None]) -> None:
         self._loop = asyncio.get_running_loop()
-        self._task = asyncio.current_task()
+        self._on_refused = on_refused
         self._stall, self._seconds = stall, seconds
         self.size = 0
         self.arriving = True
         self.last = self._began = self._loop.time()
-        self.error: HttpError | None = None
-        self._timer = self._loop.call_later(min(stall, seconds), self._check_time)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def expect_more(self) -> None:
+        """Begin the time limits. Most bodies arrive in one part and need none."""
+        if self._timer is None:
+            self._timer = self._loop.call_later(min(self._stall, self._seconds), self._check_time)
 
     def end(self) -> None:
         """End the time limits, after the last part or an error."""
         self.arriving = False
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def refuse(self, error: HttpError) -> None:
-        """Stop the task; `BodyBudget.body` then raises the error."""
         self.end()
-        self.error = error
-        if self._task is not None:
-            self._task.cancel()
-
-    def uncancel(self) -> None:
-        task: Any = self._task
-        if hasattr(task, "uncancel"):  # Python 3.11
-            task.uncancel()
+        self._on_refused(error)
 
     def _check_time(self) -> None:
         now = self._loop.time()
@@ -74,22 +72,44 @@ class BodyBudget:
         self._bodies: set[Body] = set()
         self._used = 0
 
+    def start(self, on_refused: Callable[[HttpError], None]) -> Body:
+        """Return a new body, which counts until `release`. on_refused: called with HttpError 408 or 503."""
+        body = Body(self._stall, self._seconds, on_refused)
+        self._bodies.add(body)
+        return body
+
+    def release(self, body: Body) -> None:
+        """End the time limits of a body and its share of the memory. May be called more than once."""
+        body.end()
+        self._bodies.discard(body)
+        self._used -= body.size
+        body.size = 0
+
     @contextlib.contextmanager
     def body(self) -> Iterator[Body]:
-        """Count a body until the end of the block. Raises HttpError 408 or 503 if the body is refused meanwhile."""
-        body = Body(self._stall, self._seconds)
-        self._bodies.add(body)
+        """Count the body of the present task until the end of the block.
+
+        Raises HttpError 408 or 503 if the body is refused meanwhile.
+        """
+        task: Any = asyncio.current_task()
+        refused: list[HttpError] = []
+
+        def refuse(error: HttpError) -> None:
+            refused.append(error)
+            task.cancel()
+
+        body = self.start(refuse)
+        body.expect_more()
         try:
             yield body
         except asyncio.CancelledError:
-            if body.error is None:
+            if not refused:
                 raise
-            body.uncancel()
-            raise body.error from None
+            if hasattr(task, "uncancel"):  # Python 3.11
+                task.uncancel()
+            raise refused[0] from None
         finally:
-            body.end()
-            self._bodies.remove(body)
-            self._used -= body.size
+            self.release(body)
 
     def add(self, body: Body, size: int) -> None:
         """Count `size` more bytes of a body. Raises HttpError 503."""

@@ -13,7 +13,9 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from workbench.cli.serving.plain_request import Head, PlainCycle, parse_head
+from workbench.cli.serving.plain_cycle import PlainCycle
+from workbench.cli.serving.plain_request import Head, parse_head
+from workbench.cli.serving.predict_route import PlainRoute
 from workbench.cli.serving.server_limits import Limits
 
 # Received bytes of all connections, one after another: each part is used before the next one is read.
@@ -66,10 +68,11 @@ class _LingeringTransport:
 class Connection(H11Protocol, asyncio.BufferedProtocol):
     """Uvicorn protocol of one connection, with a faster way for plain requests.
 
-    limits: set by the subclass that `connection_class` creates.
+    limits, route: set by the subclass that `connection_class` creates.
     """
 
-    limits = Limits()
+    limits: Limits
+    route: PlainRoute
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -137,39 +140,24 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
             self.flow.pause_reading()
 
     def _is_idle(self) -> bool:
-        """Return True between two requests, if no part of the next one has been received."""
+        """Return True between two requests, if no part of the next one has been received and the last response sent."""
         is_between = self.conn.our_state is h11.IDLE and self.conn.their_state is h11.IDLE
-        return is_between and self.between_requests and not self.conn.trailing_data[0]
+        is_empty = not self.conn.trailing_data[0] and not self.flow.write_paused
+        return is_between and self.between_requests and is_empty
 
     def _begin(self, head: Head) -> None:
         self._stop_timer("_header_timer")
         self._unset_keepalive_if_required()
-        template = {
-            **{
-                "type": "http",
-                "asgi": {"version": self.config.asgi_version, "spec_version": "2.3"},
-                "http_version": "1.1",
-            },
-            **{"server": self.server, "client": self.client, "scheme": self.scheme, "method": "POST"},
-            **{"root_path": self.root_path, "path": "/predict", "raw_path": b"/predict"},
-            "state": self.app_state.copy(),
-        }
-        self.cycle = PlainCycle(
-            head,
-            template,
-            conn=self.conn,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=self.access_log,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            on_response=self.on_response_complete,
+        cycle = PlainCycle(
+            head, self.route, self.transport.write, self.server_state.default_headers, self._on_plain_response
         )
-        task = self.loop.create_task(self.cycle.run_asgi(self.app))
-        task.add_done_callback(self.tasks.discard)
-        self.tasks.add(task)
+        self.cycle = cycle  # type: ignore[assignment]
+        cycle.start(head)
+
+    def _on_plain_response(self) -> None:
+        if not self.cycle.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
 
     def data_received(self, data: bytes) -> None:
         if self.conn.their_state is h11.IDLE and self._header_timer is None:
@@ -184,6 +172,8 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         self._stop_timer("_header_timer")
         self._stop_timer("_write_timer")
         self._unset_keepalive_if_required()
+        if isinstance(self.cycle, PlainCycle):
+            self.cycle.abandon()
         super().connection_lost(error)
 
     def on_response_complete(self) -> None:
@@ -225,6 +215,6 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
             setattr(self, name, None)
 
 
-def connection_class(limits: Limits) -> type[Connection]:
+def connection_class(limits: Limits, route: PlainRoute) -> type[Connection]:
     """Return the protocol class for Uvicorn."""
-    return type("Connection", (Connection,), {"limits": limits})
+    return type("Connection", (Connection,), {"limits": limits, "route": route})

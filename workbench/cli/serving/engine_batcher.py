@@ -96,6 +96,7 @@ class EngineBatcher:
             try:
                 self._call(request.call)
             finally:
+                request.call = []  # it contains the request, which a garbage collection would free much later
                 self._hand_over()
         if request.error is not None:
             raise request.error

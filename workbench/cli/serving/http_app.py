@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workbench import __version__
 from workbench.cli.serving.access import is_authorized, need_token
-from workbench.cli.serving.predict_route import PredictShortcut, add_prediction
+from workbench.cli.serving.predict_route import PlainRoute, add_prediction
 from workbench.cli.serving.request_guard import CloseUnread, HostCheck
 from workbench.cli.serving.request_handler import RequestHandler, ResultCallback
 from workbench.cli.serving.responses import HttpError, PredictionResponse, error_documentation, error_response
@@ -86,11 +86,11 @@ def create_application(
         separate_input_output_schemas=False,
     )
     app.state.handler = handler
+    app.state.plain_route = PlainRoute(handler, token, hosts)
     add_prediction(app, handler, token)
     _add_state(app, handler, token)
     _add_pages(app)
     _add_error_handlers(app)
-    app.add_middleware(PredictShortcut, handler=handler, token=token)
     app.add_middleware(CloseUnread)
     app.add_middleware(HostCheck, hosts=hosts)
     app.add_middleware(_Counting, counters=handler.counters)

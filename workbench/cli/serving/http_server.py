@@ -143,14 +143,15 @@ class Server(uvicorn.Server):
             proxy_headers=False,
             server_header=False,
             timeout_keep_alive=limits.idle,
-            http=connection_class(limits),  # type: ignore[arg-type]
+            http=connection_class(limits, app.state.plain_route),  # type: ignore[arg-type]
             backlog=_ACCEPTED_AT_ONCE,
             timeout_graceful_shutdown=math.ceil(limits.seconds) + 5,
         )
         super().__init__(config)
         limit_logs()
-        # Problems with an image are reported to the client that sent it.
-        logging.getLogger("tifffile").setLevel(logging.CRITICAL)
+        # Problems with an image or a form are reported to the client that sent it.
+        for name in ("tifffile", "python_multipart"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._on_listening = on_listening
         self._interrupts = interrupts
 

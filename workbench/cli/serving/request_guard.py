@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import ipaddress
-import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from workbench.cli.serving.responses import HttpError, error_response
 
 
 class HostCheck:
@@ -22,19 +23,24 @@ class HostCheck:
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or self._hosts is None or self._is_accepted(scope):
-            await self._app(scope, receive, send)
+        try:
+            if scope["type"] == "http":
+                check_host(scope["headers"], self._hosts)
+        except HttpError as error:
+            await error_response(error)(scope, receive, send)
             return
-        detail = "This server does not answer under this host name. Start it with --allow-host NAME to permit it."
-        body = json.dumps({"detail": detail}).encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": 421, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        await self._app(scope, receive, send)
 
-    def _is_accepted(self, scope: Scope) -> bool:
-        assert self._hosts is not None
-        values = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-        return all(_is_loopback(host) or host in self._hosts for host in map(host_name, values))
+
+def check_host(headers: Iterable[tuple[bytes, bytes]], hosts: Collection[str] | None) -> None:
+    """Raise HttpError 421 for a host that is neither this machine nor in `hosts`. None accepts any."""
+    if hosts is None:
+        return
+    values = [value.decode("latin-1") for name, value in headers if name == b"host"]
+    if not all(_is_loopback(host) or host in hosts for host in map(host_name, values)):
+        raise HttpError(
+            421, "This server does not answer under this host name. Start it with --allow-host NAME to permit it."
+        )
 
 
 def host_name(value: str) -> str:

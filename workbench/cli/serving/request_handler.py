@@ -70,19 +70,24 @@ class RequestHandler:
         self, headers: Headers, receive: Receive, form: Form, include: Collection[Extra], name: str | None = None
     ) -> bytes:
         """Return the body of the answer. name: of the image, for `on_result`. Raises HttpError."""
-        if form != "json" and self.settings.task == "classification":
-            raise HttpError(406, "This model predicts verdicts and no masks. Request application/json.")
+        self.check_form(form)
         deadline = asyncio.get_running_loop().time() + self.limits.seconds
         with self.bodies.body() as body:
             data = await read_upload(headers, receive, self.limits.bytes, lambda size: self.bodies.add(body, size))
             body.end()
             # A place in the queue is reserved only now: a body that never arrives must not block other requests.
-            with self._reserve() as reservation:
-                work = self._work(data, reservation, form, include, name)
+            with self.reserve() as reservation:
+                work = self.work(data, reservation, form, include, name)
                 del data  # `work` then holds the only reference, and drops it after decoding
                 return await self._await_result(receive, reservation, work, deadline)
 
-    def _reserve(self) -> Reservation:
+    def check_form(self, form: Form) -> None:
+        """Raise HttpError 406 if the model cannot answer in this form."""
+        if form != "json" and self.settings.task == "classification":
+            raise HttpError(406, "This model predicts verdicts and no masks. Request application/json.")
+
+    def reserve(self) -> Reservation:
+        """Return a place in the queue. Raises HttpError 503."""
         try:
             return self.queue.reserve()
         except QueueFull as full:
@@ -123,14 +128,19 @@ class RequestHandler:
                 disconnected.cancel()
             job.cancel()
         if not job.cancelled():
-            return _result(job)
+            return result_of(job)
         if disconnected is not None and disconnected.done() and not disconnected.cancelled():
             raise HttpError(499, "The client has disconnected.")
-        raise HttpError(504, f"No result within {self.limits.seconds:g} s.")
+        raise self.late()
 
-    def _work(
+    def late(self) -> HttpError:
+        """Return the error of a request whose time has passed."""
+        return HttpError(504, f"No result within {self.limits.seconds:g} s.")
+
+    def work(
         self, data: bytearray, reservation: Reservation, form: Form, include: Collection[Extra], name: str | None
     ) -> Callable[[Callable[[], bool]], bytes]:
+        """Return the work of a thread: decode the image, predict and write the body of the answer."""
         held = [data]
 
         def work(may_stop: Callable[[], bool]) -> bytes:
@@ -195,7 +205,7 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
-def _result(job: Future[bytes]) -> bytes:
+def result_of(job: Future[bytes]) -> bytes:
     """Return the result of the work, or raise its exception as HttpError."""
     try:
         return job.result()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 from collections.abc import Collection
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from workbench.inference.predictor import Prediction
 Form = Literal["json", "mask", "overlay"]
 Extra = Literal["mask", "overlay"]
 
+HEADERS = {"Cache-Control": "no-store", "Vary": "Accept"}  # of every prediction
 MEDIA_TYPES: dict[Form, str] = {"json": "application/json", "mask": "image/png", "overlay": "image/png"}
 
 
@@ -110,6 +112,7 @@ class ErrorResponse(BaseModel):
     detail: str
 
 
+@functools.lru_cache(maxsize=64)
 def choose_form(accept: str | None, overlay_requested: bool) -> Form:
     """Return the form requested by the header Accept. Raises HttpError 406 if the header allows none of the forms."""
     if overlay_requested:

@@ -27,32 +27,49 @@ async def read_upload(headers: Headers, receive: Receive, limit: int, on_bytes: 
     on_bytes: called with the size of each part that arrives. Raises HttpError 400, 413, 415, 422, or 499 if the client
     disconnects, and the exceptions of `on_bytes`.
     """
-    _refuse_length(headers, limit)
-    form = _form(headers.get("content-type"))
-    content = bytearray()
-    total, more = 0, True
+    upload, more = Upload(headers, limit), True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise HttpError(499, "The client has disconnected.")
         part, more = message.get("body", b""), message.get("more_body", False)
-        total += len(part)
-        if total > limit:
-            raise _too_large(limit)
         on_bytes(len(part))
-        if form is not None:
-            form.feed(part)
-        elif content or not isinstance(part, bytearray):
-            content += part
+        upload.add(part)
+    return upload.finish()
+
+
+class Upload:
+    """Image of a request whose parts arrive one after another. limit: largest body in bytes.
+
+    Raises HttpError 400, 413 or 415 for headers that cannot be accepted.
+    """
+
+    def __init__(self, headers: Headers, limit: int) -> None:
+        _refuse_length(headers, limit)
+        self._form = _form(headers.get("content-type"))
+        self._content = bytearray()
+        self._size = 0
+        self._limit = limit
+
+    def add(self, part: bytes | memoryview) -> None:
+        """Add a part of the body. Raises HttpError 400 or 413."""
+        self._size += len(part)
+        if self._size > self._limit:
+            raise _too_large(self._limit)
+        if self._form is not None:
+            self._form.feed(bytes(part))
         else:
-            content = part  # an image in one part is not copied
-    if form is not None:
-        content = form.finish()
-    if not content:
-        raise HttpError(
-            422, f"The request contains no image. Send the bytes of the image or a form with the field {FIELD!r}."
-        )
-    return content
+            self._content += part
+
+    def finish(self) -> bytearray:
+        """Return the image, of which no reference is kept. Raises HttpError 400 or 422."""
+        content = self._content if self._form is None else self._form.finish()
+        self._form, self._content = None, bytearray()
+        if not content:
+            raise HttpError(
+                422, f"The request contains no image. Send the bytes of the image or a form with the field {FIELD!r}."
+            )
+        return content
 
 
 def _form(content_type: str | None) -> _Form | None:

@@ -58,6 +58,10 @@ class Reservation:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """End the reservation. May be called more than once."""
         self._queue._release(self)
 
 

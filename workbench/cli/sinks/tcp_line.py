@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import select
 import socket
+import time
 from typing import Any
 
 from workbench.cli.sinks.sink_base import DeliveryFailed, Record, Sink, json_line
@@ -77,22 +77,26 @@ class TcpLine(Sink):
 
 def _is_closed(connection: socket.socket) -> bool:
     """Return True if the other side has closed the connection. Other bytes from there are discarded."""
-    while select.select([connection], [], [], 0)[0]:
-        try:
-            if not connection.recv(_MAX_ANSWER):
-                return True
-        except OSError:
-            return True
-    return False
+    connection.setblocking(False)
+    try:
+        while connection.recv(_MAX_ANSWER):
+            pass
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    finally:
+        connection.settimeout(_SEND_SECONDS)
+    return True
 
 
 def _read_line(connection: socket.socket) -> None:
-    received = 0
-    while received < _MAX_ANSWER:
+    received, until = 0, time.monotonic() + _SEND_SECONDS
+    while received < _MAX_ANSWER and time.monotonic() < until:
         part = connection.recv(4096)
         if not part:
             raise ConnectionResetError("the receiver has closed the connection without an answer")
         if b"\n" in part:
             return
         received += len(part)
-    raise ConnectionAbortedError("the answer of the receiver is too long")
+    raise ConnectionAbortedError("the answer of the receiver is too long or too slow")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import base64
 import binascii
+import contextlib
 import hashlib
 import hmac
 import http.client
@@ -76,7 +77,7 @@ class Webhook(Sink):
         request = urllib.request.Request(self._url, data=body, headers=headers, method="POST")
         try:
             with self._opener.open(request, timeout=_TIMEOUT) as response:
-                response.read(65536)
+                _discard(response)
         except urllib.error.HTTPError as error:
             with error:
                 refused = error.code < 500 and error.code not in _TEMPORARY
@@ -101,6 +102,14 @@ def signed_headers(secret: bytes, key: str, seconds: int, body: bytes) -> dict[s
         digest = hmac.new(secret, f"{key}.{seconds}.".encode() + body, hashlib.sha256).digest()
         headers["webhook-signature"] = "v1," + base64.b64encode(digest).decode()
     return headers
+
+
+def _discard(response: http.client.HTTPResponse) -> None:
+    """Read the body of an answer for a limited time. Its status alone decides, so that errors are ignored."""
+    until = time.monotonic() + _TIMEOUT
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        while time.monotonic() < until and response.read1(65536):
+            pass
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,10 @@ from workbench.core.messages import Message
 GIB = 2**30
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 GPU_FP16, _BF16 = (7, 0), (8, 0)  # least compute capabilities of mixed precision
+# Of capability 7.5, as the RTX 20 series; many of them return NaN from convolutions in 16 bits.
+_WITHOUT_TENSOR_CORES = re.compile(
+    r"\bGTX 16\d\d\b|\bMX[45]50\b|\bT(400E?|500|550|600|1000|1200|2000)\b|\bCMP 30HX\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -34,8 +39,8 @@ class Gpu:
 
     @property
     def tensor_cores(self) -> bool:
-        """True if 16-bit products are faster. The GTX 16 series has capability 7.5, but no tensor cores."""
-        return self.capability is not None and self.capability >= GPU_FP16 and "GTX 16" not in self.name
+        """True if 16-bit products are faster."""
+        return self.capability is not None and has_tensor_cores(self.name, self.capability)
 
     @property
     def precisions(self) -> tuple[str, ...]:
@@ -76,7 +81,7 @@ class GpuFacts:
     def main(self) -> Gpu | None:
         """GPU on which training runs unless another one is chosen; None without any GPU."""
         gpus = self.usable or self.gpus
-        return max(gpus, key=lambda gpu: ((gpu.capability or (0, 0)) >= GPU_FP16, gpu.memory), default=None)
+        return max(gpus, key=lambda gpu: (gpu.tensor_cores, gpu.memory), default=None)
 
     @property
     def main_number(self) -> int:
@@ -92,6 +97,11 @@ class GpuFacts:
     def hidden(self) -> bool:
         """True if there are GPUs, but CUDA_VISIBLE_DEVICES hides all of them."""
         return bool(self.gpus) and not self.usable
+
+
+def has_tensor_cores(name: str, capability: tuple[int, int]) -> bool:
+    """Return True if a GPU multiplies 16-bit numbers faster than others. name: that of the driver or of CUDA."""
+    return capability >= GPU_FP16 and _WITHOUT_TENSOR_CORES.search(name) is None
 
 
 def dotted(version: tuple[int, ...] | None) -> str:

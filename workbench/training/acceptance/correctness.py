@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 import paddle
 
+from workbench.inference.model_settings import ModelSettings
+from workbench.inference.normalize import normalize
 from workbench.training import device as devices
 from workbench.training import precision
 from workbench.training.acceptance.items import FAIL, PASS, Conditions, Outcome
+from workbench.training.augment import apply_intensity, draw_intensity
+from workbench.training.device_images import prepare_images
 from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss, verdict_loss
 from workbench.training.network_state import load_weights, weights
@@ -72,6 +76,35 @@ def check_losses(conditions: Conditions) -> Outcome:
         one, other = (_run_loss(loss, logits, truth, place) for place in (conditions.device, "cpu"))
         distances[name] = [distance(a, b) for a, b in zip(one, other)]
     return outcome(distances, LIMITS["fp32"], "CPU")
+
+
+def check_images(conditions: Conditions) -> Outcome:
+    """Compare the normalization and variation of 8-bit images on the device with those by OpenCV and NumPy."""
+    ways = ("lighting", "contrast", "brightness")
+    distances = {}
+    for name, channels, shape in (("gray", 1, (6, 96, 64)), ("color", 3, (6, 96, 64, 3))):
+        pixels = np.random.default_rng(4).integers(0, 256, shape, np.uint8)
+        changes = [draw_intensity(np.random.default_rng(number), ways) for number in range(len(pixels))]
+        settings = ModelSettings(
+            task="classification",
+            name=name,
+            run="",
+            verdicts=("OK", "NG"),
+            input_size=64,
+            channels=channels,
+            mean=(0.4,) * channels,
+            std=(0.2,) * channels,
+        )
+        tones = -0.4 / 0.2, 0.6 / 0.2
+        devices.choose(conditions.device)
+        found = prepare_images(pixels, changes, settings, ways, tones, 0).numpy()
+        generator = np.random.default_rng(0)  # of the noise, which each device draws itself
+        expected = [
+            apply_intensity(normalize(image, settings), change, generator, ways, *tones)
+            for image, change in zip(pixels, changes)
+        ]
+        distances[name] = [distance(found.ravel(), np.stack(expected).ravel())]
+    return outcome(distances, LIMITS["fp32"][:1], "OpenCV and NumPy")
 
 
 def check_optimizer(conditions: Conditions) -> Outcome:

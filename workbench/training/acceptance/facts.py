@@ -62,7 +62,7 @@ def default_type(name: str) -> str:
 
 
 def unsupported(kind: str, name: str) -> str:
-    """Return the reason why a device does not train in a number type, or "". A GTX 16 computes wrongly in 16 bits."""
+    """Return the reason why a device does not train in a number type, or "". GTX 16 and T1000 compute wrongly."""
     chosen = device.choose(name)
     if kind == "fp32":
         return ""

@@ -77,6 +77,7 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
     ("layers", "layers and networks against the CPU", "correctness:check_layers", 180, "", "fp32"),
     ("layers fp16", "layers and networks in fp16 against fp32", "correctness:check_layers", 180, _AMP, "fp16"),
     ("layers bf16", "layers and networks in bf16 against fp32", "correctness:check_layers", 180, _AMP, "bf16"),
+    ("images", "8-bit images normalized and varied on the device", "correctness:check_images", 120),
     ("losses", "losses and their gradients against the CPU", "correctness:check_losses", 120),
     ("adamw", "steps of AdamW, clipping and averaging against the CPU", "correctness:check_optimizer", 120),
     ("muon", "steps of Muon, clipping and averaging against the CPU", "correctness:check_optimizer", 120, "", "muon"),

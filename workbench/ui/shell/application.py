@@ -76,15 +76,16 @@ class Application(QObject):
         QImageReader.setAllocationLimit(0)
         self._app = app
         self._garbage = GarbageControl(self)
-        self.style = ThemeManager(app)
-        self.style.apply(preferences.theme)
-        self.style.set_text_size(preferences.text_size)
-        self.style.set_language(translation.chosen(preferences.language))
         change_shortcuts(preferences.shortcuts)
         self._translators = translation.install(app, preferences.language)
         self.services = services or Services.open(preferences)
         self.services.error_log.install()
-        self.window = self._create_window()
+        self.style = ThemeManager(app)
+        with self.style.postponed():
+            self.style.apply(preferences.theme)
+            self.style.set_text_size(preferences.text_size)
+            self.style.set_language(translation.chosen(preferences.language))
+            self.window = self._create_window()
         app.styleHints().colorSchemeChanged.connect(self._scheme_changed)
 
     def show(self) -> None:
@@ -110,8 +111,8 @@ class Application(QObject):
         self.services.error_log.close()
 
     def _create_window(self) -> Window:
-        with self.style.postponed():
-            window = Window(self.services, self.style)
+        """Return a new window. Call while the style sheet is postponed."""
+        window = Window(self.services, self.style)
         window.view_settings.language_chosen.connect(self._change_language)
         return window
 
@@ -124,13 +125,14 @@ class Application(QObject):
         for translator in self._translators:
             self._app.removeTranslator(translator)
         self._translators = translation.install(self._app, request)
-        self.style.set_language(translation.chosen(request))
         self._garbage.unfreeze()
         old, quits = self.window, self._app.quitOnLastWindowClosed()
         page, tool = old.dialogs.settings_page, old.canvas.tool
         self._app.setQuitOnLastWindowClosed(False)
         old.retire()
-        self.window = self._create_window()
+        with self.style.postponed():
+            self.style.set_language(translation.chosen(request))
+            self.window = self._create_window()
         self.window.canvas.choose_tool(tool)
         self.show()
         if page:

@@ -127,6 +127,7 @@ class ThemeManager(QObject):
         self.theme = Theme.load("dark")
         self._font, self._text_size = app.font(), 100.0
         self._families: list[str] = []  # after the system's font
+        self._postponed = False
         app.setStyle("Fusion")
 
     @staticmethod
@@ -140,23 +141,28 @@ class ThemeManager(QObject):
             request = "light" if scheme == Qt.ColorScheme.Light else "dark"
         self.theme = Theme.load(request)
         self._app.setPalette(self.theme.palette())
-        self._app.setStyleSheet(scaled_text(self.theme.style(Path(self._folder.name)), self._text_size / 100))
+        if not self._postponed:
+            self._set_style_sheet()
         self.changed.emit()
         return self.theme
 
+    def _set_style_sheet(self) -> None:
+        self._app.setStyleSheet(scaled_text(self.theme.style(Path(self._folder.name)), self._text_size / 100))
+
     @contextmanager
     def postponed(self) -> Iterator[None]:
-        """Style the widgets that are created in this context once, at its end.
+        """Style the widgets that are created in this context once, at its end, however often a theme is applied in it.
 
         With a style sheet, a widget that is added to another one is styled again together with all that it contains,
         at each level of the nesting. Only for a time without visible widgets: they lose the style sheet meanwhile.
         """
-        sheet = self._app.styleSheet()
         self._app.setStyleSheet("")
+        self._postponed = True
         try:
             yield
         finally:
-            self._app.setStyleSheet(sheet)
+            self._postponed = False
+            self._set_style_sheet()
 
     @property
     def text_scale(self) -> float:
