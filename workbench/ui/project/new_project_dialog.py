@@ -178,15 +178,8 @@ class NewProjectDialog(QDialog):
         if self._problem()[1]:
             return
         super().accept()
-        self.chosen.emit(
-            NewProject(
-                self.root,
-                _path(self.images),
-                _path(self.labels),
-                names(self.classes.text()),
-                names(self.verdicts.text()),
-            )
-        )
+        entered = names(self.classes.text()), names(self.verdicts.text())
+        self.chosen.emit(NewProject(self.root, _path(self.images), _path(self.labels), *entered))
 
     def _check(self) -> None:
         """Show the first problem in red, and its field with a red border."""
