@@ -13,7 +13,7 @@ from tests.training.conftest import make_run, state_of
 from workbench.core.messages import Message
 from workbench.core.problems import DeviceMissing, WorkerFailed
 from workbench.core.runs import gpu_plan
-from workbench.core.runs.events import Finished, Preview, Trouble
+from workbench.core.runs.events import Finished, Preview, Progress, Trouble
 from workbench.core.runs.run import write_settings
 from workbench.training import device, finalize, previews, profiler, reporter, training_context
 from workbench.training import training_loop as loop
@@ -165,6 +165,17 @@ def test_lighting_is_evaluated_with_the_tile_that_fits(gpu_training, monkeypatch
     sides = fail_above(64, MemoryError(OUT_OF_MEMORY), monkeypatch)
     events = gpu_training.train()
     assert max(sides) > 64 and events[-1].result["lighting"] is not None
+
+
+def test_progress_of_the_lighting_ends_at_its_total_if_the_unchanged_images_are_measured_twice(
+    gpu_training, monkeypatch
+):
+    """As on a slow computer, where fewer images fit into the time than were measured first."""
+    monkeypatch.setattr(finalize, "MAX_SECONDS", 0.0)
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    events = gpu_training.train()
+    steps = [(e.done, e.total) for e in events if isinstance(e, Progress) and "lighting" in e.what]
+    assert [done for done, _ in steps] == [1, 1, *range(2, 11)] and {total for _, total in steps} == {10}
 
 
 def test_preview_without_memory_is_left_out(gpu_training, monkeypatch):

@@ -93,12 +93,11 @@ def _expectation(context: TrainingContext, engine: Engine, evaluation: Evaluatio
     """
     items = {item.key: item for item in context.dataset.items}
     evaluated = [items[key] for key in evaluation.keys]
-    steps = 0
+    changes = [None, *CHANGES]  # the unchanged images may be measured twice
 
     def measure(change: str | None, count: int) -> float | None:
-        nonlocal steps
-        steps += 1
-        context.report(Progress(what=Message("progress.lighting"), done=steps, total=len(CHANGES) + 1))
+        done = changes.index(change) + 1
+        context.report(Progress(what=Message("progress.lighting"), done=done, total=len(changes)))
         changed = context.evaluator.evaluate(
             engine, evaluation.settings, evaluated[:count], change=change, cancelled=lambda: context.control.stop
         )

@@ -77,19 +77,23 @@ def test_verdicts_for_many_clients(server, verdict_export):
 
 @POSIX
 def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_export):
-    running = server(gray_export, "--timeout", "500")  # the image takes minutes on a busy machine
-    large = spotted(np.random.default_rng(3), 5000, 5000)
+    running = server(gray_export, "--timeout", "500", "--stall-timeout", "500")  # for a busy machine
+    large, small = (spotted(np.random.default_rng(3), side, side) for side in (5000, 50))
+    expected = [png(Predictor.open(gray_export).predict(image).mask) for image in (large, small)]
+    address = ("127.0.0.1", int(running.url.rpartition(":")[2]))
     answers = []
 
     def post():
         headers = {"Accept": "image/png"}
         answers.append(httpx.post(f"{running.url}/predict", content=png(large), timeout=500, headers=headers))
 
+    slow = socket.create_connection(address, timeout=500)
+    head = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: image/png\r\nContent-Length: %d\r\n\r\n"
+    slow.sendall(head % len(png(small)) + png(small)[:-1])
     asking = threading.Thread(target=post)
     asking.start()
     running.wait_for(lambda: running.metric("workbench_network_calls_total") > 0)
     running.process.send_signal(signal.SIGTERM)
-    address = ("127.0.0.1", int(running.url.rpartition(":")[2]))
 
     def refused():
         try:
@@ -99,10 +103,13 @@ def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_expo
         return False
 
     running.wait_for(refused)
-    assert running.process.poll() is None and not answers  # it still works on the large one
+    assert running.process.poll() is None  # the last byte of the small image is still missing
+    slow.sendall(png(small)[-1:])
+    with slow, slow.makefile("rb") as response:
+        answer = response.read()
+    assert answer.startswith(b"HTTP/1.1 200") and answer.endswith(expected[1])
     asking.join(500)
-    assert answers[0].status_code == 200
-    assert answers[0].content == png(Predictor.open(gray_export).predict(large).mask)
+    assert answers[0].status_code == 200 and answers[0].content == expected[0]
     out, error = running.process.communicate(timeout=60)
     assert (running.process.returncode, out, error) == (0, "", "Stopped.\n")
 
