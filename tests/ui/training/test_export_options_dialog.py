@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QLocale
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from workbench.core.runs.export_options import FORMATS, LINE_FORMAT, ExportOptions
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import DEFAULT_OPTIONS
 from workbench.ui.text import export_texts
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog, ExportReport
+from workbench.ui.widgets.screen_fit import ContentScrollArea
 
 RESULT = {
     "path": "/x/导出 1",
@@ -130,3 +131,17 @@ def test_speed_is_that_of_the_first_format_if_known():
     assert "12.3 ms" in export_texts.speed_text(RESULT)
     assert export_texts.speed_text({"formats": ["int8"], "latency": {"int8": None}}) == ""
     assert export_texts.speed_text({"formats": ["onnx"]}) == ""
+
+
+def test_content_scrolls_where_the_screen_has_no_room(qtbot):
+    content = QWidget()
+    column = QVBoxLayout(content)
+    for _ in range(200):
+        column.addWidget(QLabel("A line of text"))
+    area = ContentScrollArea(content)
+    qtbot.addWidget(area)
+    screen = area.screen().availableSize()
+    assert area.sizeHint().height() < max(screen.height(), 600) < content.sizeHint().height()
+    assert area.sizeHint().width() > content.minimumSizeHint().width()  # nothing is cut beside the scroll bar
+    content.layout().itemAt(0).widget().setMinimumWidth(500)
+    assert area.minimumSizeHint().width() > 500

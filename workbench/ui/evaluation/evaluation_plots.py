@@ -1,6 +1,4 @@
-"""Plots of an evaluation: precision-recall curve of defects, ROC curve of images, and reliability diagram of verdicts.
-They import pyqtgraph, which the window loads after its start.
-"""
+"""Plots of an evaluation: precision-recall and ROC curve, reliability diagram. pyqtgraph is loaded after the start."""
 
 from __future__ import annotations
 
@@ -30,11 +28,10 @@ class PrecisionRecallPlot(ThemedPlot):
 
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
-        self._style = style
+        self._style, self._dragged = style, False
         self._curve: PrecisionRecallCurve | None = None
         self._steps: list[int] = []  # thresholds at which precision and recall are defined
         self._threshold: float | None = None
-        self._dragged = False
         self.setMinimumSize(QSize(230, 150))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Precision-recall curve"))
@@ -65,7 +62,7 @@ class PrecisionRecallPlot(ThemedPlot):
         known = all(math.isfinite(value) for value in current)
         if known:  # the line passes through the operating point, which may lie between two thresholds of the curve
             place = int(np.searchsorted(curve.thresholds[self._steps], threshold))
-            x, y = (np.insert(values, place, 100 * value) for values, value in zip((x, y), current))
+            x, y = np.insert(x, place, 100 * current[0]), np.insert(y, place, 100 * current[1])
         self._line.setData(x, y)
         self._point.setData(*([[100 * value] for value in current] if known else ([], [])))
 

@@ -87,7 +87,7 @@ class PredictFolderDialog(JobDialog):
         header.setHighlightSections(False)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
         for section, width in ((0, 200), (2, 106), (3, 96)):
-            header.resizeSection(section, width)
+            header.resizeSection(section, max(width, header.sectionSizeHint(section)))
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(self._preview)
         self.preview = ResultPreview(self.tr("Choose images, click Predict and select a result to preview it."))

@@ -75,7 +75,7 @@ class PredictionOverlay(QObject):
         thresholds.changed.connect(self._draw)
         thresholds.applied.connect(self._thresholds_applied)
         runs.listed.connect(self._runs_listed)
-        QTimer.singleShot(0, self, self._show_open_image)  # once the window is complete
+        QTimer.singleShot(0, self, lambda: _show_open_image(self, session))  # once the window is complete
 
     @property
     def run(self) -> Run | None:
@@ -145,11 +145,6 @@ class PredictionOverlay(QObject):
         waits = self.step is None and not self._training.running
         if waits and run is not None and key is not None and run.root != self._predicted_with:
             self._image_opened(key)
-
-    def _show_open_image(self) -> None:
-        """Show the result of the image that was open before the window, which is rebuilt in another language."""
-        if self._session.key is not None and self._session.image is not None:
-            self._image_opened(self._session.key)
 
     def _clear(self, *_: object) -> None:
         self.step = self._predicted_with = None
@@ -257,3 +252,9 @@ def _map(maps: PredictionMaps | None, mode: str) -> np.ndarray | None:
     if maps is None:
         return None
     return maps.scores if mode == "heat" else maps.uncertainty()
+
+
+def _show_open_image(overlay: PredictionOverlay, session: Session) -> None:
+    """Show the result of the image that was open before the window, which is rebuilt in another language."""
+    if session.key is not None and session.image is not None:
+        overlay._image_opened(session.key)

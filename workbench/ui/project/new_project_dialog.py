@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -20,18 +19,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.names import free_path
-from workbench.core.project.sources import walk
-from workbench.session.tasks import Task, TaskRunner, ignore_failure
+from workbench.session.tasks import TaskRunner
 from workbench.ui.label_files.label_files_controller import detect
 from workbench.ui.label_files.path_choices import choose_label_file
-from workbench.ui.text.formatting import listed, number
+from workbench.ui.project.image_count import ImageCount
+from workbench.ui.text.formatting import listed
 from workbench.ui.text.label_format_texts import format_with_count
 
 _SEARCH_DELAY = 400  # ms
-_MAX_COUNTED = 100_000  # files
-_REPORT_EVERY = 500  # images
 
 
 @dataclass(frozen=True)
@@ -76,8 +72,7 @@ class NewProjectDialog(QDialog):
         title = self.tr("Folder with the images")
         browse = self._with_browse(self.images, self.tr("Image folder. The images are not copied."), title)
         form.addRow(_label(self.tr("&Images"), self.images), browse)
-        self.count = _muted("")
-        self.count.hide()
+        self.count = ImageCount()
         form.addRow("", self.count)
         tip = self.tr("Labels to import. The images beside them are imported too.")
         browse = self._with_browse(self.labels, tip, self.tr("Folder with labels"), file=True)
@@ -142,7 +137,7 @@ class NewProjectDialog(QDialog):
         """Search when the user has stopped typing; a running search is canceled."""
         self._tasks.cancel()
         self.found.hide()
-        self.count.hide()
+        self.count.show_folder(None)
         self._search_timer.start()
 
     def _search(self) -> None:
@@ -151,15 +146,7 @@ class NewProjectDialog(QDialog):
         Labels beside the images are filled in.
         """
         labels, images = self.labels.text().strip(), self.images.text().strip()
-        folder = _path(self.images)
-        if folder is not None and folder.is_dir():
-
-            def show_count(count: int) -> None:
-                self.count.setText(image_count_text(count))
-                self.count.show()
-
-            count = partial(count_images, folder)
-            self._tasks.submit(count, show_count, ignore_failure, on_progress=show_count, key="count")
+        self.count.show_folder(_path(self.images))
         path = Path(labels or images).expanduser()
         if not (labels or images) or not path.exists():
             return
@@ -180,6 +167,7 @@ class NewProjectDialog(QDialog):
         """End the search for labels."""
         self._search_timer.stop()
         self._tasks.stop()
+        self.count.stop()
         super().done(result)
 
     @property
@@ -190,15 +178,8 @@ class NewProjectDialog(QDialog):
         if self._problem()[1]:
             return
         super().accept()
-        self.chosen.emit(
-            NewProject(
-                self.root,
-                _path(self.images),
-                _path(self.labels),
-                names(self.classes.text()),
-                names(self.verdicts.text()),
-            )
-        )
+        entered = names(self.classes.text()), names(self.verdicts.text())
+        self.chosen.emit(NewProject(self.root, _path(self.images), _path(self.labels), *entered))
 
     def _check(self) -> None:
         """Show the first problem in red, and its field with a red border."""
@@ -206,9 +187,8 @@ class NewProjectDialog(QDialog):
         self.create.setEnabled(not problem)
         self.message.setText(problem or self.tr("Project folder: {path}").format(path=self.root))
         self.message.setObjectName("wrong" if problem else "muted")
-        for field in (self.name, self.location, self.images, self.labels):
-            field.setProperty("wrong", field is wrong)
         for widget in (self.message, self.name, self.location, self.images, self.labels):
+            widget.setProperty("wrong", widget is wrong)
             widget.style().unpolish(widget)
             widget.style().polish(widget)
 
@@ -262,30 +242,6 @@ class NewProjectDialog(QDialog):
 def names(text: str) -> list[str]:
     """Split names at commas (ASCII, full-width, enumeration) and semicolons. Duplicates are dropped."""
     return list(dict.fromkeys(filter(None, (part.strip() for part in re.split(r"[,;，；、]", text)))))
-
-
-def count_images(folder: Path, task: Task) -> int:
-    """Count the images in a folder and its subfolders, in a worker thread; at most 100,000."""
-    count = 0
-    for path, _ in walk(folder):
-        if task.cancelled() or count >= _MAX_COUNTED:
-            break
-        if PurePosixPath(path).suffix.lower() in IMAGE_SUFFIXES:
-            count += 1
-            if count % _REPORT_EVERY == 0:
-                task.report(count)
-    return count
-
-
-def image_count_text(count: int) -> str:
-    """Return the text of a number of images in a folder."""
-    if count == 0:
-        return QCoreApplication.translate(
-            "QuickProjectDialog", "This folder contains no images. Images can be added later."
-        )
-    if count == 1:
-        return QCoreApplication.translate("QuickProjectDialog", "1 image")
-    return QCoreApplication.translate("QuickProjectDialog", "{n} images").format(n=number(count))
 
 
 def _path(field: QLineEdit) -> Path | None:

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButt
 from workbench.core.names import free_path
 from workbench.session.tasks import TaskRunner, ignore_failure
 from workbench.ui.label_files.label_files_controller import detect
-from workbench.ui.project.new_project_dialog import NewProject, count_images, image_count_text, names
+from workbench.ui.project.image_count import count_images, image_count_text
+from workbench.ui.project.new_project_dialog import NewProject, names
 from workbench.ui.text.formatting import listed
 from workbench.ui.text.label_format_texts import format_with_count
 

@@ -28,6 +28,7 @@ from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, LINE_SIDES,
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import language_of_window
 from workbench.ui.text import export_texts, formatting
+from workbench.ui.widgets.screen_fit import ContentScrollArea
 
 
 class ExportOptionsDialog(QDialog):
@@ -42,25 +43,20 @@ class ExportOptionsDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Export model"))
-        self.setMinimumWidth(660)
         self.formats: dict[str, QCheckBox] = {}
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 16, 22, 14)
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         exact = [*(name for name, kind in KINDS.items() if not kind.reduced), LINE_FORMAT]
         reduced = [name for name, kind in KINDS.items() if kind.reduced]
         column.addWidget(QLabel(self.tr("Full precision: same results as the trained model"), objectName="heading"))
         column.addLayout(self._rows(exact, options))
         column.addLayout(self._line_row(options))
-        column.addSpacing(2)
         column.addWidget(QLabel(self.tr("Folders for other programs"), objectName="heading"))
         column.addLayout(self._rows(list(LAYOUTS), options))
-        column.addSpacing(2)
-        column.addWidget(
-            QLabel(
-                self.tr("Reduced precision: smaller, often faster, slightly different results"), objectName="heading"
-            )
-        )
+        text = self.tr("Reduced precision: smaller, often faster, slightly different results")
+        column.addWidget(QLabel(text, objectName="heading"))
         column.addLayout(self._rows(reduced, options))
         note = self.tr(
             "The loss of quality is measured on labeled images. Formats that lose too much are not exported."
@@ -69,12 +65,16 @@ class ExportOptionsDialog(QDialog):
         column.addWidget(QFrame(objectName="line"))
         column.addLayout(self._add_fields(model, options))
         column.addStretch(1)
-        column.addLayout(self._buttons())
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(22, 16, 14, 14)
+        outer.addWidget(ContentScrollArea(content))
+        outer.addLayout(self._buttons())
         self.point.currentIndexChanged.connect(self._check)
         self.size.currentIndexChanged.connect(self._check)
         for side in (self.line_width, self.line_height):
             side.valueChanged.connect(self._check)
         self._check()
+        self.resize(self.sizeHint())  # Qt opens dialogs no higher than two thirds of the screen
 
     def options(self) -> ExportOptions:
         names = tuple(name for name, box in self.formats.items() if box.isChecked())

@@ -1,12 +1,34 @@
-"""Sizes of windows that fit on the screen."""
+"""Sizes of windows that fit on the screen, and content that scrolls where the screen has no room for it."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 _SMALLEST = QSize(1024, 600)  # px, the smallest supported screen
 _FRAME = QSize(16, 40)  # px, of title bar and border
+_BUTTONS = 90  # px, of the buttons of a dialog and its margins
+
+
+class ContentScrollArea(QScrollArea):
+    """Content of a dialog above its buttons: as large as it is, or as high as the screen allows, then it scrolls."""
+
+    def __init__(self, content: QWidget) -> None:
+        super().__init__(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # a focused widget in it is scrolled into view
+        content.setObjectName("settingsPage")  # its background
+        self.setWidget(content)
+
+    def sizeHint(self) -> QSize:
+        content = self.widget()
+        width = max(content.sizeHint().width(), content.minimumSizeHint().width())
+        height = max(content.sizeHint().height(), content.heightForWidth(width))
+        room = self.screen().availableSize().expandedTo(_SMALLEST).height() - _FRAME.height() - _BUTTONS
+        return QSize(width + self.verticalScrollBar().sizeHint().width(), min(height, room))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self.sizeHint().width(), super().minimumSizeHint().height())
 
 
 def resize_on_screen(window: QWidget, width: int, height: int) -> None:
