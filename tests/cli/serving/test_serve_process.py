@@ -129,6 +129,7 @@ def test_dead_process_is_replaced_and_all_end_with_the_first(server, gray_export
 
     before = members()
     assert len(before) == 2
+    assert all(each.environ()["PYTHONSAFEPATH"] == "1" for each in before)
     before[0].kill()
     running.wait_for(lambda: len(set(members()) - set(before)) == 1 and before[0] not in members())
     for answer in post_all(running, mixed(8), 8):

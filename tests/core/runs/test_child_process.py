@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 import sys
 import threading
 import time
@@ -14,7 +15,7 @@ import pytest
 from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts
 from workbench.core.runs.events import Checkpoint, Finished, Trouble, encode, encode_command
-from workbench.core.runs.launch import VERBS, benchmark_command, worker_command
+from workbench.core.runs.launch import SAFE_PATH, VERBS, benchmark_command, program_command, worker_command
 
 
 def python(code: str) -> list[str]:
@@ -113,12 +114,23 @@ def test_commands_of_a_packed_application_use_its_executable(monkeypatch, tmp_pa
     if frozen:
         monkeypatch.setattr("sys.frozen", True, raising=False)
         monkeypatch.setattr("sys.executable", str(tmp_path / "DefectWorkbench"))
-    head = ["--worker"] if frozen else ["-m", "workbench.training"]
+    head = ["--worker"] if frozen else ["workbench.training"]
     for verb in VERBS:
-        assert worker_command(verb, "x") == [sys.executable, *head, verb, "x"]
+        command = worker_command(verb, "x")
+        assert command[0] == sys.executable and command[-len(head) - 2 :] == [*head, verb, "x"]
     command = benchmark_command(tmp_path, "--engine", "onnx")
     assert command[-3:] == [str(tmp_path), "--engine", "onnx"]
     assert ("measure" in command) == frozen and ("-c" in command) != frozen
+
+
+@pytest.mark.parametrize("option", [SAFE_PATH, ()])
+def test_file_in_the_current_folder_does_not_replace_a_standard_module(tmp_path, monkeypatch, option):
+    for name in ("argparse", "html", "runpy", "socket"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the file of the user was run')", "utf-8")
+    monkeypatch.setattr("workbench.core.runs.launch.SAFE_PATH", option)  # there is none before Python 3.11
+    for command in (worker_command("train", "--help"), program_command("train", "--help")):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0 and "usage: workbench" in done.stdout, done.stderr
 
 
 def test_every_verb_is_known_to_the_training_program():

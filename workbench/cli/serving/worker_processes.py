@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import socket
 import sys
@@ -102,6 +103,7 @@ class _WorkerPool:
         self._stopping = False
 
     def run(self) -> None:
+        os.environ.setdefault("PYTHONSAFEPATH", "1")  # the processes import nothing from the current folder
         previous = {kind: signal.signal(kind, self._interrupt) for kind in (signal.SIGINT, signal.SIGTERM)}
         try:
             self._workers = [self._start(row) for row in range(self._plan.workers)]

@@ -26,6 +26,14 @@ _BENCHMARK = (
     "from inference.batch.benchmark import main; sys.exit(main(sys.argv[2:], sys.argv[1]))"
 )
 
+# Option of Python without the current folder in the search path: a file of the user there, such as html.py, would
+# otherwise be run in place of the module of that name.
+SAFE_PATH = ("-P",) if sys.version_info >= (3, 11) else ()
+_RUN_MODULE = (
+    "import sys; sys.path[:] = filter(None, sys.path); import runpy; "
+    "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+)
+
 
 def is_frozen() -> bool:
     """Return True in a packed application, whose executable is no Python interpreter."""
@@ -35,14 +43,21 @@ def is_frozen() -> bool:
 def worker_command(verb: str, *arguments: str | Path) -> list[str]:
     """Return the command of the training program: this Python, or in a packed application its console executable."""
     assert verb in VERBS, verb
-    head = [_console_executable(), "--worker"] if is_frozen() else [sys.executable, "-m", "workbench.training"]
+    head = [_console_executable(), "--worker"] if is_frozen() else _module_command("workbench.training")
     return [*head, verb, *map(str, arguments)]
 
 
 def program_command(*arguments: str | Path) -> list[str]:
     """Return a command line of the workbench itself: this Python, or a packed application's own executable."""
-    head = [_console_executable()] if is_frozen() else [sys.executable, "-m", "workbench"]
+    head = [_console_executable()] if is_frozen() else _module_command("workbench")
     return [*head, *map(str, arguments)]
+
+
+def _module_command(module: str) -> list[str]:
+    """Return the command that runs a module, without the current folder in the search path."""
+    if SAFE_PATH:
+        return [sys.executable, *SAFE_PATH, "-m", module]
+    return [sys.executable, "-c", _RUN_MODULE, module]
 
 
 def _console_executable() -> str:
@@ -116,7 +131,7 @@ def rank_of_this_process() -> tuple[int, int]:
 
 def launcher_command(device: str, logs: Path, *worker: str) -> list[str]:
     """Return the command of Paddle's launcher, which runs `worker` once per process of `device`. logs: a folder."""
-    head = worker_command("launch") if is_frozen() else [sys.executable, "-m", "paddle.distributed.launch"]
+    head = worker_command("launch") if is_frozen() else _module_command("paddle.distributed.launch")
     options = ["--nproc_per_node", str(processes(device)), "--log_dir", str(logs)]
     kind, _, numbers = device.strip().lower().partition(":")
     if kind == "gpu":
