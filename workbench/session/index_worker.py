@@ -13,7 +13,8 @@ from workbench.core.project.grouping import check_pattern
 from workbench.core.project.image_index import ImageIndex, with_index
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
-from workbench.core.project.sources import natural_key, walk
+from workbench.core.project.sources import walk
+from workbench.inference.io.natural_order import natural_key
 
 REPORT_INTERVAL = 0.2  # seconds
 # A worker that never sleeps holds the interpreter lock for 5 ms at a time, and the window needs it often.

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.core.project.sources import Source
 from workbench.inference.batch.input_paths import InputSource, OutputNames, collect_images, output_names
 
 
@@ -34,6 +35,17 @@ def test_patterns_files_and_folders_in_the_order_given_each_file_once(tmp_path):
     sources, skipped = collect_images(names)
     assert relative(sources) == ["odd.ending", "lot1/a.png", "lot2/a.png", "lot2/deep/c.bmp"]
     assert skipped == []
+
+
+def test_images_are_in_the_natural_order_of_the_image_list(tmp_path):
+    names = ["b/x.png", "lot-2/308130.png", "lot-2/36280.png", "lot-10/7.png", "B.png", "part10.png", "part9.png"]
+    touch(tmp_path / "pictures", *names)
+    ordered = Source().images(tmp_path)
+    assert ordered.index("lot-2/36280.png") < ordered.index("lot-2/308130.png") < ordered.index("lot-10/7.png")
+    assert relative(collect_images([tmp_path / "pictures"])[0]) == ordered
+    found = relative(collect_images([f"{tmp_path}/pic*/lot-*"])[0])
+    assert [name.partition("/")[2] for name in found] == ["lot-2/36280.png", "lot-2/308130.png", "lot-10/7.png"]
+    assert relative(collect_images([f"{tmp_path}/pictures/part*.png"])[0]) == ["part9.png", "part10.png"]
 
 
 def test_brackets_in_a_name_are_no_pattern(tmp_path):

@@ -14,9 +14,9 @@ from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.grouping import check_pattern, near_duplicates
 from workbench.core.project.project import Project
-from workbench.core.project.sources import natural_key
 from workbench.core.runs.dataset import Dataset, collect
 from workbench.core.runs.settings_overrides import Model
+from workbench.inference.io.natural_order import natural_key
 from workbench.inference.io.regular_files import open_regular
 
 

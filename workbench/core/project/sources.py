@@ -24,6 +24,7 @@ from workbench.core.problems import CannotWrite, FolderMissing
 from workbench.core.project.storage import inside, same_content
 from workbench.inference.io.atomic_write import replacing
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
+from workbench.inference.io.natural_order import natural_key
 
 
 def walk(
@@ -69,16 +70,6 @@ def _is_readable(entry: os.DirEntry[str]) -> bool:
         return stat.S_ISREG(entry.stat().st_mode)
     except FileNotFoundError:
         return True  # broken links are listed and shown as unreadable
-
-
-_DIGITS = re.compile(r"(\d+)")
-
-
-def natural_key(text: object) -> list[str | int]:
-    """Return a key for natural sorting: numbers by value, letters case-insensitively."""
-    parts: list[str | int] = _DIGITS.split(str(text).casefold())
-    parts[1::2] = map(int, parts[1::2])
-    return parts
 
 
 class Source(BaseModel):

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from workbench.core.project import annotation
 from workbench.core.project.annotation import Split
 from workbench.core.project.project import Project
-from workbench.core.project.sources import natural_key
+from workbench.inference.io.natural_order import natural_key
 
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
 FEWEST = 10  # training examples; with fewer, none of them can be held out

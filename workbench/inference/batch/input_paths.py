@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from ..io.image_io import IMAGE_SUFFIXES  # noqa: TID252
+from ..io.natural_order import natural_key  # noqa: TID252
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ def collect_images(
     """Return the image files given by file names, folders (recursive) and patterns such as lot*/*.png.
 
     Files given by name are accepted with any suffix. Hidden files and everything in the folder `leave_out` (results of
-    an earlier run) are skipped. Each file occurs once, in the order of the names. Also returns the names that matched
-    nothing.
+    an earlier run) are skipped. Each file occurs once, in the order of the names, the files of a folder or pattern in
+    natural order. Also returns the names that matched nothing.
     """
     sources: dict[str, InputSource] = {}
     skipped = []
@@ -66,7 +67,7 @@ def _sources_of(name: str, leave_out: Path | None) -> Iterator[InputSource]:
         yield InputSource(path, path.parent, PurePath(path.name))
     elif glob.has_magic(name):
         root = _before_pattern(path)
-        for match in map(Path, sorted(glob.glob(name, recursive=True))):
+        for match in map(Path, sorted(glob.glob(name, recursive=True), key=natural_key)):
             if _is_below(match, leave_out):
                 continue
             if match.is_dir():
@@ -85,13 +86,13 @@ def _before_pattern(path: Path) -> Path:
     return Path(*fixed)
 
 
-def _images_below(folder: Path, leave_out: Path | None) -> Iterator[Path]:
+def _images_below(folder: Path, leave_out: Path | None) -> list[Path]:
+    images: list[Path] = []
     for parent, folders, files in os.walk(folder):
-        visible = sorted(name for name in folders if name[0] != ".")
-        folders[:] = [name for name in visible if not _is_below(Path(parent, name), leave_out)]
-        for name in sorted(files):
-            if name[0] != "." and Path(name).suffix.lower() in IMAGE_SUFFIXES:
-                yield Path(parent, name)
+        folders[:] = [name for name in folders if name[0] != "." and not _is_below(Path(parent, name), leave_out)]
+        visible = (name for name in files if name[0] != ".")
+        images += (Path(parent, name) for name in visible if Path(name).suffix.lower() in IMAGE_SUFFIXES)
+    return sorted(images, key=lambda file: natural_key(file.as_posix()))
 
 
 def _is_below(path: Path, folder: Path | None) -> bool:

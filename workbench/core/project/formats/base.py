@@ -17,8 +17,9 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.project.project import Project
-from workbench.core.project.sources import natural_key, walk
+from workbench.core.project.sources import walk
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
+from workbench.inference.io.natural_order import natural_key
 
 # Folder names that describe the kind of content only, not the part or the defect.
 IMAGE_FOLDERS = frozenset(

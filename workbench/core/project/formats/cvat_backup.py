@@ -14,8 +14,8 @@ from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape, pairs, rotated
 from workbench.core.project.formats.text_files import json_files, load, read_utf8
 from workbench.core.project.formats.xml_labels import CVAT_KINDS, SUBSETS, cvat_mask
-from workbench.core.project.sources import natural_key
 from workbench.inference.io.json_io import parse_json
+from workbench.inference.io.natural_order import natural_key
 
 _LARGEST_MANIFEST = 256 << 20  # bytes
 

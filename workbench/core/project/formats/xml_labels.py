@@ -22,8 +22,8 @@ from workbench.core.project.formats.mask_pairing import is_in_mask_folder
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape, rotated
 from workbench.core.project.formats.text_files import read_utf8
-from workbench.core.project.sources import natural_key
 from workbench.core.project.storage import write_text
+from workbench.inference.io.natural_order import natural_key
 
 _LARGEST = 256 << 20  # bytes of an XML file
 _ENCODING = re.compile(r"^\s*<\?xml[^>]*\?>")
