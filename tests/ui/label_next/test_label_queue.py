@@ -48,8 +48,10 @@ def wait_for_queue(application, qtbot) -> None:
 def test_ctrl_l_lists_images_to_label_next(with_model, driver, qtbot):
     window, session, panel = driver.window, driver.session, driver.window.images
     driver.key(Qt.Key.Key_L, CTRL)
-    assert not panel.queue_header.isHidden() and panel.filters.isHidden()
+    assert not panel.queue_header.isHidden()
+    assert len(panel.model.keys) == 5 and not panel.filters.isHidden()  # all images, until the queue is computed
     wait_for_queue(with_model, qtbot)
+    assert panel.filters.isHidden()
     assert panel.model.keys == ["lot1/new.png"]  # all others are done or broken
     qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)  # the first image is opened
     place = panel.model.index_of("lot1/new.png")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from workbench.core.project import annotation
@@ -96,6 +96,20 @@ def test_step_is_run_by_a_click(driver, qtbot):
     QTest.mouseClick(bar.next, LEFT)
     qtbot.waitUntil(lambda: driver.session.rows[NEW].status == "done")
     qtbot.waitUntil(lambda: bar.next.text() == "Label 6 more images with defects")
+
+
+def test_text_of_the_next_step_does_not_move_the_stages(opened, qtbot):
+    bar = opened.window.stage_bar
+    opened.window.resize(1280, 800)
+    qtbot.wait(50)
+    menus = opened.window.menuBar()
+    places = set()
+    for text in ("Export", "Set the verdict of 12 more images"):
+        bar.next.setText(text)
+        qtbot.waitUntil(lambda: bar.next.width() == bar.next.sizeHint().width())
+        places.add(tuple(button.mapTo(menus, QPoint()).x() for button in bar.stages.values()))
+        assert bar.next.mapTo(menus, QPoint(bar.next.width(), 0)).x() > menus.width() - 20  # at the right end
+    assert len(places) == 1
 
 
 def test_stages_show_their_pages(opened):

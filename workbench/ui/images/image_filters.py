@@ -240,7 +240,7 @@ class NoMatchPage(QWidget):
 
 
 class EmptyQueuePage(QWidget):
-    """Page shown while the active queue is empty or not built yet."""
+    """Page shown while the active queue is empty."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -248,15 +248,9 @@ class EmptyQueuePage(QWidget):
         column.setContentsMargins(18, 12, 18, 12)
         column.setSpacing(10)
         column.addStretch(1)
-        self.text = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="heading")
+        self.text = QLabel(self.tr("No images left in this list"), objectName="heading", wordWrap=True)
+        self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.all = QPushButton(self.tr("Show all images"))
         column.addWidget(self.text)
         column.addWidget(self.all, 0, Qt.AlignmentFlag.AlignCenter)
         column.addStretch(2)
-
-    def show_state(self, *, running: bool) -> None:
-        self.text.setText(
-            self.tr("Analyzing images. The list appears when the analysis is complete.")
-            if running
-            else self.tr("No images left in this list")
-        )

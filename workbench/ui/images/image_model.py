@@ -139,8 +139,11 @@ class ImageListModel(QAbstractTableModel):
 
     @property
     def queued(self) -> bool:
-        """True if a queue defines the listed images and their order; the search still narrows them."""
-        return self._queue is not None and bool(self._queue.mode)
+        """True if a queue defines the listed images and their order; the search still narrows them.
+
+        Until the queue has been computed, the images are listed as before.
+        """
+        return self._queue is not None and self._queue.result is not None
 
     # --- lookup -------------------------------------------------------------------------------------
 

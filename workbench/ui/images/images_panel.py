@@ -227,7 +227,7 @@ class ImagesPanel(QWidget):
 
     def _queue_changed(self) -> None:
         """Update after a change of the active queue or its images."""
-        self.filters.setVisible(not self._queue.mode)
+        self.filters.setVisible(not self.model.queued)
         self._refilter()
         self.view.scheduleDelayedItemsLayout()  # rows with reasons are higher
 
@@ -274,7 +274,6 @@ class ImagesPanel(QWidget):
         else:
             page = self.empty_queue_page if self.model.queued and not self.model.text else self.no_match_page
             self.pages.setCurrentWidget(page if self._session.keys else self.empty_page)
-            self.empty_queue_page.show_state(running=self._queue.running)
         self.empty_page.setEnabled(self._session.writable)
         self.search_errors.show_errors(self.model.search_errors)
         self._update_count()

@@ -1,4 +1,4 @@
-"""Stage bar in the menu bar: the stages of a project, the current one, and the next step as a button."""
+"""Stage bar in the menu bar: the stages of a project beside the menus, the next step as a button at the right end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.theme import ThemeManager
 
-_GAP = 16  # px between the last menu and the bar
+_GAP = 32  # px between the last menu and the bar
 _ICONS: dict[Stage, str] = {"label": "brush", "train": "train", "evaluate": "review", "export": "export"}
 
 
@@ -54,6 +54,7 @@ class StageBar(QWidget):
             self.stages[stage] = button
             row.addWidget(button)
         row.addSpacing(14)
+        row.addStretch(1)  # the text of the next step does not move the stages
         self.next = QPushButton(objectName="next")
         self.next.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.next.setAccessibleName(self.tr("Next step"))
@@ -140,7 +141,7 @@ class StageBar(QWidget):
 
 
 class StageBarPlacement(QObject):
-    """Placement of a stage bar at the right end of a menu bar, beside the menus."""
+    """Placement of a stage bar in a menu bar, from the menus to the right end."""
 
     def __init__(self, bar: StageBar, menu_bar: QMenuBar) -> None:
         super().__init__(menu_bar)
@@ -167,8 +168,7 @@ class StageBarPlacement(QObject):
         left = max((menus.actionGeometry(action).right() for action in actions), default=0) + _GAP
         room = menus.width() - left
         self._bar.set_compact(self._bar.full_width() > room)
-        width = min(self._bar.sizeHint().width(), room)
-        self._bar.setGeometry(QRect(menus.width() - width, 0, width, menus.height() - 1))
+        self._bar.setGeometry(QRect(left, 0, room, menus.height() - 1))
 
 
 def step_text(step: NextStep) -> str:
