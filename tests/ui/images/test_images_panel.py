@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QListView
+from PySide6.QtWidgets import QLineEdit, QListView, QSlider
 
 from tests.ui.images.list_projects import CountedList, HundredThousand
 from workbench.core.project.project import DONT_CARE
@@ -15,7 +15,9 @@ from workbench.ui.canvas.layers.prediction_layer import MODES
 from workbench.ui.images.image_delegate import shown_folder
 from workbench.ui.images.image_model import RowRole
 from workbench.ui.labels.class_delegate import eye_rect
+from workbench.ui.shell.workspace import SidePanel
 from workbench.ui.widgets.question_dialog import Question
+from workbench.ui.widgets.tab_order import focus_chain
 
 
 @pytest.fixture
@@ -160,6 +162,14 @@ def test_verdict_buttons_set_and_remove_the_verdict(driver):
     assert list(panel.buttons) == ["OK", "NG", "Rework"]
     driver.open("lot1/bad.png")
     assert not panel.buttons["OK"].isEnabled()
+
+
+def test_tab_reaches_the_verdicts_in_their_section(opened):
+    window = opened.window
+    chain = focus_chain(window.findChild(SidePanel))
+    places = [chain.index(button) for button in window.verdict.buttons.values()]
+    assert places == list(range(places[0], places[0] + len(places)))
+    assert chain.index(window.verdict.add_button) < places[0] < chain.index(window.layers.findChild(QSlider))
 
 
 def test_layers_can_be_hidden_and_faded(driver):

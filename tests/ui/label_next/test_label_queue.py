@@ -8,13 +8,19 @@ from PySide6.QtCore import Qt
 
 from tests.inference.conftest import gray_settings, write_onnx
 from tests.label_queue_network import BIAS, WEIGHTS
+from workbench.core.geometry.drawing import Rect
+from workbench.core.geometry.selection import Selection
 from workbench.core.label_next import label_ranking
+from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.project import annotation
+from workbench.core.project.annotation import SuggestionDecision
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import collect
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
+from workbench.core.suggestions.suggestions import Suggestion
 from workbench.inference.model_settings import ClassSettings, save_settings
+from workbench.session.label_issue_review import LabelIssueReview
 from workbench.ui.images.image_model import ReasonRole
 from workbench.ui.text import label_next_texts
 
@@ -93,6 +99,23 @@ def test_label_error_is_shown_and_resolved_by_shortcut(with_model, driver, qtbot
     driver.window.images.toggle_thumbnails()
     driver.window.images.queue_header.leave.click()
     assert advice.bar.isHidden() and advice.marker.area is None
+
+
+@pytest.mark.parametrize("top", [0, 70], ids=["above", "below"])
+def test_bar_of_a_suspected_verdict_does_not_cover_the_predicted_region(with_model, driver, qtbot, monkeypatch, top):
+    canvas, advice = driver.canvas, driver.window.label_next
+    issue = LabelIssue("verdict", verdict="OK", predicted_verdict="NG", certainty=0.9)
+    monkeypatch.setattr(LabelIssueReview, "issues", property(lambda _: (issue,)))
+    driver.open(driver.session.keys[0])
+    canvas.view_state.fit()
+    selection = Selection(Rect(40, top, 20, 10), np.ones((10, 20), bool))
+    origin = SuggestionDecision(what="rejected", model="run", class_id=1, x=40, y=top, width=20, height=10, area=200)
+    advice.errors.changed.emit()
+    canvas.suggestions.show([Suggestion(selection, 1, 0.9, "run", origin)])
+    area = canvas.view_state.to_widget_rect(selection.rect).toAlignedRect()
+    assert advice.bar.isVisible() and canvas.rect().contains(area) and not advice.bar.geometry().intersects(area)
+    canvas.suggestions.show([])
+    assert advice.bar.isVisible() and advice.bar.geometry().center().y() > canvas.height() / 2  # at its usual place
 
 
 def test_search_filters_queue(with_model, driver, qtbot):

@@ -51,9 +51,7 @@ class LabelIssueMarker(QObject, Interactor):
     def _frame(self) -> QRectF | None:
         if self._rect is None or self._canvas.scene.image is None:
             return None
-        rect, view = self._rect, self._canvas.view_state
-        corners = view.to_widget((rect.x, rect.y)), view.to_widget((rect.x + rect.width, rect.y + rect.height))
-        return QRectF(*corners).adjusted(-_GAP, -_GAP, _GAP, _GAP)
+        return self._canvas.view_state.to_widget_rect(self._rect).adjusted(-_GAP, -_GAP, _GAP, _GAP)
 
     def draw(self, painter: QPainter) -> None:
         frame = self._frame()
@@ -79,7 +77,7 @@ class LabelIssueBar(QFrame):
         self.setObjectName("message")
         self.setProperty("kind", "warning")
         self._session, self._issues = session, issues
-        self._free_area: QRect | None = None
+        self._free_areas: list[QRect] = []
         self.text = QLabel(objectName="messageText", wordWrap=True)
         self.certainty = QLabel(objectName="muted", wordWrap=True)
         for label in (self.text, self.certainty):
@@ -142,9 +140,9 @@ class LabelIssueBar(QFrame):
             self._place()
         return super().eventFilter(watched, event)
 
-    def keep_free(self, area: QRect | None) -> None:
-        """Move the bar so that this part of the canvas, if any, stays visible."""
-        self._free_area = area
+    def keep_free(self, areas: list[QRect]) -> None:
+        """Move the bar so that as much as possible of these parts of the canvas stays visible."""
+        self._free_areas = areas
         self._place()
 
     def _place(self) -> None:
@@ -154,11 +152,16 @@ class LabelIssueBar(QFrame):
         width = min(_MAX_WIDTH, canvas.width() - 2 * _SIDE)
         height = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
         box = QRect((canvas.width() - width) // 2, canvas.height() - height - _BOTTOM, width, height)
-        if self._free_area is not None and self._free_area.intersects(box):
-            box.moveTop(_BOTTOM)
+        above = box.translated(0, _BOTTOM - box.top())
+        box = min(box, above, key=self._covered_area)
         self.setGeometry(box)
         self.raise_()
         self.covered.emit(canvas.height() - box.top() if box.top() > _BOTTOM else 0)
+
+    def _covered_area(self, box: QRect) -> int:
+        """Return the size of the parts of `_free_areas` within a rectangle."""
+        parts = (area & box for area in self._free_areas)
+        return sum(part.width() * part.height() for part in parts)
 
 
 class LabelNextController(QObject):
@@ -185,6 +188,7 @@ class LabelNextController(QObject):
         queue.changed.connect(self._open_first)
         queue.failed.connect(messages.problem)
         errors.changed.connect(self._show_issue)
+        canvas.suggestions.replaced.connect(self._keep_suggestions_free)
         errors.refused.connect(canvas.refused)
         errors.confirmed.connect(self._label_confirmed)
         session.history_changed.connect(self._withdraw_undo)
@@ -221,13 +225,21 @@ class LabelNextController(QObject):
         issue, canvas = self.errors.issue, self._canvas
         if issue is None or issue.kind == "verdict" or canvas.scene.image is None:
             self.marker.show(None)
-            self.bar.keep_free(None)
+            self._keep_suggestions_free()
             return
         rect, view = issue.rect, canvas.view
         scale = min(_MAX_SCALE, _SHARE * view.width / rect.width, _SHARE * view.height / rect.height)
         canvas.set_view(view.at_scale(scale).centered(rect.x + rect.width / 2, rect.y + rect.height / 2))
         self.marker.show(rect)
-        self.bar.keep_free(self.marker.area)
+        self.bar.keep_free([area] if (area := self.marker.area) is not None else [])
+
+    def _keep_suggestions_free(self) -> None:
+        """Keep the bar of a suspected verdict off the suggestions, which are the reason for it."""
+        issue, canvas = self.errors.issue, self._canvas
+        if issue is None or issue.kind != "verdict":
+            return
+        areas = (canvas.view_state.to_widget_rect(rect) for rect in canvas.scene.suggested.rects)
+        self.bar.keep_free([area.toAlignedRect() for area in areas])
 
     def _withdraw_undo(self) -> None:
         """Withdraw the button to undo a kept label once it would undo another change."""

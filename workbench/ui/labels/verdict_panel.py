@@ -91,6 +91,7 @@ class VerdictPanel(QWidget):
                 self._grid.removeWidget(button)
                 button.deleteLater()
             self.buttons = {}
+            before: QWidget = self.name_field
             for i, name in enumerate(names):
                 button = QPushButton(name.replace("&", "&&"))
                 button.setCheckable(True)
@@ -98,6 +99,8 @@ class VerdictPanel(QWidget):
                 button.clicked.connect(partial(self.choose, i))
                 self.buttons[name] = button
                 self._grid.addWidget(button, i // 2, i % 2)
+                self.setTabOrder(before, button)  # a widget that is added later comes last otherwise
+                before = button
         self._hint.setVisible(project is not None and not names)
         self._update_states()
 

@@ -33,6 +33,7 @@ class SuggestionInteractor(QObject, Interactor):
     accepted = Signal(object)  # list[Suggestion] to be turned into labels
     rejected = Signal(object)  # list[Suggestion]
     changed = Signal(object, object)  # a suggestion and its replacement
+    replaced = Signal()  # other suggestions are shown
     switched = Signal(bool)  # shown or hidden
     hovered = Signal(object)  # Suggestion or None
     held = Signal()  # Space is held long enough to pan
@@ -86,6 +87,7 @@ class SuggestionInteractor(QObject, Interactor):
             self.cancel()
         if not self._chosen or (self.current is not None and id(self.current) in removed):
             self._follow(self._point)
+        self.replaced.emit()
 
     def switch(self, visible: bool) -> None:
         """Show or hide the suggestions."""

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from PySide6.QtCore import QObject, QPointF, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Point
@@ -198,6 +198,10 @@ class ViewState(QObject):
         """Convert image coordinates to a position of the widget."""
         x, y = self.viewport.to_screen(*point)
         return QPointF(x / self.ratio, y / self.ratio)
+
+    def to_widget_rect(self, rect: Rect) -> QRectF:
+        """Convert a rectangle of image pixels to one of the widget."""
+        return QRectF(self.to_widget((rect.x, rect.y)), self.to_widget((rect.x + rect.width, rect.y + rect.height)))
 
     def to_length(self, length: float) -> float:
         """Convert a length from image pixels to logical pixels."""
