@@ -1176,10 +1176,6 @@
         <translation>显示所有图片</translation>
     </message>
     <message>
-        <source>Analyzing images. The list appears when the analysis is complete.</source>
-        <translation>正在分析图片，完成后显示列表。</translation>
-    </message>
-    <message>
         <source>No images left in this list</source>
         <translation>列表中没有剩余图片</translation>
     </message>
@@ -7049,6 +7045,10 @@
     <message>
         <source>Tra&amp;ining panel</source>
         <translation>训练面板(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Names of &amp;tools</source>
+        <translation>工具名称(&amp;T)</translation>
     </message>
     <message>
         <source>Previo&amp;us panel</source>

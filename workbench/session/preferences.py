@@ -48,6 +48,7 @@ class Preferences:
     last_pictures: dict[str, str] = field(default_factory=dict)  # project -> key
     overlay_opacity: float = 0.45
     text_size: float = 100.0  # percent of the system's font size
+    tool_names: bool = False  # names beside the icons of the tools
     after_done: str = "next"  # image opened after "Mark as done and next"
     click_encoder: str = ""  # ONNX files of the click segmentation
     click_decoder: str = ""
@@ -115,6 +116,8 @@ def _checked(name: str, value: Any, default: Any) -> Any:
         low, high = RANGES[name]
         number = isinstance(value, (int, float)) and not isinstance(value, bool) and value == value  # not NaN
         return float(min(max(value, low), high)) if number else default
+    if isinstance(default, bool):
+        return value if isinstance(value, bool) else default
     if isinstance(default, list):
         return [item for item in value if isinstance(item, str)] if isinstance(value, list) else default
     if isinstance(default, dict):

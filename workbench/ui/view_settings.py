@@ -1,4 +1,4 @@
-"""Appearance of the window: theme, language, visible panels, full screen."""
+"""Appearance of the window: theme, language, visible panels, names of the tools, full screen."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from workbench.ui.widgets.theme import ThemeManager
 
 
 class ViewSettings(QObject):
-    """Commands for the appearance of the window. Theme and language are saved in the preferences."""
+    """Commands for the appearance of the window. Theme, language and names are saved in the preferences."""
 
     language_chosen = Signal(str)  # the window has to be rebuilt
+    tool_names_changed = Signal()
 
     def __init__(self, window: QMainWindow, preferences: Preferences, style: ThemeManager) -> None:
         super().__init__(window)
@@ -74,6 +75,15 @@ class ViewSettings(QObject):
 
     def is_language(self, name: str) -> bool:
         return self._preferences.language == name
+
+    def tool_names(self) -> bool:
+        """Return whether the tools have names beside their icons."""
+        return self._preferences.tool_names
+
+    def toggle_tool_names(self) -> None:
+        self._preferences.tool_names = not self._preferences.tool_names
+        self._preferences.save()
+        self.tool_names_changed.emit()
 
     def toggle_full_screen(self) -> None:
         state = self._window.windowState()

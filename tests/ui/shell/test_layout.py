@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QSettings
+from PySide6.QtCore import QCoreApplication, QSettings, Qt
 from PySide6.QtWidgets import QWidget
 
 from tests.ui.layout_faults import MOST_ROUNDS, cut, layout_rounds
@@ -172,3 +172,25 @@ def test_a_cut_control_is_found(opened):
     assert any("px wide" in entry for entry in cut(window))
     window.stage_bar.next.move(window.stage_bar.width() - 4, 0)
     assert any("is outside" in entry for entry in cut(window))
+
+
+def test_names_of_the_tools_are_shown_in_a_single_column_only(opened, qtbot):
+    window, tools = opened.window, opened.window.tools
+    buttons = [button for group in tools.groups for button in group]
+    window.resize(1440, 900)
+    qtbot.wait(50)
+    narrow = tools.width()
+    window.table["tool_names"].trigger()
+    assert opened.services.preferences.tool_names and window.table["tool_names"].isChecked()
+    wide = tools.width()
+    assert wide > narrow + 60
+    for name in ("ellipse", "box_cut", "brush"):  # the button of a group shows the chosen tool; the width stays
+        window.table[name].trigger()
+        qtbot.wait(20)
+        assert tools.width() == wide
+    assert all(button.width() >= button.sizeHint().width() for button in buttons)
+    window.resize(1440, 480)
+    qtbot.waitUntil(lambda: tools.width() < wide)
+    assert all(button.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonIconOnly for button in buttons)
+    window.table["tool_names"].trigger()
+    assert not opened.services.preferences.tool_names

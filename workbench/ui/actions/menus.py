@@ -163,6 +163,7 @@ MENUS: dict[str, Table] = {
         "panel_pictures",
         "panel_side",
         "panel_training",
+        "tool_names",
         "next_panel",
         "previous_panel",
         "-",

@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction, QActionEvent, QPainter, QPolygonF
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
 
 from workbench.ui.actions.menus import ActionTable, Table, ids
+from workbench.ui.view_settings import ViewSettings
 
 
 class CommandButton(QToolButton):
@@ -105,10 +106,11 @@ class ToolRow(QWidget):
 
 
 class ToolColumn(QWidget):
-    """Column of the buttons of a table, in as many columns as the height requires."""
+    """Column of the buttons of a table, in as many columns as the height requires. A single one can show names."""
 
-    def __init__(self, table: Table, actions: ActionTable) -> None:
+    def __init__(self, table: Table, actions: ActionTable, view: ViewSettings) -> None:
         super().__init__(objectName="tools")
+        self._view, self._names = view, False  # _names: whether the names are shown
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.groups: list[list[QToolButton]] = [[]]
         self._separators: list[QFrame] = []
@@ -122,6 +124,7 @@ class ToolColumn(QWidget):
                 self.groups[-1].append(button)
         self._columns = 0
         self._arrange()
+        view.tool_names_changed.connect(self._arrange)
 
     def sizeHint(self) -> QSize:
         return QSize(self._width(1), self._height(1))
@@ -146,7 +149,7 @@ class ToolColumn(QWidget):
     def _cell(self) -> QSize:
         size = QSize()
         for button in self._buttons():
-            size = size.expandedTo(button.sizeHint())
+            size = size.expandedTo(button.sizeHint() + QSize(_name_widening(button) if self._names else 0, 0))
         return size
 
     def _buttons(self) -> list[QToolButton]:
@@ -164,8 +167,13 @@ class ToolColumn(QWidget):
         if not self._buttons():
             return
         columns = next((n for n in range(1, 4) if self._height(n) <= self.height()), 4)
-        if columns == self._columns:
+        names = self._view.tool_names() and columns == 1
+        if columns == self._columns and names == self._names:
             return
+        self._names = names
+        beside, icon = Qt.ToolButtonStyle.ToolButtonTextBesideIcon, Qt.ToolButtonStyle.ToolButtonIconOnly
+        for button in self._buttons():
+            button.setToolButtonStyle(beside if names else icon)
         self._columns, cell = columns, self._cell()
         top = _MARGIN
         for number, group in enumerate(self.groups):
@@ -193,6 +201,14 @@ def _tool_button(entry: str | tuple[str, Table], actions: ActionTable, icon_size
     button.setIconSize(QSize(icon_size, icon_size))
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button
+
+
+def _name_widening(button: QToolButton) -> int:
+    """Return by how much the widest name of a group is wider than the current one, so that a choice moves nothing."""
+    if button.menu() is None:
+        return 0
+    width = button.fontMetrics().horizontalAdvance
+    return max(width(action.iconText()) for action in button.menu().actions()) - width(button.text())
 
 
 def _text_width(button: QToolButton) -> int:

@@ -191,7 +191,7 @@ class Window(QMainWindow):
         )
         self.center = CentralStack(self.canvas, self.images, self.evaluation)
         self.evaluation_navigation.set_center(self.center)
-        self.tools = ToolColumn(TOOL_STRIP, self.table)
+        self.tools = ToolColumn(TOOL_STRIP, self.table, self.view_settings)
         self.workspace = Workspace(
             self.images, self.header, self.options, self.tools, self.center, self.side, self.training
         )
