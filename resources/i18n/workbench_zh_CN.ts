@@ -7047,8 +7047,8 @@
         <translation>训练面板(&amp;I)</translation>
     </message>
     <message>
-        <source>Names of &amp;tools</source>
-        <translation>工具名称(&amp;T)</translation>
+        <source>Sho&amp;w names of tools</source>
+        <translation>显示工具名称(&amp;W)</translation>
     </message>
     <message>
         <source>Previo&amp;us panel</source>

@@ -189,7 +189,9 @@ def test_names_of_the_tools_are_shown_in_a_single_column_only(opened, qtbot):
         qtbot.wait(20)
         assert tools.width() == wide
     assert all(button.width() >= button.sizeHint().width() for button in buttons)
-    window.resize(1440, 480)
+    assert not any("(" in button.text() for button in buttons)  # the mnemonic of a Chinese name
+    window.training.heading.setChecked(True)
+    window.resize(1440, 720)
     qtbot.waitUntil(lambda: tools.width() < wide)
     assert all(button.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonIconOnly for button in buttons)
     window.table["tool_names"].trigger()

@@ -57,7 +57,7 @@ class ViewCommands(CommandGroup):
                 "panel-bottom",
                 checked=context.training.heading.isChecked,
             ),
-            Command("tool_names", self.tr("Names of &tools"), view.toggle_tool_names, checked=view.tool_names),
+            Command("tool_names", self.tr("Sho&w names of tools"), view.toggle_tool_names, checked=view.tool_names),
             Command("next_panel", self.tr("&Next panel"), partial(view.focus_panel, 1)),
             Command("previous_panel", self.tr("Previo&us panel"), partial(view.focus_panel, -1)),
             Command("full_screen", self.tr("Full scr&een"), view.toggle_full_screen, checked=view.is_full_screen),

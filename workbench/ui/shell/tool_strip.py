@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction, QActionEvent, QPainter, QPolygonF
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
 
 from workbench.ui.actions.menus import ActionTable, Table, ids
+from workbench.ui.text.formatting import plain
 from workbench.ui.view_settings import ViewSettings
 
 
@@ -192,8 +193,11 @@ class ToolColumn(QWidget):
 
 def _tool_button(entry: str | tuple[str, Table], actions: ActionTable, icon_size: int) -> CommandButton:
     """Return the button of a command, or of a group of commands."""
+    commands = [actions[id] for id in (ids(entry[1]) if isinstance(entry, tuple) else (entry,))]
+    for action in commands:
+        action.setIconText(plain(action.text()))  # Qt alone would keep the "(U)" of "撤销(&U)"
     if isinstance(entry, tuple):
-        button: CommandButton = ToolGroupButton([actions[id] for id in ids(entry[1])])
+        button: CommandButton = ToolGroupButton(commands)
     else:
         button = CommandButton()
         button.setDefaultAction(actions[entry])
