@@ -28,7 +28,7 @@ _BENCHMARK = (
 
 # Option of Python without the current folder in the search path: a file of the user there, such as html.py, would
 # otherwise be run in place of the module of that name.
-SAFE_PATH = ("-P",) if sys.version_info >= (3, 11) else ()
+SAFE_PATH: tuple[str, ...] = ("-P",) if sys.version_info >= (3, 11) else ()
 _RUN_MODULE = (
     "import sys; sys.path[:] = filter(None, sys.path); import runpy; "
     "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
