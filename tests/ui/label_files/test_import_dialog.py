@@ -92,6 +92,16 @@ def qtbot_click(button) -> None:
     QApplication.processEvents()
 
 
+def test_preview_of_former_files_does_not_appear_while_a_path_is_typed(dialog, opened, folder, qtbot):
+    dialog.show_paths([folder])
+    job = opened.services.session.label_import
+    assert job.activity == "reading"
+    qtbot.keyClicks(dialog.files.line, "x")
+    assert job.activity == "" and dialog.plan is None
+    QApplication.processEvents()
+    assert dialog.plan is None and not dialog.import_button.isEnabled()
+
+
 def test_import_with_edited_mapping_and_undo(dialog, opened, qtbot):
     session = opened.services.session
     dialog.preview.mapping.cellWidget(0, 3).setEditText("pit")

@@ -131,6 +131,7 @@ class ImportDialog(QDialog):
         self._read_labels()
 
     def _discard_plan(self) -> None:
+        self._job.release()  # a preview of the former files that is still being read must not appear
         self.plan = None
         self._show_state()
 

@@ -13,7 +13,7 @@ from workbench.core.project.sources import walk
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.ui.text.formatting import number
 
-_MAX_COUNTED = 100_000  # files
+_MAX_COUNTED = 100_000  # images
 _REPORT_EVERY = 500  # images
 
 
@@ -55,11 +55,13 @@ def count_images(folder: Path, task: Task) -> int:
 
 
 def image_count_text(count: int) -> str:
-    """Return the text of a number of images in a folder."""
+    """Return the text of a number of images in a folder; "100,000+" if counting ended there."""
     if count == 0:
         return QCoreApplication.translate(
             "QuickProjectDialog", "This folder contains no images. Images can be added later."
         )
     if count == 1:
         return QCoreApplication.translate("QuickProjectDialog", "1 image")
-    return QCoreApplication.translate("QuickProjectDialog", "{n} images").format(n=number(count))
+    return QCoreApplication.translate("QuickProjectDialog", "{n} images").format(
+        n=number(count) + ("+" if count >= _MAX_COUNTED else "")
+    )
