@@ -22,7 +22,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 READ_LATE = ("CUDA_VISIBLE_DEVICES", "HOME", "LANG", "LC_", "PYTEST_", "QT_", "TMPDIR", "WORKBENCH_", "XDG_")
 SET_BY_OPENCV = ("LD_LIBRARY_PATH", "OPENCV_IO_MAX_IMAGE_PIXELS")  # when it is imported in this process
 _PR_SET_CHILD_SUBREAPER = 36
+_execute_child = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+_ARGUMENTS = inspect.signature(_execute_child)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class ForkServer:
         self._socket, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", __file__, str(theirs.fileno()), program.module],
+                [sys.executable, "-P", __file__, str(theirs.fileno()), *program.imports],
                 # Threads for linear algebra must not run before a fork.
                 env={**environment, "OPENBLAS_NUM_THREADS": "1"},
                 stdin=subprocess.DEVNULL,
@@ -135,16 +137,14 @@ class ForkedPrograms:
         self._environments = environments
         self._servers: dict[str, ForkServer | None] = {}
         self._lock = threading.Lock()
-        self._start = subprocess.Popen._execute_child  # type: ignore[attr-defined]
 
     def method(self) -> Callable[..., None]:
         """Return the replacement of `Popen._execute_child`."""
-        signature = inspect.signature(self._start)
 
         def execute_child(process: subprocess.Popen, *arguments: Any) -> None:
-            call = signature.bind(process, *arguments).arguments
+            call = _ARGUMENTS.bind(process, *arguments).arguments
             if not self._fork(process, call):
-                self._start(process, *arguments)
+                _execute_child(process, *arguments)
 
         return execute_child
 
@@ -208,9 +208,9 @@ def _parse(command: Any) -> dict[str, Any] | None:
 # --- in the server ------------------------------------------------------------------------------------
 
 
-def serve(connection: socket.socket, program: Program) -> Callable[[], None] | None:
+def serve(connection: socket.socket, imports: Sequence[str]) -> Callable[[], None] | None:
     """Fork a process for each request until the connection ends. Return the work of a forked process, else None."""
-    for name in program.imports:
+    for name in imports:
         __import__(name)
     gc.collect()
     gc.freeze()  # a collection in a fork would copy all memory
@@ -242,7 +242,7 @@ def _fork_orphan(request: dict[str, Any], streams: array.array) -> int:
     between = os.fork()
     if between:
         os.close(writer)
-        with open(reader, "rb") as file:
+        with os.fdopen(reader, "rb") as file:
             pid = int.from_bytes(file.read(), "big")
         os.waitpid(between, 0)
         return pid
@@ -290,6 +290,6 @@ def _run(request: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    work = serve(socket.socket(fileno=int(sys.argv[1])), PROGRAMS[sys.argv[2]])
+    work = serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
     if work is not None:
         work()
