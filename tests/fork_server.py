@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import gc
 import inspect
+import io
 import json
 import os
 import runpy
@@ -31,7 +32,15 @@ ROOT = Path(__file__).resolve().parent.parent
 # Prefixes of variables that are read where they are needed. Others may be read while a library is imported: a program
 # with another value of one of them is started as a new process.
 READ_LATE = ("CUDA_VISIBLE_DEVICES", "HOME", "LANG", "LC_", "PYTEST_", "QT_", "TMPDIR", "WORKBENCH_", "XDG_")
-SET_BY_OPENCV = ("LD_LIBRARY_PATH", "OPENCV_IO_MAX_IMAGE_PIXELS")  # when it is imported in this process
+# Variables that libraries set in this process when they are imported.
+SET_BY_LIBRARIES = (
+    "CUSTOM_DEVICE_ROOT",
+    "LD_LIBRARY_PATH",
+    "MKL_DEBUG_CPU_TYPE",
+    "NVIDIA_TF32_OVERRIDE",
+    "OMP_NUM_THREADS",
+    "OPENCV_IO_MAX_IMAGE_PIXELS",
+)
 _PR_SET_CHILD_SUBREAPER = 36
 _execute_child = subprocess.Popen._execute_child  # type: ignore[attr-defined]
 _ARGUMENTS = inspect.signature(_execute_child)
@@ -97,7 +106,7 @@ class ForkServer:
 
 def relevant(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that may be read during an import."""
-    return {name: value for name, value in environment.items() if not name.startswith((*READ_LATE, *SET_BY_OPENCV))}
+    return {name: value for name, value in environment.items() if not name.startswith((*READ_LATE, *SET_BY_LIBRARIES))}
 
 
 @contextlib.contextmanager
@@ -261,6 +270,7 @@ def _fork_orphan(request: dict[str, Any], streams: array.array) -> int:
         os.dup2(file, number)
     for file in (reader, writer, prepared, *streams):
         os.close(file)
+    _open_streams()
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
@@ -268,6 +278,18 @@ def _fork_orphan(request: dict[str, Any], streams: array.array) -> int:
         sys.path.insert(0, request["folder"])
     os.close(preparing)
     return 0
+
+
+def _open_streams() -> None:
+    """Open the standard streams anew, as their methods depend on the kind of file."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        old = getattr(sys, name)
+        file = os.fdopen(number, "wb" if number else "rb", 0 if old.write_through else -1, closefd=False)
+        new = io.TextIOWrapper(
+            file, old.encoding, old.errors, line_buffering=name == "stderr", write_through=old.write_through
+        )
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
 
 
 def _run(request: dict[str, Any]) -> None:

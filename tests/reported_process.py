@@ -12,6 +12,8 @@ import time
 
 
 def main() -> None:
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")
     if sys.argv[1:2] == ["exit"]:
         threading.Thread(target=lambda: (time.sleep(0.2), atexit.register(print, "at exit"))).start()
         if sys.argv[2] == "error":
