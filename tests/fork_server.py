@@ -35,6 +35,7 @@ READ_LATE = ("CUDA_VISIBLE_DEVICES", "HOME", "LANG", "LC_", "PYTEST_", "QT_", "T
 # Variables that libraries set in this process when they are imported.
 SET_BY_LIBRARIES = (
     "CUSTOM_DEVICE_ROOT",
+    "GLOG_minloglevel",
     "LD_LIBRARY_PATH",
     "MKL_DEBUG_CPU_TYPE",
     "NVIDIA_TF32_OVERRIDE",
