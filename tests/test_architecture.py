@@ -226,7 +226,6 @@ LONGEST_EXCEPTION = 420
 # One short class or text per row, of any number.
 TABLES = ("core/problems.py", "core/runs/events.py", "ui/text/settings_texts.py")
 LONG_FILES = {
-    "core/runs/run.py": "one file format and its invariants",
     "inference/io/tiff_regions.py": "one file format, copied into exports",
     "session/editor.py": "one writer of labels",
     **dict.fromkeys(
