@@ -19,6 +19,7 @@ import io
 import json
 import os
 import runpy
+import signal
 import socket
 import subprocess
 import sys
@@ -59,7 +60,7 @@ PROGRAMS = {
     program.module: program
     for program in (
         Program("workbench.training", ("paddle", "onnx", "workbench.training.training_loop")),
-        Program("workbench", ("workbench.cli.verb_runner", "workbench.core.runs.run", "workbench.inference.predictor")),
+        Program("workbench", ("workbench.cli.verb_runner", "workbench.cli.predict", "workbench.cli.serving.http_app")),
     )
 }
 
@@ -177,7 +178,15 @@ class ForkedPrograms:
         }
         pipes = (call["p2cread"], call["c2pwrite"], call["errwrite"])
         streams = tuple(own if pipe == -1 else pipe for own, pipe in enumerate(pipes))
-        process.pid = server.fork(request, streams)
+        try:
+            process.pid = server.fork(request, streams)
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)  # fails unless it is our child
+        except (ConnectionError, ChildProcessError) as error:
+            if isinstance(error, ChildProcessError):
+                os.kill(process.pid, signal.SIGKILL)
+            self._servers[command["module"]] = None
+            server.close()
+            return False
         process._child_created = True  # type: ignore[attr-defined]
         names = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         process._close_pipe_fds(*(call[name] for name in names))  # type: ignore[attr-defined]
@@ -221,7 +230,8 @@ def _parse(command: Any) -> dict[str, Any] | None:
 def serve(connection: socket.socket, imports: Sequence[str]) -> Callable[[], None] | None:
     """Fork a process for each request until the connection ends. Return the work of a forked process, else None."""
     for name in imports:
-        __import__(name)
+        with contextlib.suppress(ImportError):  # of an optional library; a program that needs it reports that
+            __import__(name)
     gc.collect()
     gc.freeze()  # a collection in a fork would copy all memory
     connection.sendall(b"1" if _can_fork() else b"0")

@@ -94,3 +94,13 @@ def test_program_with_another_environment_is_a_new_process(programs):
         done = subprocess.run(command, env=environment, input="", capture_output=True, encoding="utf-8")
         assert json.loads(done.stdout)["name"] == "__main__" and programs.forked == forked
     assert subprocess.run([sys.executable, "-c", "pass"]).returncode == 0 and programs.forked == 2
+
+
+def test_new_processes_replace_a_server_that_has_ended(programs):
+    command = [sys.executable, "-P", "-m", MODULE, "exit", "3"]
+    options = {"env": {**os.environ, "PYTHONUTF8": "1"}, "stdout": subprocess.DEVNULL}
+    assert subprocess.run(command, **options).returncode == 3 and programs.forked == 1
+    server = programs._servers[MODULE]
+    server._process.kill()
+    server._process.wait()
+    assert subprocess.run(command, **options).returncode == 3 and programs.forked == 1
