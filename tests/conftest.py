@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
-from tests.fork_server import ForkedPrograms
+from tests.forked_programs import ForkedPrograms
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs import child_process

@@ -11,7 +11,7 @@ import sys
 import psutil
 import pytest
 
-from tests.fork_server import PROGRAMS, ForkedPrograms, Program
+from tests.forked_programs import PROGRAMS, ForkedPrograms, Program
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can choose the parent of an orphan")
 MODULE = "tests.reported_process"
