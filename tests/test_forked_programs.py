@@ -13,7 +13,10 @@ import pytest
 
 from tests.forked_programs import PROGRAMS, ForkedPrograms, Program
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can choose the parent of an orphan")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or sys.version_info < (3, 11),
+    reason="only Linux can choose the parent of an orphan, and Python 3.10 has no option -P",
+)
 MODULE = "tests.reported_process"
 
 
@@ -51,7 +54,7 @@ def start(programs, request, tmp_path):
 
 
 def test_surroundings_of_a_program(start, tmp_path):
-    process = start("a b", "ü", process_group=0) if sys.version_info >= (3, 11) else start("a b", "ü")
+    process = start("a b", "ü", process_group=0)
     assert psutil.Process(process.pid).ppid() == os.getpid()
     out, error = process.communicate("line\n")
     report = json.loads(out)
@@ -61,7 +64,7 @@ def test_surroundings_of_a_program(start, tmp_path):
         "folder": str(tmp_path),
         "mark": "ü",
         "process": process.pid,
-        "group": process.pid if sys.version_info >= (3, 11) else os.getpgid(0),
+        "group": process.pid,
         "name": "__main__",
         "in_path": False,
         "descriptors": [0, 1, 2],
