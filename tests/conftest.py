@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import compileall
+import contextlib
 import gc
+import importlib
 import itertools
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +20,11 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
+from tests.forked_programs import ForkedPrograms
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs import child_process
+from workbench.core.runs.launch import worker_environment
 from workbench.inference.io.image_io import write_png
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,10 +42,23 @@ def pytest_configure(config):
         compileall.compile_dir(ROOT / "workbench", quiet=2)
 
 
+def pytest_collection(session):
+    """Import this worker's share of the tests first, so that each is compiled by one worker instead of by all."""
+    gc.disable()  # nothing collected so far is garbage
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    files = sorted(ROOT.glob("tests/**/test_*.py"))
+    for file in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # reported when the file is collected
+            importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+
+
 def pytest_collection_finish(session):
     """Exclude modules and collected tests from garbage collection: traversing them takes a second each time."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
@@ -105,6 +123,24 @@ def niceness_of_children():
         if os.name == "posix":
             patch.setattr(child_process, "NICENESS", os.getpriority(os.PRIO_PROCESS, 0))
         yield niceness
+
+
+@pytest.fixture(scope="session")
+def forked_programs() -> Iterator[ForkedPrograms]:
+    """Fork the programs of the workbench, instead of importing Paddle again for each."""
+    command_line = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    programs = ForkedPrograms({"workbench": command_line, "workbench.training": worker_environment("cpu")})
+    with pytest.MonkeyPatch.context() as patch:
+        if sys.platform == "linux":
+            patch.setattr(subprocess.Popen, "_execute_child", programs.method())
+        yield programs
+    programs.close()
+
+
+@pytest.fixture(autouse=True)
+def programs_are_forked(forked_programs, request):
+    """Start new processes, as the application does, only in tests marked `new_processes`."""
+    forked_programs.enabled = request.node.get_closest_marker("new_processes") is None
 
 
 class PatientQtBot(QtBot):

@@ -49,6 +49,7 @@ def masked_folder(root, count=3):
     return root
 
 
+@pytest.mark.new_processes
 def test_create_import_check_and_labels_as_processes(tmp_path):
     created = workbench("create", tmp_path / "p 项目", "--classes", "scratch,pit", "--verdicts", "OK,NG", "--json")
     assert created.returncode == 0, created.stderr

@@ -19,6 +19,7 @@ from workbench.core.runs.events import Finished, Started, Step
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
 
 pytestmark = [
+    pytest.mark.new_processes,
     pytest.mark.skipif(not paddle_installed(), reason="training needs Paddle"),
     pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here"),
 ]

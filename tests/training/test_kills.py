@@ -23,6 +23,7 @@ from workbench.training.control_channel import ControlChannel
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
 @pytest.mark.parametrize("model", ["unet", "resnet"])
+@pytest.mark.new_processes
 def test_a_run_killed_repeatedly_equals_an_undisturbed_one(labeled_project, model):
     """tests/benchmarks/training_kills.py repeats this with fifty kills."""
     undisturbed, killed = (make_run(labeled_project, model, epochs=6, validations=6) for _ in range(2))

@@ -97,6 +97,7 @@ def test_the_lock_of_a_killed_trainer_is_released(labeled_project, child):
     assert child("train", run.root, "--resume", "--lock-seconds", "0").end() == 0
 
 
+@pytest.mark.new_processes  # it is found by its command line
 def test_a_trainer_that_has_reported_nothing_yet_is_found(labeled_project, child):
     run = make_run(labeled_project, **LONG)
     first = child("train", run.root)

@@ -128,6 +128,7 @@ def test_a_stopped_run_is_usable_and_can_be_resumed(labeled_project, child, way)
         assert resumed.next(Step).step > started.step
 
 
+@pytest.mark.new_processes
 def test_training_continues_without_a_window_on_command(labeled_project):
     run = make_run(labeled_project, widths=[4, 8], patch=32)
     done = subprocess.run(
@@ -175,6 +176,7 @@ def test_watched_image_has_a_preview_and_a_new_label_is_added(labeled_project, c
 # --- resume -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.new_processes
 def test_a_killed_run_is_resumed_to_the_same_weights(labeled_project, child):
     choices = {"epochs": 4, "validations": 4, "augment": ["rotate", "zoom", "noise", "brightness"], "rate": 5e-3}
     whole, cut = make_run(labeled_project, **choices), make_run(labeled_project, **choices)
@@ -306,6 +308,7 @@ def test_doctor_reports_working_parts(child):
     assert found["devices"][0] == "cpu" and isinstance(found["cuda_compiled"], bool)
 
 
+@pytest.mark.new_processes
 def test_no_process_remains(labeled_project, child):
     """After a kill during a conversion to ONNX the converter ends, and the next process removes its files."""
     run = make_run(labeled_project, **{**LONG, "widths": [4, 8], "patch": 32, "minutes": 10.0, "validations": 1000})

@@ -46,13 +46,14 @@ def train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, *, 
         context.ranks.share(context.learner.net)
         context.ranks.limit_messages(lambda problem: abandon(context, problem))
         session = TrainingLoop(context)
+        if context.ranks.is_leader:
+            reduced = session.check_precision()
+            for event in filter(None, (started_event(context, resumed=resume), reduced)):
+                report(event)
+        search_algorithms(context.device, True)  # in the first steps, the only work of a worker rank
         if not context.ranks.is_leader:
             run_worker(context, reduce_memory=session.reduce_memory)
             return Finished(why="done")
-        reduced = session.check_precision()
-        report(started_event(context, resumed=resume))
-        if reduced is not None:
-            report(reduced)
         try:
             session.run()
         finally:
@@ -84,7 +85,6 @@ class TrainingLoop:
 
     def run(self) -> None:
         """Train the planned round, then further rounds with new labels while the run is kept open."""
-        search_algorithms(self.context.device, True)
         if self.context.state.step:
             self.intake.apply_missed()
         else:

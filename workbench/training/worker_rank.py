@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from workbench.core.problems import WorkerFailed
 from workbench.core.runs import process_exit
-from workbench.training.device import search_algorithms
 from workbench.training.distributed.rank_messages import RankCommand
 from workbench.training.live_labels import reload_image
 from workbench.training.training_context import TrainingContext
@@ -21,7 +20,6 @@ def abandon(context: TrainingContext, problem: WorkerFailed) -> None:
 
 def run_worker(context: TrainingContext, *, reduce_memory: Callable[[], None]) -> None:
     """Execute the commands of rank 0 until the end. Raises WorkerFailed."""
-    search_algorithms(context.device, True)  # for steps only, all of one size: rank 0 alone evaluates images
     while (command := context.ranks.receive_command()).command is not RankCommand.END:
         if command.command is RankCommand.STEP:
             no_memory = False

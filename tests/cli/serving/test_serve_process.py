@@ -76,6 +76,7 @@ def test_verdicts_for_many_clients(server, verdict_export):
 
 
 @POSIX
+@pytest.mark.new_processes
 def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_export):
     running = server(gray_export, "--timeout", "500", "--stall-timeout", "500")  # for a busy machine
     large, small = (spotted(np.random.default_rng(3), side, side) for side in (3200, 50))
@@ -115,6 +116,7 @@ def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_expo
 
 
 @POSIX
+@pytest.mark.new_processes
 def test_dead_process_is_replaced_and_all_end_with_the_first(server, gray_export):
     running = server(gray_export, "--workers", "2")
     first = psutil.Process(running.process.pid)

@@ -46,7 +46,23 @@ def wait_until(true: Callable[[], Any], seconds: float = 30) -> None:
         time.sleep(0.005)
 
 
-class HttpReceiver:
+class Receiver:
+    """Server in a thread of its own. url and port: its address."""
+
+    def __init__(self, server: socketserver.TCPServer) -> None:
+        self.server = server
+        self.port = server.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}/results"
+        self._thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01), daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+        self._thread.join()
+
+
+class HttpReceiver(Receiver):
     """HTTP server that stores requests. answers: statuses of the next requests; 200 after these. gate: blocks answers.
 
     received: (headers with names in lower case, body) of all requests; accepted: records answered with 200.
@@ -79,12 +95,7 @@ class HttpReceiver:
             def log_message(self, *args: Any) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.server.daemon_threads = True
-        self.port = self.server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}/results"
-        self._thread = threading.Thread(target=lambda: self.server.serve_forever(poll_interval=0.01), daemon=True)
-        self._thread.start()
+        super().__init__(ThreadingHTTPServer(("127.0.0.1", port), Handler))
 
     @property
     def names(self) -> list[str]:
@@ -92,12 +103,10 @@ class HttpReceiver:
 
     def close(self) -> None:
         self.gate.set()
-        self.server.shutdown()
-        self.server.server_close()
-        self._thread.join()
+        super().close()
 
 
-class TcpReceiver:
+class TcpReceiver(Receiver):
     """TCP server that stores lines. ack: answer each one. close_after: lines after which a connection is closed."""
 
     def __init__(self, port: int = 0, *, ack: bool = False, close_after: int = 10**9) -> None:
@@ -120,18 +129,10 @@ class TcpReceiver:
             allow_reuse_address = True
             daemon_threads = True
 
-        self.server = Server(("127.0.0.1", port), Handler)
-        self.port = self.server.server_address[1]
-        self._thread = threading.Thread(target=lambda: self.server.serve_forever(poll_interval=0.01), daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-        self._thread.join()
+        super().__init__(Server(("127.0.0.1", port), Handler))
 
 
-class EndlessReceiver:
+class EndlessReceiver(Receiver):
     """TCP server that answers the first line with `head` and then one byte every 20 ms, until the client leaves."""
 
     def __init__(self, head: bytes = b"") -> None:
@@ -149,15 +150,7 @@ class EndlessReceiver:
                     return
                 receiver.left.set()
 
-        self.server = socketserver.TCPServer(("127.0.0.1", 0), Handler)
-        self.port = self.server.server_address[1]
-        self._thread = threading.Thread(target=lambda: self.server.serve_forever(poll_interval=0.01), daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-        self._thread.join()
+        super().__init__(socketserver.TCPServer(("127.0.0.1", 0), Handler))
 
 
 @pytest.fixture

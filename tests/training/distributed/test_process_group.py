@@ -22,7 +22,7 @@ from workbench.core.runs.events import Checkpoint, Failed, Finished, Preview, St
 from workbench.core.runs.launch import launcher_command, launcher_environment, processes, worker_command
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_lock import training_process
-from workbench.training import control_channel, device, training_context, training_loop, worker_rank
+from workbench.training import control_channel, device, training_context, training_loop
 from workbench.training.control_channel import ControlChannel
 from workbench.training.distributed import process_group, rank_launcher
 from workbench.training.distributed.process_group import ProcessGroup, distributed
@@ -249,18 +249,29 @@ def test_worker_rank_executes_commands(labeled_project, monkeypatch):
     parts = []
     split = follower.learner.split
     monkeypatch.setattr(follower.learner, "split", lambda batch: (parts.append(batch), split(batch)))
-    searches = []
-    monkeypatch.setattr(worker_rank, "search_algorithms", lambda device, on: searches.append(on))
     session = training_loop.TrainingLoop(follower)
     training_loop.run_worker(follower, reduce_memory=session.reduce_memory)
     leader.learner.parts = 2
     for step in (0, 1):
         leader.learner.step(*leader.loader.take(step), 1e-3)
-    assert received == [] and parts == [4, 4] and forgotten == [key] and searches == [True]
+    assert received == [] and parts == [4, 4] and forgotten == [key]
     for one, other in zip(leader.learner.net.parameters(), follower.learner.net.parameters()):
         assert (one.numpy() == other.numpy()).all()
     for stage in stages:
         stage.loader.close()
+
+
+def test_worker_rank_searches_for_algorithms(labeled_project, monkeypatch):
+    run = make_run(labeled_project, device="cpu", workers=1, **TINY)
+    report, channel, clock = Reporter(None, Clock()), ControlChannel(None), Clock()
+    context = training_context.prepare(run, report, channel, clock)
+    context.ranks.number = 1
+    order = []
+    monkeypatch.setattr(training_loop, "prepare", lambda *arguments, **options: context)
+    monkeypatch.setattr(training_loop, "search_algorithms", lambda device, on: order.append(on))
+    monkeypatch.setattr(training_loop, "run_worker", lambda context, reduce_memory: order.append("steps"))
+    assert training_loop.train(run, report, channel, clock, resume=False).why == "done"
+    assert order == [True, "steps"]
 
 
 def test_worker_rank_without_leader_ends(monkeypatch):

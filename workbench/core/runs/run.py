@@ -12,12 +12,10 @@ elsewhere, see `core.adoption`: there is nothing but `best/` without weights, da
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from workbench.core import problems
@@ -33,13 +31,12 @@ from workbench.core.runs.launch import check_several_gpus, divide_batch
 from workbench.core.runs.planner import plan
 from workbench.core.runs.pruning_plan import prune_settings
 from workbench.core.runs.run_choice import choose_default, summarize_events
+from workbench.core.runs.run_name import RunName
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder
 from workbench.inference.io.json_io import read_lines
-from workbench.inference.model_settings import MODEL_FILE
 
 FORMAT = 1  # of recipe.json and dataset.json
-_NAME = re.compile(r"(?P<when>[0-9]{8}-[0-9]{6})-(?P<model>[^-]+)(-[0-9]+)?")  # number: of runs within one second
 
 
 class Run:
@@ -47,8 +44,6 @@ class Run:
 
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root).absolute()
-
-    # --- paths -----------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -108,8 +103,6 @@ class Run:
         for path in self.root.iterdir() if self.root.is_dir() else ():
             if path.is_symlink():
                 check_links(self.project_root, Path(os.path.realpath(path)))
-
-    # --- reading ---------------------------------------------------------------------------------
 
     def settings(self) -> TrainingSettings:
         settings = _parse(TrainingSettings, self.settings_path)
@@ -232,40 +225,12 @@ def write_settings(run: Run, settings: TrainingSettings) -> None:
     write_json(run.settings_path, settings.model_dump(mode="json"))
 
 
-@dataclass(frozen=True)
-class RunName:
-    """Parts of a run name: "20261120-101500-unet", or "…-unet-2" for a second run in the same second.
-
-    when, model: None and "" if the folder was renamed.
-    """
-
-    when: datetime | None
-    model: str
-
-    @classmethod
-    def parse(cls, name: str) -> RunName:
-        match = _NAME.fullmatch(name)
-        if match is not None:
-            try:
-                return cls(datetime.strptime(match["when"], "%Y%m%d-%H%M%S"), match["model"])
-            except ValueError:
-                pass
-        return cls(None, "")
-
-
 def list_runs(project_root: Path) -> list[Run]:
     """Return the runs of a project, oldest first."""
     folder = project_root / "runs"
     if not folder.is_dir():
         return []
     return [Run(path) for path in sorted(folder.iterdir()) if (path / "recipe.json").exists()]
-
-
-def list_exports(project_root: Path) -> list[Path]:
-    """Return the exports of a project, newest name first."""
-    folder = project_root / "exports"
-    exports = sorted(folder.iterdir(), reverse=True) if folder.is_dir() else []
-    return [path for path in exports if (path / MODEL_FILE).is_file() and not path.name.startswith(".")]
 
 
 def find_run(project_root: Path, name: str, model: str | None = None) -> Run:

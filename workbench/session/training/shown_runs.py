@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished
-from workbench.core.runs.run import Run, list_exports, list_runs
+from workbench.core.runs.run import Run, list_runs
 from workbench.core.runs.run_choice import choose_default
 from workbench.core.runs.run_comparison import RunComparison, compare_runs
 from workbench.core.runs.run_health import HealthFinding, RunState, diagnose
@@ -19,6 +19,7 @@ from workbench.core.runs.run_history import PastRun, RunLine, machine_path, read
 from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.system_stats import SystemSample, encode_sample
 from workbench.core.runs.value_columns import Columns
+from workbench.inference.model_settings import MODEL_FILE
 from workbench.inference.process_memory import release_free_memory
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
@@ -120,7 +121,7 @@ class RunList(QObject):
                     lines[run.name] = size, replace(before[1], usable=run.usable)
                 else:
                     lines[run.name] = size, run_line(run)
-            return lines, list_exports(root)
+            return lines, _list_exports(root)
 
         self._refresh = self.tasks.submit(work, self._show, lambda _: self.listed.emit(), key="list")
 
@@ -272,3 +273,10 @@ def _store(run: Run, line: str) -> None:
     # A full disk affects only the stored machine curves.
     with contextlib.suppress(OSError), machine_path(run).open("a", encoding="utf-8") as file:
         file.write(line + "\n")
+
+
+def _list_exports(project_root: Path) -> list[Path]:
+    """Return the exports of a project, newest name first."""
+    folder = project_root / "exports"
+    exports = sorted(folder.iterdir(), reverse=True) if folder.is_dir() else []
+    return [path for path in exports if (path / MODEL_FILE).is_file() and not path.name.startswith(".")]

@@ -7,6 +7,7 @@ chosen.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -75,7 +76,7 @@ class PredictionOverlay(QObject):
         thresholds.changed.connect(self._draw)
         thresholds.applied.connect(self._thresholds_applied)
         runs.listed.connect(self._runs_listed)
-        QTimer.singleShot(0, self, lambda: _show_open_image(self, session))  # once the window is complete
+        QTimer.singleShot(0, self, lambda: _show_open_image(session, self._image_opened))  # once the window is complete
 
     @property
     def run(self) -> Run | None:
@@ -254,7 +255,7 @@ def _map(maps: PredictionMaps | None, mode: str) -> np.ndarray | None:
     return maps.scores if mode == "heat" else maps.uncertainty()
 
 
-def _show_open_image(overlay: PredictionOverlay, session: Session) -> None:
+def _show_open_image(session: Session, show: Callable[[str], None]) -> None:
     """Show the result of the image that was open before the window, which is rebuilt in another language."""
     if session.key is not None and session.image is not None:
-        overlay._image_opened(session.key)
+        show(session.key)

@@ -15,7 +15,8 @@ from PySide6.QtCore import QCoreApplication, QLocale
 from workbench.core import messages, problems
 from workbench.core.runs.events import Failed, Finished, Profiled, Started, Step, Trouble, overall_dice
 from workbench.core.runs.process_exit import failed_problem
-from workbench.core.runs.run import Run, RunName
+from workbench.core.runs.run import Run
+from workbench.core.runs.run_name import RunName
 from workbench.core.text_patterns import fill
 from workbench.ui.text.message_translation import translate_message
 
