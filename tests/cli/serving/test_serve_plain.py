@@ -155,7 +155,7 @@ def test_unexpected_error_is_answered(gray_export):
         def fail(*_: object) -> None:
             raise MemoryError("no memory")
 
-        cycle = PlainCycle(parse_head(PLAIN), route, sent.append, [], lambda: None)
+        cycle = PlainCycle(parse_head(PLAIN), route, sent.append, [], lambda: None, None)
         if fault == "check":
             route.check = fail
         else:
