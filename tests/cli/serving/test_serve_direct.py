@@ -30,7 +30,7 @@ OTHER_SIZE = spotted(RNG, 44, 60)
 
 
 @pytest.mark.parametrize(
-    ("sender", "size", "seconds"), [("b", 100, 0.001), ("a", 101, 0.001), ("a", 100, 0.02), ("a", 0, 0.001)]
+    ("sender", "size", "seconds"), [("b", 100, 0.001), ("a", 101, 0.001), ("a", 100, 0.2), ("a", 0, 0.001)]
 )
 def test_only_short_equal_images_of_one_connection_are_allowed(sender, size, seconds):
     calls = DirectCalls()
@@ -38,11 +38,17 @@ def test_only_short_equal_images_of_one_connection_are_allowed(sender, size, sec
         assert not calls.may_allow("a"), number
         calls.record("a", 100, 0.005)
     assert calls.may_allow("a") and not calls.may_allow("b") and calls.size == 100
+    calls.record("a", 100, 0.02)
+    assert calls.may_allow("a")  # one slow image, as by another program
     calls.record(sender, size, seconds)
     assert not calls.may_allow("a") and not calls.may_allow("b")
-    for _ in range(8):
+    for _ in range(20):
         calls.record("a", 100, 0.005)
     assert calls.may_allow("a")
+    calls.record("a", 100, 60.0)  # a network that hung
+    for _ in range(20):
+        calls.record("a", 100, 0.005)
+    assert not calls.may_allow("a")
 
 
 def test_repeated_head_differs_in_the_length_only():
