@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from tests.cli.serving.conftest import png, until
-from tests.cli.serving.test_serve_plain import read_responses, request_of
+from tests.cli.serving.conftest import png, read_responses, request_of, until
 from tests.inference.conftest import spotted
 from workbench.cli.serving import direct_calls
 from workbench.cli.serving.connection import connection_class
