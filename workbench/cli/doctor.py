@@ -24,7 +24,7 @@ from workbench.cli.gpu_checks import Check
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.runs import pip_commands
 from workbench.core.runs.captured_program import run_captured
-from workbench.core.runs.launch import SAFE_PATH, is_frozen
+from workbench.core.runs.launch import code_command, is_frozen
 from workbench.core.runs.pip_commands import pip, pip_command, requirement
 from workbench.core.runs.shell_commands import command_line, in_sequence
 from workbench.inference.cpu_environment import cores, cpu_environment
@@ -213,7 +213,7 @@ def check_window(quick: bool) -> Check:
         return Check("window", False, "PySide6 6.12.0 crashes on this version of Python", fix)
     if quick or is_frozen():
         return Check("window", True, f"PySide6 {number or 'built in'}")
-    output = run_captured([sys.executable, *SAFE_PATH, "-c", "import PySide6.QtWidgets"], seconds=120)
+    output = run_captured(code_command("import PySide6.QtWidgets"), seconds=120)
     if output.returncode != 0:
         why = output.last_line or "it crashed"
         system = f"sudo apt-get install -y {_QT_LIBRARIES}" if sys.platform.startswith("linux") else ""
@@ -229,7 +229,7 @@ def check_fonts() -> Check:
     if is_frozen():
         return Check("fonts", True, "tested by the window")
     environment = os.environ | ({"QT_QPA_PLATFORM": "offscreen"} if sys.platform == "linux" else {})
-    output = run_captured([sys.executable, *SAFE_PATH, "-c", _COUNT_FONTS], seconds=120, environment=environment)
+    output = run_captured(code_command(_COUNT_FONTS), seconds=120, environment=environment)
     try:
         fonts, chinese = map(int, output.stdout.split())
     except ValueError:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -32,6 +33,29 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def png(picture: np.ndarray) -> bytes:
     return bytes(encode_png(picture))
+
+
+def read_responses(connection: socket.socket, count: int) -> list[tuple[bytes, bytes]]:
+    """Return (head, body) of each response."""
+    found: list[tuple[bytes, bytes]] = []
+    data = b""
+    while len(found) < count:
+        head, end, rest = data.partition(b"\r\n\r\n")
+        length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]) if end else 1
+        if len(rest) >= length:
+            found.append((head, rest[:length]))
+            data = rest[length:]
+            continue
+        part = connection.recv(2**16)
+        assert part, f"the connection was closed after {found} and {data!r}"
+        data += part
+    assert not data
+    return found
+
+
+def request_of(image: bytes, *headers: str) -> bytes:
+    lines = ["POST /predict HTTP/1.1", "Host: 127.0.0.1", "Accept: image/png", *headers]
+    return "\r\n".join([*lines, f"Content-Length: {len(image)}", "", ""]).encode() + image
 
 
 class Gated:

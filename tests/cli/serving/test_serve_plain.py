@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from tests.cli.serving.conftest import png
+from tests.cli.serving.conftest import png, read_responses, request_of
 from tests.inference.conftest import spotted
 from workbench.cli.serving.http_app import create_application
 from workbench.cli.serving.plain_cycle import PlainCycle
@@ -60,29 +60,6 @@ def test_head_of_a_plain_request():
 def test_other_requests_are_left_to_h11(old, new):
     assert old in PLAIN and parse_head(PLAIN) is not None
     assert parse_head(PLAIN.replace(old, new, 1)) is None
-
-
-def read_responses(connection: socket.socket, count: int) -> list[tuple[bytes, bytes]]:
-    """Return (head, body) of each response."""
-    found: list[tuple[bytes, bytes]] = []
-    data = b""
-    while len(found) < count:
-        head, end, rest = data.partition(b"\r\n\r\n")
-        length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]) if end else 1
-        if len(rest) >= length:
-            found.append((head, rest[:length]))
-            data = rest[length:]
-            continue
-        part = connection.recv(2**16)
-        assert part, f"the connection was closed after {found} and {data!r}"
-        data += part
-    assert not data
-    return found
-
-
-def request_of(image: bytes, *headers: str) -> bytes:
-    lines = ["POST /predict HTTP/1.1", "Host: 127.0.0.1", "Accept: image/png", *headers]
-    return "\r\n".join([*lines, f"Content-Length: {len(image)}", "", ""]).encode() + image
 
 
 @pytest.fixture
@@ -155,7 +132,7 @@ def test_unexpected_error_is_answered(gray_export):
         def fail(*_: object) -> None:
             raise MemoryError("no memory")
 
-        cycle = PlainCycle(parse_head(PLAIN), route, sent.append, [], lambda: None)
+        cycle = PlainCycle(parse_head(PLAIN), route, sent.append, [], lambda: None, None)
         if fault == "check":
             route.check = fail
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import socket
@@ -18,7 +19,7 @@ import pytest
 
 from tests.cli.serving.conftest import ROOT, png
 from tests.inference.conftest import spotted
-from workbench.cli.serving import http_server
+from workbench.cli.serving import http_server, worker_processes
 from workbench.inference.predictor import Predictor
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows no gentle signal between processes")
@@ -113,6 +114,18 @@ def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_expo
     assert answers[0].status_code == 200 and answers[0].content == expected[0]
     out, error = running.process.communicate(timeout=60)
     assert (running.process.returncode, out, error) == (0, "", "Stopped.\n")
+
+
+def test_server_process_imports_no_file_of_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker_processes, "SAFE_PATH", ())  # there is no option before Python 3.11
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    monkeypatch.chdir(tmp_path)
+    for name in ("multiprocessing", "pickle", "selectors", "socket"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the file of the user was run')", "utf-8")
+    process = multiprocessing.get_context("spawn").Process(target=os.getcwd)
+    worker_processes.start_safely(process)
+    process.join(60)
+    assert process.exitcode == 0 and os.getcwd() == str(tmp_path)
 
 
 @POSIX

@@ -15,7 +15,14 @@ import pytest
 from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts
 from workbench.core.runs.events import Checkpoint, Finished, Trouble, encode, encode_command
-from workbench.core.runs.launch import SAFE_PATH, VERBS, benchmark_command, program_command, worker_command
+from workbench.core.runs.launch import (
+    SAFE_PATH,
+    VERBS,
+    benchmark_command,
+    code_command,
+    program_command,
+    worker_command,
+)
 
 
 def python(code: str) -> list[str]:
@@ -131,6 +138,9 @@ def test_file_in_the_current_folder_does_not_replace_a_standard_module(tmp_path,
     for command in (worker_command("train", "--help"), program_command("train", "--help")):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0 and "usage: workbench" in done.stdout, done.stderr
+    command = code_command("\nimport argparse, html\nprint(html.escape('<'))\n")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.strip() == "&lt;", done.stderr
 
 
 def test_every_verb_is_known_to_the_training_program():

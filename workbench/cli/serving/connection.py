@@ -79,6 +79,7 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         self._header_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._refused = False
+        self._sender = object()  # not this object, which would stay in memory after its end
         self.idle_since = time.monotonic()
 
     @property
@@ -128,12 +129,15 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
             self.transport.discard(nbytes)  # type: ignore[attr-defined]
             return
         if not (isinstance(self.cycle, PlainCycle) and self.cycle.in_progress):
-            head = parse_head(data) if self._is_idle() else None
+            is_idle = self._is_idle()
+            if is_idle and self._repeat(data):
+                return
+            head = parse_head(data) if is_idle else None
             if head is None:
                 self.data_received(bytes(data))
                 return
             self._begin(head)
-            data = data[head.body_start :]
+            data = data[len(head.raw) :]
         rest = self.cycle.add_body(data)
         if rest:  # the next request, before the response to this one
             self.conn.receive_data(bytes(rest))
@@ -145,11 +149,32 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         is_empty = not self.conn.trailing_data[0] and not self.flow.write_paused
         return is_between and self.between_requests and is_empty
 
+    def _repeat(self, data: memoryview) -> bool:
+        """Answer a request that repeats the head of the last one. Return False if that is not possible."""
+        if not (isinstance(self.cycle, PlainCycle) and self.cycle.repeat(data, self.server_state.default_headers)):
+            return False
+        self.idle_since = time.monotonic()
+        self.server_state.total_requests += 1
+        return True
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close the connection, unless a repeated request has been answered since the timer was started."""
+        left = self.idle_since + self.limits.idle - time.monotonic()
+        if left > 0.01:
+            self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
+        else:
+            super().timeout_keep_alive_handler()
+
     def _begin(self, head: Head) -> None:
         self._stop_timer("_header_timer")
         self._unset_keepalive_if_required()
         cycle = PlainCycle(
-            head, self.route, self.transport.write, self.server_state.default_headers, self._on_plain_response
+            head,
+            self.route,
+            self.transport.write,
+            self.server_state.default_headers,
+            self._on_plain_response,
+            self._sender,
         )
         self.cycle = cycle  # type: ignore[assignment]
         cycle.start(head)

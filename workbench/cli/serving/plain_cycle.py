@@ -14,7 +14,7 @@ from concurrent.futures import Future
 
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES
 
-from workbench.cli.serving.plain_request import Head
+from workbench.cli.serving.plain_request import Head, RepeatedHead
 from workbench.cli.serving.predict_route import PlainRoute
 from workbench.cli.serving.request_handler import result_of
 from workbench.cli.serving.responses import HEADERS, MEDIA_TYPES, Form, HttpError, error_response
@@ -34,7 +34,8 @@ class PlainCycle:
     """Plain request and its response, with the attributes that Uvicorn's protocol expects. For the event loop only.
 
     write: sends bytes to the client. default_headers: of each response. on_response: called after the response has
-    been written. keep_alive: False if the connection must be closed then.
+    been written. sender: the same object for all requests of a connection. keep_alive: False if the connection must be
+    closed after the response.
     """
 
     message_event = asyncio.Event()  # set by Uvicorn at the end of a connection; nothing waits for it
@@ -46,6 +47,7 @@ class PlainCycle:
         write: Callable[[bytes], None],
         default_headers: Iterable[tuple[bytes, bytes]],
         on_response: Callable[[], None],
+        sender: object,
     ) -> None:
         self.body_left = head.length
         self.response_complete = False
@@ -59,6 +61,8 @@ class PlainCycle:
         self._write = write
         self._default_headers = default_headers
         self._on_response = on_response
+        self._sender = sender
+        self._repeated: RepeatedHead | None = None
         self._reservation: Reservation | None = None
         self._job: Future[bytes] | None = None
         self._upload: Upload | None = None
@@ -71,6 +75,8 @@ class PlainCycle:
         """Check the head and begin to receive the body, or refuse the request."""
         with self._errors_refuse():
             self._form, self._upload = self._route.check(head)
+            if head.name is None and not self._upload.is_form:
+                self._repeated = RepeatedHead(head)
 
     @property
     def in_progress(self) -> bool:
@@ -87,7 +93,7 @@ class PlainCycle:
                 if self.body_left:
                     self._body.expect_more()
                 else:
-                    self._predict(self._upload.finish())
+                    self._predict(self._upload.finish(), is_last=len(part) == len(data))
         return data[len(part) :]
 
     def abandon(self) -> None:
@@ -96,10 +102,34 @@ class PlainCycle:
             self.disconnected = True
             self._end(499)
 
-    def _predict(self, content: bytearray) -> None:
-        """Queue the image. Raises HttpError."""
+    def repeat(self, data: memoryview, default_headers: Iterable[tuple[bytes, bytes]]) -> bool:
+        """Answer a further request with the head of this one, without the steps that depend on the head only.
+
+        data: all received bytes. Return False, and do nothing, if the request must be read in the ordinary way. To be
+        called after the response to this request.
+        """
+        if self._repeated is None or not self._handler.direct_calls.may_allow(self._sender):
+            return False
+        started = time.perf_counter()
+        body = self._repeated.body_of(data)
+        if body is None or len(body) > self._handler.limits.bytes or _CLOSE in default_headers:
+            return False
+        answer = self._handler.answer_now(bytearray(body), self._form, self._sender)
+        if answer is None:
+            return False
+        self._write(_response(200, [*default_headers, *_PREDICTED[self._form]], answer))
+        self._handler.counters.count_response(200)
+        self._handler.counters.observe_duration(time.perf_counter() - started)
+        return True
+
+    def _predict(self, content: bytearray, *, is_last: bool) -> None:
+        """Predict the image, or queue it. is_last: no further request has been received. Raises HttpError."""
         self._upload = None
         self._body.end()
+        answer = self._handler.answer_now(content, self._form, self._sender) if is_last else None
+        if answer is not None:
+            self._send(200, _PREDICTED[self._form], answer)
+            return
         self._reservation = self._handler.reserve()
         work = self._handler.work(content, self._reservation, self._form, (), self._name)
         del content  # `work` then holds the only reference, and drops it after decoding
@@ -114,6 +144,8 @@ class PlainCycle:
     def _respond(self, job: Future[bytes]) -> None:
         if self.response_complete:
             return
+        assert self._reservation is not None
+        self._handler.direct_calls.record(self._sender, self._reservation.size, self._reservation.seconds)
         with self._errors_refuse():
             if job.cancelled():
                 raise HttpError(503, "The server is stopping.", {"Retry-After": "5"})
@@ -140,13 +172,12 @@ class PlainCycle:
             self._send(error.status, headers, bytes(response.body))
 
     def _send(self, status: int, headers: _Headers, body: bytes) -> None:
-        headers = [*self._default_headers, *headers, (b"content-length", b"%d" % len(body))]
+        headers = [*self._default_headers, *headers]
         if self.body_left or not self.keep_alive:
             headers = [header for header in headers if header[0] != b"connection"]
             headers.append(_CLOSE)
         self.keep_alive = _CLOSE not in headers
-        lines = [b"HTTP/1.1 %d %b" % (status, STATUS_PHRASES[status]), *(b"%b: %b" % header for header in headers)]
-        self._write(b"%b\r\n\r\n%b" % (b"\r\n".join(lines), body))
+        self._write(_response(status, headers, body))
         self._end(status)
         self._on_response()
 
@@ -164,3 +195,8 @@ class PlainCycle:
         self._handler.bodies.release(self._body)
         self._handler.counters.count_response(status)
         self._handler.counters.observe_duration(time.perf_counter() - self._started)
+
+
+def _response(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> bytes:
+    lines = [b"HTTP/1.1 %d %b" % (status, STATUS_PHRASES[status]), *(b"%b: %b" % header for header in headers)]
+    return b"%b\r\ncontent-length: %d\r\n\r\n%b" % (b"\r\n".join(lines), len(body), body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 
@@ -12,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.types import Receive
 
 from workbench.cli.serving.budgets import BodyBudget, MemoryBudget
+from workbench.cli.serving.direct_calls import DirectCalls
 from workbench.cli.serving.engine_batcher import EngineBatcher
 from workbench.cli.serving.responses import Extra, Form, HttpError, write_response
 from workbench.cli.serving.server_limits import Limits
@@ -55,6 +57,8 @@ class RequestHandler:
         self.engine = engine
         self.limits = limits
         self.counters = counters
+        self.direct_calls = DirectCalls()
+        self._has_outputs = on_result is not None
         self._on_result = on_result or (lambda result, name: None)
         max_batch = max(settings.batch, _MAX_BATCH) if settings.task == "classification" else 1
         self.network = EngineBatcher(engine, max_batch=max_batch, on_call=counters.count_call)
@@ -94,6 +98,26 @@ class RequestHandler:
             raise HttpError(
                 503, "Too many requests are waiting. Try again later.", {"Retry-After": str(full.retry_after)}
             ) from None
+
+    def answer_now(self, content: bytearray, form: Form, sender: object) -> bytes | None:
+        """Return the body of the answer, predicted in this thread: that of the event loop, see `DirectCalls`.
+
+        None if the image must be queued: also after an error, which then is reported. Not while other requests are
+        processed, which use the network and the memory, and not with result outputs, which write files.
+        """
+        calls = self.direct_calls
+        if self._has_outputs or self.queue.reserved or not calls.may_allow(sender):
+            return None
+        started = time.perf_counter()
+        try:
+            if self._check(content) != calls.size:
+                return None
+            body = self._predict([content], _never, form, (), 0.0, None)
+        except Exception:  # the thread that repeats the prediction reports it
+            calls.record(sender, 0, 0.0)
+            return None
+        calls.record(sender, calls.size, time.perf_counter() - started)
+        return body
 
     async def _await_result(
         self, receive: Receive, reservation: Reservation, work: Callable[[Callable[[], bool]], bytes], deadline: float
@@ -140,14 +164,17 @@ class RequestHandler:
     def work(
         self, data: bytearray, reservation: Reservation, form: Form, include: Collection[Extra], name: str | None
     ) -> Callable[[Callable[[], bool]], bytes]:
-        """Return the work of a thread: decode the image, predict and write the body of the answer."""
+        """Return the work of a thread: decode the image, predict and write the body of the answer.
+
+        It sets `reservation.size` to the size of the decoded image in bytes.
+        """
         held = [data]
 
         def work(may_stop: Callable[[], bool]) -> bytes:
             try:
-                size = self._check(held[0])
+                size = reservation.size = self._check(held[0])
                 with self.memory.reserve(size, may_stop):
-                    return self._predict(held, may_stop, form, include, reservation, name)
+                    return self._predict(held, may_stop, form, include, reservation.waited, name)
             except (HttpError, ReadError, EngineError, MemoryError) as error:
                 why = getattr(error, "detail", None) or getattr(error, "why", None) or str(error)
                 self._on_result(why or "not enough memory", name)
@@ -161,14 +188,14 @@ class RequestHandler:
         may_stop: Callable[[], bool],
         form: Form,
         include: Collection[Extra],
-        reservation: Reservation,
+        waited: float,
         name: str | None,
     ) -> bytes:
         """Decode the image, predict and write the answer. A separate function, so that returning frees the image."""
         image = decode_image(held.pop())
         predictor = Predictor(self.settings, self.network.client(may_stop))
         result = predictor.predict(image, cancelled=may_stop)
-        body = write_response(image, result, self.settings, form, include=include, waited=reservation.waited)
+        body = write_response(image, result, self.settings, form, include=include, waited=waited)
         self._on_result(result, name)
         return body
 
@@ -197,6 +224,10 @@ class RequestHandler:
                 f"the limit is {self.memory.limit / 2**20:.4g} MB.",
             )
         return declared.memory
+
+
+def _never() -> bool:
+    return False
 
 
 async def _disconnected(receive: Receive) -> None:

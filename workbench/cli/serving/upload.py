@@ -51,6 +51,10 @@ class Upload:
         self._size = 0
         self._limit = limit
 
+    @property
+    def is_form(self) -> bool:
+        return self._form is not None
+
     def add(self, part: bytes | memoryview) -> None:
         """Add a part of the body. Raises HttpError 400 or 413."""
         self._size += len(part)

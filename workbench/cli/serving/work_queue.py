@@ -28,6 +28,8 @@ class Reservation:
     """Place in the queue, held from the arrival of a request to the end of the `with` block.
 
     Work that has not begun is then dropped. Work that has begun is requested to stop and keeps its place until it ends.
+
+    waited: seconds in the queue. seconds: duration of the work. size: set by the work, see `RequestHandler.work`.
     """
 
     def __init__(self, queue: WorkQueue) -> None:
@@ -37,6 +39,8 @@ class Reservation:
         self.running = False
         self.released = False
         self.waited = 0.0
+        self.seconds = 0.0
+        self.size = 0
         self._submitted = 0.0
 
     def submit(self, work: Work) -> Future[Any]:
@@ -98,6 +102,11 @@ class WorkQueue:
             self._reserved += 1
             self._notify()
         return Reservation(self)
+
+    @property
+    def reserved(self) -> int:
+        """Number of requests between arrival and answer, and of abandoned work that has not ended yet."""
+        return self._reserved
 
     def close(self, seconds: float = 5.0) -> None:
         """Drop work that has not begun and wait up to `seconds` for the threads, since a network may hang."""
@@ -169,7 +178,7 @@ class WorkQueue:
             reservation.running = False
             if reservation.released:
                 self._reserved -= 1
-            seconds = time.perf_counter() - started
+            reservation.seconds = seconds = time.perf_counter() - started
             self._mean_seconds += (seconds - self._mean_seconds) / 8 if self._mean_seconds else seconds
             self._notify()
         if not reservation.future.set_running_or_notify_cancel():

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -23,6 +24,7 @@ from workbench.cli.serving.server_limits import Limits
 from workbench.cli.serving.server_metrics import WIDTH, Counters
 from workbench.cli.sinks.delivery_queue import SpoolUnusable
 from workbench.cli.sinks.result_outputs import ServeOutputs, SinkPlan
+from workbench.core.runs.launch import SAFE_PATH, is_frozen
 from workbench.inference.cpu_environment import cores
 from workbench.inference.predictor import Predictor
 from workbench.inference.process_memory import keep_freed_memory
@@ -103,7 +105,8 @@ class _WorkerPool:
         self._stopping = False
 
     def run(self) -> None:
-        os.environ.setdefault("PYTHONSAFEPATH", "1")  # the processes import nothing from the current folder
+        # The processes import nothing from the current folder; for Python 3.10 see `start_safely`.
+        os.environ.setdefault("PYTHONSAFEPATH", "1")
         previous = {kind: signal.signal(kind, self._interrupt) for kind in (signal.SIGINT, signal.SIGTERM)}
         try:
             self._workers = [self._start(row) for row in range(self._plan.workers)]
@@ -121,7 +124,7 @@ class _WorkerPool:
         process = _SPAWN.Process(
             target=_work, args=(self._plan, self._bound, self._cells, row, child_pipe), name=f"server {row}"
         )
-        process.start()
+        start_safely(process)
         child_pipe.close()  # otherwise neither process would notice the end of the other
         return _Worker(process, pipe, time.monotonic())
 
@@ -202,6 +205,23 @@ def _work(plan: ServerPlan, bound: socket.socket, cells: Any, row: int, pipe: Co
     except SpoolUnusable as problem:
         announce(str(problem))
         sys.exit(1)
+
+
+def start_safely(process: multiprocessing.process.BaseProcess) -> None:
+    """Start a process that imports no standard module from the current folder.
+
+    Before Python 3.11 no option prevents that for processes of multiprocessing. The process is therefore started in the
+    folder of the standard library; multiprocessing returns to the current folder after its own imports.
+    """
+    if SAFE_PATH or is_frozen():
+        process.start()
+        return
+    before = os.getcwd()
+    os.chdir(Path(os.__file__).parent)
+    try:
+        process.start()
+    finally:
+        os.chdir(before)
 
 
 def threads_each(workers: int, requested: int) -> int | None:

@@ -29,10 +29,8 @@ _BENCHMARK = (
 # Option of Python without the current folder in the search path: a file of the user there, such as html.py, would
 # otherwise be run in place of the module of that name.
 SAFE_PATH: tuple[str, ...] = ("-P",) if sys.version_info >= (3, 11) else ()
-_RUN_MODULE = (
-    "import sys; sys.path[:] = filter(None, sys.path); import runpy; "
-    "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
-)
+_REMOVE_FOLDER = "import sys; sys.path[:] = filter(None, sys.path); "
+_RUN_MODULE = "import runpy, sys; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 
 
 def is_frozen() -> bool:
@@ -57,7 +55,12 @@ def _module_command(module: str) -> list[str]:
     """Return the command that runs a module, without the current folder in the search path."""
     if SAFE_PATH:
         return [sys.executable, *SAFE_PATH, "-m", module]
-    return [sys.executable, "-c", _RUN_MODULE, module]
+    return [*code_command(_RUN_MODULE), module]
+
+
+def code_command(code: str) -> list[str]:
+    """Return the command that runs Python code, without the current folder in the search path."""
+    return [sys.executable, *SAFE_PATH, "-c", code if SAFE_PATH else _REMOVE_FOLDER + code]
 
 
 def _console_executable() -> str:
