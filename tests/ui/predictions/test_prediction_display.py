@@ -20,7 +20,7 @@ from workbench.ui.canvas.layers.prediction_layer import MODES
 from workbench.ui.training.train_controls import ContinuousSwitch
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
-STEP_30 = "After step 30: the model still marks nearly everything"
+STEP_30 = "After step 30: the model still marks almost everything"
 CLASSES = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "pit", "#00ff00"))
 
 

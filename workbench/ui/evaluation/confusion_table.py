@@ -283,7 +283,7 @@ class RejectOption(QWidget):
             effect = fill(text, unsure=band.unsure, n=band.images, share=share, caught=band.rejected_errors)
             low, high = wilson(band.errors, band.decided) or (0.0, 1.0)
             text = self.tr(
-                "Of the other {given} {given:image|images}, {left} {left:is|are} wrong (95% CI: {interval})."
+                "Of the other {given} {given:verdict|verdicts}, {left} {left:is|are} wrong (95% CI: {interval})."
             )
             effect += " " + fill(text, given=band.decided, left=band.errors, interval=interval(low, high, 1))
         if round(self._stored * _STEPS) == self.slider.value() and self._stored:

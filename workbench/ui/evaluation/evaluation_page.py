@@ -153,7 +153,7 @@ class EvaluationPage(QWidget):
         self.compare.setToolTip(self.tr("Compare with another run on the same images"))
         self.compare.clicked.connect(lambda: self.reports.compare(self.run))
         self.save_report = QPushButton(self.tr("Save report…"))
-        self.save_report.setToolTip(self.tr("Save figures, curves and the largest errors as a web page or a PDF file"))
+        self.save_report.setToolTip(self.tr("Save metrics, curves and the largest errors as a web page or a PDF file"))
         self.save_report.clicked.connect(self.reports.save)
         row.addWidget(self.recalculate)
         row.addWidget(self.compare)
