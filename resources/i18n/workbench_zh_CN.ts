@@ -1092,6 +1092,22 @@
         <translation>关闭</translation>
     </message>
     <message>
+        <source>Open an image first</source>
+        <translation>请先打开一张图片</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>The image has one channel only</source>
+        <translation>图片只有一个通道</translation>
+    </message>
+    <message>
+        <source>Select a preset first</source>
+        <translation>请先选择一个预设</translation>
+    </message>
+    <message>
         <source>Name</source>
         <translation>名称</translation>
     </message>
@@ -1343,6 +1359,14 @@
         <source>Test  {n}</source>
         <translation>测试  {n}</translation>
     </message>
+    <message>
+        <source>This run has no validation images</source>
+        <translation>此训练记录没有验证图片</translation>
+    </message>
+    <message>
+        <source>This run has no test images</source>
+        <translation>此训练记录没有测试图片</translation>
+    </message>
 </context>
 <context>
     <name>EvaluationPlaceholder</name>
@@ -1434,6 +1458,14 @@
 <context>
     <name>EvaluationReports</name>
     <message>
+        <source>A report is being saved</source>
+        <translation>正在保存报告</translation>
+    </message>
+    <message>
+        <source>No metrics are shown</source>
+        <translation>当前没有显示指标</translation>
+    </message>
+    <message>
         <source>Web page (*.html)</source>
         <translation>网页 (*.html)</translation>
     </message>
@@ -1444,6 +1476,10 @@
     <message>
         <source>Save report</source>
         <translation>保存报告</translation>
+    </message>
+    <message>
+        <source>Train two models of the same kind first</source>
+        <translation>请先训练两个同类模型</translation>
     </message>
 </context>
 <context>
@@ -2969,6 +3005,10 @@
         <translation>重新分析</translation>
     </message>
     <message>
+        <source>Train a model first</source>
+        <translation>请先训练模型</translation>
+    </message>
+    <message>
         <source>Analyzing images…</source>
         <translation>正在分析图片…</translation>
     </message>
@@ -3038,6 +3078,14 @@
     <message>
         <source>Image of a part without defects, of the same size</source>
         <translation>尺寸相同的无缺陷零件图片</translation>
+    </message>
+    <message>
+        <source>Open an image first</source>
+        <translation>请先打开一张图片</translation>
+    </message>
+    <message>
+        <source>Select a reference image first</source>
+        <translation>请先选择良品参考图</translation>
     </message>
     <message>
         <source>Predictions</source>
@@ -3885,6 +3933,10 @@
         <translation>漏检 {missed} 处，误报 {false} 处，代价 {total}</translation>
     </message>
     <message>
+        <source>The operating point chosen by the training is in use</source>
+        <translation>当前已使用训练选定的工作点</translation>
+    </message>
+    <message>
         <source>The run is still training. The operating point can be changed when the training has ended.</source>
         <translation>此训练记录仍在训练，训练结束后可更改工作点。</translation>
     </message>
@@ -3899,6 +3951,22 @@
     <message>
         <source>In use: operating point chosen by the training</source>
         <translation>当前使用：训练选定的工作点</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>The run is still training</source>
+        <translation>此训练记录仍在训练</translation>
+    </message>
+    <message>
+        <source>The threshold of the verdict rule is being chosen</source>
+        <translation>正在选择判定规则的阈值</translation>
+    </message>
+    <message>
+        <source>This operating point is in use already</source>
+        <translation>已在使用此工作点</translation>
     </message>
     <message>
         <source>One missed defect costs as much as {n} false {n:alarm|alarms}</source>
@@ -5017,6 +5085,18 @@
     <message>
         <source>Minimum probability of a verdict</source>
         <translation>判定的最低概率</translation>
+    </message>
+    <message>
+        <source>There are no images to evaluate</source>
+        <translation>没有可评估的图片</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>This value is saved with the run already</source>
+        <translation>该值已保存到训练记录</translation>
     </message>
     <message>
         <source>All {n} images get a verdict, {left} of them wrong.</source>
@@ -6405,6 +6485,10 @@
         <translation>全部拒绝</translation>
     </message>
     <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
         <source>Restore rejected suggestions ({n})</source>
         <translation>恢复已拒绝的预标注（{n}）</translation>
     </message>
@@ -6602,6 +6686,10 @@
         <translation>训练设备。“自动”优先使用 GPU。</translation>
     </message>
     <message>
+        <source>Open or create a project first</source>
+        <translation>请先打开或新建项目</translation>
+    </message>
+    <message>
         <source>Training settings</source>
         <translation>训练设置</translation>
     </message>
@@ -6620,6 +6708,14 @@
     <message>
         <source>Training settings: {n} changed manually</source>
         <translation>训练设置：{n} 项手动修改</translation>
+    </message>
+    <message>
+        <source>The model is being exported</source>
+        <translation>正在导出模型</translation>
+    </message>
+    <message>
+        <source>Train a model first</source>
+        <translation>请先训练模型</translation>
     </message>
     <message>
         <source>Cancel export</source>
@@ -6713,6 +6809,18 @@
     <message>
         <source>Finishing the current step and saving the model…</source>
         <translation>正在完成当前训练步并保存模型…</translation>
+    </message>
+    <message>
+        <source>Open or create a project first</source>
+        <translation>请先打开或新建项目</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>The project has no images yet</source>
+        <translation>项目中还没有图片</translation>
     </message>
     <message>
         <source>The curves appear after the first steps.</source>
@@ -6928,6 +7036,13 @@
     </message>
 </context>
 <context>
+    <name>VerdictButton</name>
+    <message>
+        <source>Verdict {name}</source>
+        <translation>判定 {name}</translation>
+    </message>
+</context>
+<context>
     <name>VerdictEvaluationPage</name>
     <message>
         <source>Progress</source>
@@ -7002,10 +7117,6 @@
     <message>
         <source>{key}: set verdict and go to next</source>
         <translation>{key}：判定并转到下一张</translation>
-    </message>
-    <message>
-        <source>Verdict {name}</source>
-        <translation>判定 {name}</translation>
     </message>
 </context>
 <context>

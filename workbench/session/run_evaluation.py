@@ -282,6 +282,11 @@ class RunEvaluation(QObject):
         )
 
     @property
+    def writable(self) -> bool:
+        """True if the project can be changed."""
+        return self._session.writable
+
+    @property
     def moved(self) -> bool:
         """True if the present operating point differs from the one in use."""
         return self.settings is not None and self.point != OperatingPoint.of(self.settings)
@@ -289,7 +294,7 @@ class RunEvaluation(QObject):
     def can_store(self) -> bool:
         changed = self.moved or self.verdicts.moved
         known = self.verdicts.choice is None or self.verdicts.chosen is not None  # else its threshold is being chosen
-        return self.stage == "ready" and self._session.writable and not self.busy and changed and known
+        return self.stage == "ready" and self.writable and not self.busy and changed and known
 
     def can_restore(self) -> bool:
         """Return True if the present operating point or the one in use differs from the trained one, or has a rule."""

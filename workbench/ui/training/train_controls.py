@@ -23,6 +23,7 @@ from workbench.core.runs.events import LabelsAdded
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.ui.text import formatting
+from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -76,7 +77,7 @@ class TrainControls(QWidget):
         grid.addWidget(self.choices, 1, 0, 1, 2)
         grid.setRowStretch(3, 1)
         grid.setColumnStretch(1, 1)
-        self.show_state("idle", False)
+        self.show_state("idle", self.tr("Open or create a project first"))
         self.show_progress(None, "")
         self.show_overrides(0)
 
@@ -159,8 +160,11 @@ class TrainControls(QWidget):
         self.minutes.setValue(minutes)
         self.device.setCurrentIndex(max(0, self.device.findData(device)))
 
-    def show_state(self, state: str, possible: bool, *, paused: bool = False, can_pause: bool = False) -> None:
-        """Update the controls. `state`: idle | preparing | running | stopping. `possible`: the button is enabled."""
+    def show_state(self, state: str, reason: str, *, paused: bool = False, can_pause: bool = False) -> None:
+        """Update the controls.
+
+        state: idle | preparing | running | stopping. reason: why training can neither start nor stop; "" if it can.
+        """
         self._state, self._running, self._paused = state, state != "idle", paused
         self.pause.setVisible(state in ("running", "stopping"))
         self.pause.setEnabled(can_pause)
@@ -170,7 +174,9 @@ class TrainControls(QWidget):
         self._show_text()
         tip = self.tr("Stop training and keep the best model") if self._running else self.tr("Start training")
         set_key_tip(self.button, tip, "train")
-        self.button.setEnabled(possible and state != "stopping")
+        set_disabled_reason(self.button, reason)
+        if state == "stopping":
+            self.button.setEnabled(False)
         for widget in (self.unet, self.resnet, self.minutes, self.device):
             widget.setEnabled(not self._running)
         self._restyle()
@@ -207,7 +213,11 @@ class TrainControls(QWidget):
 
     def show_export(self, possible: bool, busy: bool) -> None:
         self.export.setEnabled(possible or busy)
-        self.choices.setEnabled(possible and not busy)
+        if busy:
+            reason = self.tr("The model is being exported")
+        else:
+            reason = "" if possible else self.tr("Train a model first")
+        set_disabled_reason(self.choices, reason)
         self.export.setText(self.tr("Cancel export") if busy else self.tr("Export model"))
         if busy:
             tip = self.tr("Cancel the export and delete incomplete files")
