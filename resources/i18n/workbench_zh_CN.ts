@@ -12520,6 +12520,50 @@
         <translation>无</translation>
     </message>
     <message>
+        <source>plain</source>
+        <translation>普通</translation>
+    </message>
+    <message>
+        <source>automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>horizontal flip</source>
+        <translation>水平翻转</translation>
+    </message>
+    <message>
+        <source>vertical flip</source>
+        <translation>垂直翻转</translation>
+    </message>
+    <message>
+        <source>90° rotations</source>
+        <translation>90° 旋转</translation>
+    </message>
+    <message>
+        <source>rotation</source>
+        <translation>旋转</translation>
+    </message>
+    <message>
+        <source>zoom</source>
+        <translation>缩放</translation>
+    </message>
+    <message>
+        <source>brightness</source>
+        <translation>亮度</translation>
+    </message>
+    <message>
+        <source>contrast</source>
+        <translation>对比度</translation>
+    </message>
+    <message>
+        <source>noise</source>
+        <translation>噪声</translation>
+    </message>
+    <message>
+        <source>lighting and sharpness</source>
+        <translation>光照与清晰度</translation>
+    </message>
+    <message>
         <source>Channels</source>
         <translation>通道数</translation>
     </message>
