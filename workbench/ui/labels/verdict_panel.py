@@ -55,7 +55,7 @@ class VerdictButton(QPushButton):
         painter.drawControl(QStyle.ControlElement.CE_PushButtonBevel, option)
         box, metrics = self.rect().adjusted(_MARGIN, 0, -_MARGIN, 0), self.fontMetrics()
         key_width = metrics.horizontalAdvance(self.key) + _GAP if self.key else 0
-        if metrics.horizontalAdvance(self.name) + key_width > box.width():
+        if metrics.horizontalAdvance(self.name) + key_width > box.width() - 2:  # widths are rounded
             key_width = 0  # the name is more important
         theme, state = self._style.theme, "text" if self.isEnabled() else "disabled"
         painter.setPen(theme.color(state))
