@@ -24,6 +24,7 @@ from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, 
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.ui.text import formatting
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
+from workbench.ui.widgets.elided_label import ShrinkingLabel
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -119,7 +120,7 @@ class TrainControls(QWidget):
         self.bar.setAccessibleName(self.tr("Progress"))
         self.bar.setMinimumWidth(40)
         self.bar.setMaximumWidth(160)
-        self.left = QLabel(objectName="muted")
+        self.left = ShrinkingLabel(objectName="muted")
         self.line = QWidget()
         row = QHBoxLayout(self.line)
         row.setContentsMargins(0, 0, 0, 0)
