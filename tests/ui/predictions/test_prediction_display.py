@@ -141,6 +141,11 @@ def test_continuous_training_shows_added_labels(driver, qtbot):
     qtbot.waitUntil(lambda: "Waiting for new labels" in window.training.controls.left.text(), timeout=2000)
     training.receive(LabelsAdded(step=1, picture="a.png", how="new"))
     assert line.status.text() == "1 label added"
+    window.training.heading.setChecked(True)
+    qtbot.waitUntil(
+        lambda: line.status.isVisible() and line.check.width() >= line.check.sizeHint().width(), timeout=5000
+    )
+    assert line.status.width() >= line.status.sizeHint().width()
     training.receive(BestKept(step=1, round=1))
     training.receive(Step(step=2, loss=1.0, rate=0.1, progress=1.0, round=1))
     window.training.refresh()

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QSizePolicy,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -243,14 +244,14 @@ class TrainControls(QWidget):
 
 
 class ContinuousSwitch(QWidget):
-    """Line at the left end of the training panel with the switch of continuous training."""
+    """Switch of continuous training at the left end of the training panel, above the number of added labels."""
 
     def __init__(self, continuous: ContinuousTraining, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._continuous = continuous
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
         self.check = QCheckBox(self.tr("Continuous training"))
         tip = self.tr(
             "After the time limit, training continues with new labels until you stop it. You can export the "
@@ -259,8 +260,8 @@ class ContinuousSwitch(QWidget):
         set_key_tip(self.check, tip, "keep_learning")
         self.check.clicked.connect(continuous.switch)
         self.status = QLabel(objectName="muted", textFormat=Qt.TextFormat.PlainText)
-        row.addWidget(self.check)
-        row.addWidget(self.status, 1)
+        column.addWidget(self.check)
+        column.addWidget(self.status)
         continuous.changed.connect(self._refresh)
         self._refresh()
 
@@ -272,6 +273,7 @@ class ContinuousSwitch(QWidget):
         text = self.tr("1 label added") if added == 1 else self.tr("{n} labels added").format(n=added)
         parts = [text if added else "", self.tr("{n} skipped").format(n=skipped) if skipped else ""]
         self.status.setText(" · ".join(filter(None, parts)))
+        self.status.setVisible(any(parts))
         newest = continuous.newest
         tip = "" if newest is None else f"{newest.picture}\n{self._effect(newest)}"
         set_key_tip(self.status, tip, "keep_learning")
