@@ -10196,6 +10196,10 @@
         <translation>ONNX 网络已损坏（{why}）</translation>
     </message>
     <message>
+        <source>All images of {names} are used for training, so there are no metrics for {count:this class|these classes}. From {n} parts on, some are used for validation.</source>
+        <translation>{names} 的图片全部用于训练，因此没有这些类别的指标。出现在 {n} 个及以上零件上时，才会划出一部分用于验证。</translation>
+    </message>
+    <message>
         <source>Most images contain a single class, so the defects of all classes are trained together and an additional loss term separates them.</source>
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
     </message>

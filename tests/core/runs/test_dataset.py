@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import fill_project, scratched
 from workbench.core import problems
+from workbench.core.images.image_files import image_size
 from workbench.core.project import annotation
 from workbench.core.project.project import Grouping
 from workbench.core.runs.dataset import collect
@@ -207,6 +208,20 @@ def test_few_held_out_images_are_reported(project):
     fill_project(project, 12)
     dataset = collect(project, "unet")
     assert dataset.of("val") and "metrics are rough" in dataset.held_out_note
+
+
+def test_class_without_held_out_images_is_named(project):
+    keys = fill_project(project, 64)
+    project.add_class("dent", id=2)
+    for key in keys[:8]:  # two parts
+        mask = annotation.load_mask(project, key, image_size(project.image_path(key)))
+        annotation.save_mask(project, key, mask * 2)
+    dataset = collect(project, "unet")
+    assert dataset.of("val") and {2 in item.classes for item in dataset.of("val", "test")} == {False}
+    assert dataset.held_out_note == (
+        "All images of dent are used for training, so there are no metrics for this class. From 3 parts on, some are "
+        "used for validation."
+    )
 
 
 def test_a_single_part_leaves_no_validation(project):

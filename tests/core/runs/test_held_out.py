@@ -51,6 +51,29 @@ def test_large_and_small_defects_are_held_out(project):
     assert large.count("val") >= 3 and large.count("test") >= 3
 
 
+def test_class_on_two_parts_stays_in_training(project):
+    items = series("a", 60, classes=[1], pixels=[9]) + series("b", 10, classes=[2], pixels=[9]) + series("c", 100)
+    splits = split(project, items)
+    assert {splits[item.key] for item in items if item.classes == [2]} == {"train"}
+    assert [splits[item.key] for item in items if item.classes == [1]].count("val") >= 5
+    assert [splits[item.key] for item in items if not item.classes].count("val") >= 10
+
+
+def test_only_class_is_held_out_with_two_parts(project):
+    items = series("a", 10, classes=[1], pixels=[9]) + series("c", 100)
+    splits = split(project, items)
+    assert {splits[item.key] for item in items if item.classes} == {"train", "val"}
+
+
+def test_part_with_most_images_of_a_class_stays_in_training(project):
+    small = [series(f"part {n}", 4, classes=[1], pixels=[9]) for n in range(4)]
+    large = series("part 9", 20, size=20, classes=[1], pixels=[9])
+    splits = split(project, [item for members in (*small, large) for item in members])
+    assert {splits[item.key] for item in large} == {"train"}
+    held = [key for key, value in splits.items() if value == "val"]
+    assert held == [item.key for item in (*small[2], *small[3])]
+
+
 def test_halves_of_the_parts_have_labels_on_both_sides():
     items = series("a", 20, classes=[1], pixels=[9], mask_hash="x") + series("b", 20, mask_hash="y")
     sides = divide_parts(items, [item.key for item in items])

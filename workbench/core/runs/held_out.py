@@ -18,6 +18,8 @@ from workbench.inference.io.natural_order import natural_key
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
 FEWEST = 10  # training examples; with fewer, none of them can be held out
 _MANY = 30  # images of a class from which on they are divided by painted area
+FEWEST_PARTS = 3  # that show a class; with fewer, all of them are needed for training
+_LARGEST = 2.0  # images of a class in a held-out part, relative to the share to hold out
 
 
 class Item(BaseModel):
@@ -89,17 +91,21 @@ def split_by_part(
     requested: list[Split] = [
         split for split in SPLITS[:0:-1] if target_shares[split]
     ]  # held-out splits, the last one first
+    kept = _rare_classes(items)
     for stratum in sorted(of_stratum, key=lambda s: (totals[s], str(s))):
         ordered = _in_series_order(project, of_stratum[stratum])
-        for position, split in enumerate(requested):
-            lack = target_shares[split] * totals[stratum] - assigned[split][stratum]
+        for position, split in enumerate(() if stratum in kept else requested):
+            share = target_shares[split] * totals[stratum]
+            lack = share - assigned[split][stratum]
             needed = len(requested) - position  # groups to leave for the other splits
             while len(ordered) > needed and lack > 0:
-                amount = sum(stratum in strata[item.key] for item in ordered[-1])
-                if assigned[split][stratum] and amount / 2 > lack:
+                amounts = [sum(stratum in strata[item.key] for item in members) for members in ordered]
+                small = [index for index, amount in enumerate(amounts) if 0 < amount <= _LARGEST * share]
+                chosen = small[-1] if small else len(ordered) - 1
+                if assigned[split][stratum] and amounts[chosen] / 2 > lack:
                     break
-                lack -= amount
-                assign(ordered.pop(), split)
+                lack -= amounts[chosen]
+                assign(ordered.pop(chosen), split)
         for members in ordered:
             assign(members, "train")
     _ensure_labeled_images(items, trained_keys, [split for split in SPLITS if target_shares[split]])
@@ -155,6 +161,16 @@ def _strata(items: list[Item]) -> dict[str, list[object]]:
         else:
             strata[item.key] = ["good" if item.verdict is None else item.verdict]
     return strata
+
+
+def _rare_classes(items: Sequence[Item]) -> set[int]:
+    """Return the ids of painted classes that fewer than three groups show; none if that applies to all of them."""
+    groups: dict[int, set[str]] = {}
+    for item in items:
+        for id in item.classes:
+            groups.setdefault(id, set()).add(item.group)
+    rare = {id for id, names in groups.items() if len(names) < FEWEST_PARTS}
+    return rare if len(rare) < len(groups) else set()
 
 
 def _ensure_labeled_images(items: list[Item], trained_keys: set[str], splits: list[Split]) -> None:
