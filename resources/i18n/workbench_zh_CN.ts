@@ -1462,8 +1462,12 @@
         <translation>正在保存报告</translation>
     </message>
     <message>
-        <source>No metrics are shown</source>
-        <translation>当前没有显示指标</translation>
+        <source>Train a model first</source>
+        <translation>请先训练模型</translation>
+    </message>
+    <message>
+        <source>The evaluation is not complete</source>
+        <translation>评估尚未完成</translation>
     </message>
     <message>
         <source>Web page (*.html)</source>

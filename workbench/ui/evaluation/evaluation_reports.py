@@ -69,7 +69,9 @@ class EvaluationReports(QObject):
             return ""
         if self._services.evaluation_report.running:
             return self.tr("A report is being saved")
-        return self.tr("No metrics are shown")
+        if not self._services.run_list.usable():
+            return self.tr("Train a model first")
+        return self.tr("The evaluation is not complete")
 
     def save(self) -> None:
         """Ask for a file and write the report of the shown evaluation."""
