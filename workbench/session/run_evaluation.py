@@ -60,7 +60,8 @@ class RunEvaluation(QObject):
 
     def __init__(self, session: Session, training: TrainingControl, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._training = session, training
+        self.session = self._session = session
+        self._training = training
         self._passes, self._points, self._crops = TaskRunner(1, self), TaskRunner(1, self), TaskRunner(1, self)
         self._agreed: set[tuple[str, str]] = set()  # (run, split) whose leak was acknowledged
         self._cropper: Cropper | None = None
@@ -282,11 +283,6 @@ class RunEvaluation(QObject):
         )
 
     @property
-    def writable(self) -> bool:
-        """True if the project can be changed."""
-        return self._session.writable
-
-    @property
     def moved(self) -> bool:
         """True if the present operating point differs from the one in use."""
         return self.settings is not None and self.point != OperatingPoint.of(self.settings)
@@ -294,7 +290,7 @@ class RunEvaluation(QObject):
     def can_store(self) -> bool:
         changed = self.moved or self.verdicts.moved
         known = self.verdicts.choice is None or self.verdicts.chosen is not None  # else its threshold is being chosen
-        return self.stage == "ready" and self.writable and not self.busy and changed and known
+        return self.stage == "ready" and self._session.writable and not self.busy and changed and known
 
     def can_restore(self) -> bool:
         """Return True if the present operating point or the one in use differs from the trained one, or has a rule."""

@@ -132,9 +132,9 @@ class OperatingPointPanel(QWidget):
         total = formatting.number(missed * self.ratio + false, 0 if self.ratio >= 1 else 1)
         self.total.setText(text.format(missed=formatting.number(missed), false=formatting.number(false), total=total))
 
-    def show_use(self, evaluation: RunEvaluation) -> None:
+    def show_use(self, evaluation: RunEvaluation, *, writable: bool) -> None:
         """Show which operating point the run uses, and whether another one can be used."""
-        set_disabled_reason(self.store, self._reason_not_to_store(evaluation))
+        set_disabled_reason(self.store, self._reason_not_to_store(evaluation, writable))
         used = self.tr("The operating point chosen by the training is in use")
         set_disabled_reason(self.restore, "" if evaluation.can_restore() else used)
         chosen, run = evaluation.chosen, evaluation.run
@@ -148,10 +148,10 @@ class OperatingPointPanel(QWidget):
             text = self.tr("In use: operating point chosen by the training")
         self.in_use.setText(text)
 
-    def _reason_not_to_store(self, evaluation: RunEvaluation) -> str:
+    def _reason_not_to_store(self, evaluation: RunEvaluation, writable: bool) -> str:
         if evaluation.can_store():
             return ""
-        if not evaluation.writable:
+        if not writable:
             return self.tr("The project is read-only")
         if evaluation.busy:
             return self.tr("The run is still training")

@@ -50,8 +50,7 @@ class TrainControls(QWidget):
         super().__init__(parent)
         self._style = style
         self._running = self._paused = self._short = False
-        self._state = "idle"
-        self._overrides = 0
+        self._state, self._overrides = "idle", 0
         self._build()
         style.changed.connect(self._restyle)
         self._restyle()
@@ -163,10 +162,7 @@ class TrainControls(QWidget):
         self.device.setCurrentIndex(max(0, self.device.findData(device)))
 
     def show_state(self, state: str, reason: str, *, paused: bool = False, can_pause: bool = False) -> None:
-        """Update the controls.
-
-        state: idle | preparing | running | stopping. reason: why training can neither start nor stop; "" if it can.
-        """
+        """Update the controls. state: one of _STATES. reason: why training can neither start nor stop, or ""."""
         self._state, self._running, self._paused = state, state != "idle", paused
         self.pause.setVisible(state in ("running", "stopping"))
         self.pause.setEnabled(can_pause)
@@ -177,8 +173,7 @@ class TrainControls(QWidget):
         tip = self.tr("Stop training and keep the best model") if self._running else self.tr("Start training")
         set_key_tip(self.button, tip, "train")
         set_disabled_reason(self.button, reason)
-        if state == "stopping":
-            self.button.setEnabled(False)
+        self.button.setEnabled(not reason and state != "stopping")
         for widget in (self.unet, self.resnet, self.minutes, self.device):
             widget.setEnabled(not self._running)
         self._restyle()
@@ -215,11 +210,8 @@ class TrainControls(QWidget):
 
     def show_export(self, possible: bool, busy: bool) -> None:
         self.export.setEnabled(possible or busy)
-        if busy:
-            reason = self.tr("The model is being exported")
-        else:
-            reason = "" if possible else self.tr("Train a model first")
-        set_disabled_reason(self.choices, reason)
+        reason = "" if possible else self.tr("Train a model first")
+        set_disabled_reason(self.choices, self.tr("The model is being exported") if busy else reason)
         self.export.setText(self.tr("Cancel export") if busy else self.tr("Export model"))
         if busy:
             tip = self.tr("Cancel the export and delete incomplete files")
