@@ -63,8 +63,8 @@
         <translation>0 到 255</translation>
     </message>
     <message>
-        <source>As the network declares</source>
-        <translation>按网络的声明</translation>
+        <source>As declared by the network</source>
+        <translation>按网络声明</translation>
     </message>
     <message>
         <source>Channels first (NCHW)</source>
@@ -244,7 +244,7 @@
     </message>
     <message>
         <source>{number} of {count}</source>
-        <translation>第 {number} / {count} 张</translation>
+        <translation>{number} / {count}</translation>
     </message>
 </context>
 <context>
@@ -466,7 +466,7 @@
     </message>
     <message>
         <source>Rename</source>
-        <translation>改名</translation>
+        <translation>重命名</translation>
     </message>
     <message>
         <source>Classes are types of defects. Add a class, then paint.</source>
@@ -482,7 +482,7 @@
     </message>
     <message>
         <source>Double-click or press {key} to rename. Click the color to change it.</source>
-        <translation>双击或按 {key} 改名。点击颜色可更换颜色。</translation>
+        <translation>双击或按 {key} 重命名。点击颜色可更换颜色。</translation>
     </message>
     <message>
         <source>{images} {images:image|images} · {regions} {regions:region|regions} · {pixels} {pixels:pixel|pixels}</source>
@@ -636,19 +636,19 @@
     </message>
     <message>
         <source>&amp;First run</source>
-        <translation>第一个训练记录(&amp;F)</translation>
+        <translation>第一条训练记录(&amp;F)</translation>
     </message>
     <message>
         <source>Sec&amp;ond run</source>
-        <translation>第二个训练记录(&amp;O)</translation>
+        <translation>第二条训练记录(&amp;O)</translation>
     </message>
     <message>
         <source>Choose two different runs.</source>
-        <translation>请选择两个不同的训练记录。</translation>
+        <translation>请选择两条不同的训练记录。</translation>
     </message>
     <message>
         <source>Evaluating both runs on the same images…</source>
-        <translation>正在相同图片上评估两个训练记录…</translation>
+        <translation>正在相同图片上评估两条训练记录…</translation>
     </message>
     <message>
         <source>Canceled.</source>
@@ -656,7 +656,7 @@
     </message>
     <message>
         <source>Measured on {n} {n:image|images} of {parts} {parts:part|parts} that neither run was trained on.</source>
-        <translation>指标在 {n} 张图片（{parts} 个零件）上测得，两个训练记录均未使用这些图片训练。</translation>
+        <translation>指标在 {n} 张图片（{parts} 个零件）上测得，两条训练记录均未使用这些图片训练。</translation>
     </message>
 </context>
 <context>
@@ -1092,6 +1092,22 @@
         <translation>关闭</translation>
     </message>
     <message>
+        <source>Open an image first</source>
+        <translation>请先打开一张图片</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>The image has one channel only</source>
+        <translation>图片只有一个通道</translation>
+    </message>
+    <message>
+        <source>Select a preset first</source>
+        <translation>请先选择一个预设</translation>
+    </message>
+    <message>
         <source>Name</source>
         <translation>名称</translation>
     </message>
@@ -1242,11 +1258,11 @@
     </message>
     <message>
         <source>The operating point is being adjusted on these images, so the metrics are slightly optimistic.</source>
-        <translation>正在这些图片上调整工作点，因此指标略偏高。</translation>
+        <translation>正在这些图片上调整工作点，因此指标略偏乐观。</translation>
     </message>
     <message>
         <source>The best checkpoint and the thresholds were chosen on these images, so the metrics are slightly optimistic.</source>
-        <translation>最佳检查点和阈值是在这些图片上选定的，因此指标略偏高。</translation>
+        <translation>最佳检查点和阈值是在这些图片上选定的，因此指标略偏乐观。</translation>
     </message>
     <message>
         <source>Test images were not used for any choice.</source>
@@ -1262,7 +1278,7 @@
     </message>
     <message>
         <source>Choose the operating point on validation images; otherwise test metrics become optimistic.</source>
-        <translation>请在验证图片上选择工作点，否则测试指标会偏高。</translation>
+        <translation>请在验证图片上选择工作点，否则测试指标会偏乐观。</translation>
     </message>
     <message>
         <source>Labels changed since the training: {n}. The current labels are used.</source>
@@ -1274,7 +1290,7 @@
     </message>
     <message>
         <source>The operating point was chosen on these images, so the metrics are slightly optimistic.</source>
-        <translation>工作点是在这些图片上选择的，因此指标略偏高。</translation>
+        <translation>工作点是在这些图片上选择的，因此指标略偏乐观。</translation>
     </message>
     <message>
         <source>Data leakage: {n} {n:image shows a part that was|images show parts that were} used in training, so the metrics are too high.</source>
@@ -1332,7 +1348,7 @@
         <translation>保存报告…</translation>
     </message>
     <message>
-        <source>Save figures, curves and the largest errors as a web page or a PDF file</source>
+        <source>Save metrics, curves and the largest errors as a web page or a PDF file</source>
         <translation>将指标、曲线和最严重的错误保存为网页或 PDF 文件</translation>
     </message>
     <message>
@@ -1342,6 +1358,14 @@
     <message>
         <source>Test  {n}</source>
         <translation>测试  {n}</translation>
+    </message>
+    <message>
+        <source>This run has no validation images</source>
+        <translation>此训练记录没有验证图片</translation>
+    </message>
+    <message>
+        <source>This run has no test images</source>
+        <translation>此训练记录没有测试图片</translation>
     </message>
 </context>
 <context>
@@ -1367,8 +1391,8 @@
         <translation>训练图片与验证图片之间存在数据泄漏</translation>
     </message>
     <message>
-        <source>{n} of {total} {total:image|images} {n:shows|show} the same part or the same image as training data, so the metrics would be too high. Assign these images to one group, or define a part rule for the project, then train again.</source>
-        <translation>{total} 张中有 {n} 张与训练数据是同一零件或同一图片，指标会偏高。请将它们设为同一分组，或为项目定义零件规则，然后重新训练。</translation>
+        <source>{n} of {total} {total:image|images} {n:shows|show} the same part or the same image as training data, so the metrics would be too high. Assign these images to one group, or set a grouping pattern for the project, then train again.</source>
+        <translation>{total} 张中有 {n} 张与训练数据是同一零件或同一图片，指标会偏高。请将它们归入同一分组，或为项目设置分组表达式，然后重新训练。</translation>
     </message>
     <message>
         <source>{held} shows the same part as {learned}</source>
@@ -1434,6 +1458,18 @@
 <context>
     <name>EvaluationReports</name>
     <message>
+        <source>A report is being saved</source>
+        <translation>正在保存报告</translation>
+    </message>
+    <message>
+        <source>Train a model first</source>
+        <translation>请先训练模型</translation>
+    </message>
+    <message>
+        <source>The evaluation is not complete</source>
+        <translation>评估尚未完成</translation>
+    </message>
+    <message>
         <source>Web page (*.html)</source>
         <translation>网页 (*.html)</translation>
     </message>
@@ -1444,6 +1480,10 @@
     <message>
         <source>Save report</source>
         <translation>保存报告</translation>
+    </message>
+    <message>
+        <source>Train two models of the same kind first</source>
+        <translation>请先训练两个同类模型</translation>
     </message>
 </context>
 <context>
@@ -1598,11 +1638,11 @@
 <context>
     <name>FigureTable</name>
     <message>
-        <source>Figures of both runs</source>
-        <translation>两个训练记录的指标</translation>
+        <source>Metrics of both runs</source>
+        <translation>两条训练记录的指标</translation>
     </message>
     <message>
-        <source>Figure</source>
+        <source>Metric</source>
         <translation>指标</translation>
     </message>
     <message>
@@ -1611,7 +1651,7 @@
     </message>
     <message>
         <source>Second run</source>
-        <translation>第二个训练记录</translation>
+        <translation>第二条训练记录</translation>
     </message>
 </context>
 <context>
@@ -1994,15 +2034,15 @@
     <name>IgnoredBorder</name>
     <message>
         <source>Ignored at the border, px</source>
-        <translation>忽略边缘（像素）</translation>
+        <translation>忽略边缘（px）</translation>
     </message>
     <message>
         <source>Off</source>
         <translation>不使用</translation>
     </message>
     <message>
-        <source>Nothing this close to the border of an image counts for its anomaly score and verdict. The training chooses a width by the validation images.</source>
-        <translation>图片边缘这一宽度以内的内容不计入异常分数和判定。训练会根据验证图片选择宽度。</translation>
+        <source>The area within this distance of the image border is ignored for the anomaly score and the verdict. The training chooses the distance on the validation images.</source>
+        <translation>距图片边缘不超过此距离的区域不计入异常分数和判定。训练会根据验证图片选择该距离。</translation>
     </message>
 </context>
 <context>
@@ -2205,8 +2245,8 @@
         <translation>按区域数</translation>
     </message>
     <message>
-        <source>Labeled area (px)</source>
-        <translation>标注面积（px）</translation>
+        <source>Labeled area (px²)</source>
+        <translation>标注面积（px²）</translation>
     </message>
     <message>
         <source>By labeled area</source>
@@ -2370,8 +2410,8 @@
         <translation>拒收图片的判定</translation>
     </message>
     <message>
-        <source>Its class</source>
-        <translation>其类别</translation>
+        <source>Predominant class</source>
+        <translation>主要类别</translation>
     </message>
     <message>
         <source>A fixed verdict, or the class with the greatest share in the anomaly score</source>
@@ -2394,8 +2434,8 @@
         <translation>异常分数的阈值：{n} px²</translation>
     </message>
     <message>
-        <source>Upper limit of false alarms on new parts: {limit}. Lowest limit that {n} {n:part|parts} can show: {least}.</source>
-        <translation>新零件上的误报上限：{limit}。{n} 个零件最低能证明的上限：{least}。</translation>
+        <source>Upper limit of false alarms on new parts: {limit}. Lowest limit that can be shown with {n} {n:part|parts}: {least}.</source>
+        <translation>新零件上的误报上限：{limit}。用 {n} 个零件能证明的最低上限：{least}。</translation>
     </message>
 </context>
 <context>
@@ -2473,11 +2513,11 @@
     </message>
     <message>
         <source>Reading labels: {done} of {total}</source>
-        <translation>正在读取标注：{done}/{total}</translation>
+        <translation>正在读取标注：{done} / {total}</translation>
     </message>
     <message>
         <source>Importing: {done} of {total}, about {time} left</source>
-        <translation>正在导入：{done}/{total}，约剩 {time}</translation>
+        <translation>正在导入：{done} / {total}，约剩 {time}</translation>
     </message>
     <message>
         <source>Close</source>
@@ -2776,7 +2816,7 @@
     </message>
     <message>
         <source>{done} of {total} {total:image|images}</source>
-        <translation>{done}/{total} 张图片</translation>
+        <translation>{done} / {total} 张图片</translation>
     </message>
     <message>
         <source>Export canceled after {n} {n:label|labels}. The files written until then remain in {path}.</source>
@@ -2823,11 +2863,11 @@
     </message>
     <message>
         <source>Undoing the import: {done} of {total}</source>
-        <translation>正在撤销导入：{done}/{total}</translation>
+        <translation>正在撤销导入：{done} / {total}</translation>
     </message>
     <message>
         <source>Importing: {done} of {total}</source>
-        <translation>正在导入：{done}/{total}</translation>
+        <translation>正在导入：{done} / {total}</translation>
     </message>
 </context>
 <context>
@@ -2969,6 +3009,10 @@
         <translation>重新分析</translation>
     </message>
     <message>
+        <source>Train a model first</source>
+        <translation>请先训练模型</translation>
+    </message>
+    <message>
         <source>Analyzing images…</source>
         <translation>正在分析图片…</translation>
     </message>
@@ -3038,6 +3082,14 @@
     <message>
         <source>Image of a part without defects, of the same size</source>
         <translation>尺寸相同的无缺陷零件图片</translation>
+    </message>
+    <message>
+        <source>Open an image first</source>
+        <translation>请先打开一张图片</translation>
+    </message>
+    <message>
+        <source>Select a reference image first</source>
+        <translation>请先选择良品参考图</translation>
     </message>
     <message>
         <source>Predictions</source>
@@ -3225,15 +3277,15 @@
         <translation>并排比较训练记录(&amp;D)…</translation>
     </message>
     <message>
-        <source>Compare the figures of two runs on the same images, with the images on which they differ</source>
-        <translation>在相同图片上比较两个训练记录的指标，并显示结果不同的图片</translation>
+        <source>Compare the metrics of two runs on the same images, with the images on which they differ</source>
+        <translation>在相同图片上比较两条训练记录的指标，并显示结果不同的图片</translation>
     </message>
     <message>
         <source>Save evaluatio&amp;n report…</source>
         <translation>保存评估报告(&amp;N)…</translation>
     </message>
     <message>
-        <source>Save figures, curves and the largest errors of the shown evaluation</source>
+        <source>Save metrics, curves and the largest errors of the shown evaluation</source>
         <translation>保存当前评估的指标、曲线和最严重的错误</translation>
     </message>
     <message>
@@ -3316,7 +3368,7 @@
     </message>
     <message>
         <source>Keep the label of this project</source>
-        <translation>保留本项目的标注</translation>
+        <translation>保留此项目的标注</translation>
     </message>
     <message>
         <source>Take the label of the other project</source>
@@ -3410,7 +3462,7 @@
     <name>MissingImages</name>
     <message>
         <source>Labels ({patterns})</source>
-        <translation>标注（{patterns}）</translation>
+        <translation>标注 ({patterns})</translation>
     </message>
     <message>
         <source>All files (*)</source>
@@ -3666,8 +3718,8 @@
         <translation>{reason}。</translation>
     </message>
     <message>
-        <source>{key} has already pressed “{button}”.</source>
-        <translation>{key}键刚才已按下“{button}”。</translation>
+        <source>{key} activated the button “{button}”.</source>
+        <translation>{key}键已触发按钮“{button}”。</translation>
     </message>
     <message>
         <source>Press {key} again to use it on the image.</source>
@@ -3885,6 +3937,10 @@
         <translation>漏检 {missed} 处，误报 {false} 处，代价 {total}</translation>
     </message>
     <message>
+        <source>The operating point chosen by the training is in use</source>
+        <translation>当前已使用训练选定的工作点</translation>
+    </message>
+    <message>
         <source>The run is still training. The operating point can be changed when the training has ended.</source>
         <translation>此训练记录仍在训练，训练结束后可更改工作点。</translation>
     </message>
@@ -3899,6 +3955,22 @@
     <message>
         <source>In use: operating point chosen by the training</source>
         <translation>当前使用：训练选定的工作点</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>The run is still training</source>
+        <translation>此训练记录仍在训练</translation>
+    </message>
+    <message>
+        <source>The threshold of the verdict rule is being chosen</source>
+        <translation>正在选择判定规则的阈值</translation>
+    </message>
+    <message>
+        <source>This operating point is in use already</source>
+        <translation>已在使用此工作点</translation>
     </message>
     <message>
         <source>One missed defect costs as much as {n} false {n:alarm|alarms}</source>
@@ -4127,7 +4199,7 @@
     </message>
     <message>
         <source>Recall, %</source>
-        <translation>召回率，%</translation>
+        <translation>召回率（%）</translation>
     </message>
     <message>
         <source>Precision-recall curve</source>
@@ -4135,7 +4207,7 @@
     </message>
     <message>
         <source>Precision, %</source>
-        <translation>精确率，%</translation>
+        <translation>精确率（%）</translation>
     </message>
 </context>
 <context>
@@ -4422,7 +4494,7 @@
         <translation>按 {key} 进行预测</translation>
     </message>
     <message>
-        <source>the model still marks nearly everything</source>
+        <source>the model still marks almost everything</source>
         <translation>模型目前几乎标出全部区域</translation>
     </message>
     <message>
@@ -4434,7 +4506,7 @@
         <translation>模型目前标出许多零碎区域</translation>
     </message>
     <message>
-        <source>the model still marks nearly nothing</source>
+        <source>the model still marks almost nothing</source>
         <translation>模型目前几乎没有标出区域</translation>
     </message>
     <message>
@@ -4593,8 +4665,8 @@
         <translation>像素值</translation>
     </message>
     <message>
-        <source>As usual for the model</source>
-        <translation>按模型的常规取值</translation>
+        <source>Default of the model</source>
+        <translation>模型默认值</translation>
     </message>
     <message>
         <source>Normalized (ImageNet)</source>
@@ -4718,7 +4790,7 @@
         <translation>添加图片文件夹</translation>
     </message>
     <message>
-        <source>A single folder makes a new project.</source>
+        <source>Drop a single folder to create a new project.</source>
         <translation>拖入单个文件夹可新建项目。</translation>
     </message>
     <message>
@@ -5019,6 +5091,18 @@
         <translation>判定的最低概率</translation>
     </message>
     <message>
+        <source>There are no images to evaluate</source>
+        <translation>没有可评估的图片</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>This value is saved with the run already</source>
+        <translation>该值已保存到训练记录</translation>
+    </message>
+    <message>
         <source>All {n} images get a verdict, {left} of them wrong.</source>
         <translation>全部 {n} 张图片均给出判定，其中 {left} 张错误。</translation>
     </message>
@@ -5027,8 +5111,8 @@
         <translation>全部 {n} 张图片均不确定，需人工复判。</translation>
     </message>
     <message>
-        <source>Of the other {given} {given:image|images}, {left} {left:is|are} wrong (95% CI: {interval}).</source>
-        <translation>其余 {given} 张中 {left} 张错误（95% 置信区间：{interval}）。</translation>
+        <source>Of the other {given} {given:verdict|verdicts}, {left} {left:is|are} wrong (95% CI: {interval}).</source>
+        <translation>其余 {given} 个判定中有 {left} 个错误（95% 置信区间：{interval}）。</translation>
     </message>
     <message>
         <source>This value is saved with the run.</source>
@@ -5051,11 +5135,11 @@
     </message>
     <message>
         <source>Probability, %</source>
-        <translation>概率，%</translation>
+        <translation>概率（%）</translation>
     </message>
     <message>
         <source>Correct, %</source>
-        <translation>正确率，%</translation>
+        <translation>正确率（%）</translation>
     </message>
     <message>
         <source>Mean probability {probability}: {right} of {n} {n:image|images} correct ({share})</source>
@@ -5104,11 +5188,11 @@
     </message>
     <message>
         <source>Good rejected, %</source>
-        <translation>拒收的良品，%</translation>
+        <translation>拒收的良品（%）</translation>
     </message>
     <message>
         <source>Defective rejected, %</source>
-        <translation>拒收的缺陷品，%</translation>
+        <translation>拒收的缺陷品（%）</translation>
     </message>
     <message>
         <source>The curve needs good and defective images.</source>
@@ -5131,7 +5215,7 @@
     </message>
     <message>
         <source>Up to {n} runs.</source>
-        <translation>最多 {n} 个训练记录。</translation>
+        <translation>最多 {n} 条训练记录。</translation>
     </message>
     <message>
         <source>Runs with different validation images cannot be compared; their metrics are hidden.</source>
@@ -5448,7 +5532,7 @@
         <translation>改为此命令</translation>
     </message>
     <message>
-        <source>Keep the present shortcut and add this one</source>
+        <source>Keep the current shortcut and add this one</source>
         <translation>保留现有快捷键并添加此快捷键</translation>
     </message>
     <message>
@@ -5840,19 +5924,19 @@
     </message>
     <message>
         <source>Set the verdict of 1 more image</source>
-        <translation>再为 1 张图片设定判定</translation>
+        <translation>再为 1 张图片设置判定</translation>
     </message>
     <message>
         <source>Set the verdict of {n} images</source>
-        <translation>为 {n} 张图片设定判定</translation>
+        <translation>为 {n} 张图片设置判定</translation>
     </message>
     <message>
         <source>Set the verdict of {n} more images</source>
-        <translation>再为 {n} 张图片设定判定</translation>
+        <translation>再为 {n} 张图片设置判定</translation>
     </message>
     <message>
         <source>Set another verdict for 2 images</source>
-        <translation>为 2 张图片设定另一种判定</translation>
+        <translation>为 2 张图片设置另一种判定</translation>
     </message>
     <message>
         <source>Train 1 minute</source>
@@ -5928,7 +6012,7 @@
     </message>
     <message>
         <source>Set a verdict in the panel on the right. With {n} images and two verdicts, some images are used to measure the model. Click to open the next image.</source>
-        <translation>在右侧面板中设定判定。达到 {n} 张图片和两种判定后，其中一部分图片用于评估模型。点击可打开下一张图片。</translation>
+        <translation>在右侧面板中设置判定。达到 {n} 张图片和两种判定后，其中一部分图片用于评估模型。点击可打开下一张图片。</translation>
     </message>
     <message>
         <source>The training is running. New labels are used in it. Click to open the next image that is not done.</source>
@@ -6107,15 +6191,15 @@
     </message>
     <message>
         <source>Smallest, {unit}</source>
-        <translation>最小，{unit}</translation>
+        <translation>最小（{unit}）</translation>
     </message>
     <message>
         <source>Median, {unit}</source>
-        <translation>中位数，{unit}</translation>
+        <translation>中位数（{unit}）</translation>
     </message>
     <message>
         <source>Largest, {unit}</source>
-        <translation>最大，{unit}</translation>
+        <translation>最大（{unit}）</translation>
     </message>
     <message>
         <source>Training</source>
@@ -6131,19 +6215,19 @@
     </message>
     <message>
         <source>Area, px²</source>
-        <translation>面积，px²</translation>
+        <translation>面积（px²）</translation>
     </message>
     <message>
         <source>Length, px</source>
-        <translation>长度，px</translation>
+        <translation>长度（px）</translation>
     </message>
     <message>
         <source>Area, mm²</source>
-        <translation>面积，mm²</translation>
+        <translation>面积（mm²）</translation>
     </message>
     <message>
         <source>Length, mm</source>
-        <translation>长度，mm</translation>
+        <translation>长度（mm）</translation>
     </message>
     <message>
         <source>Reading labels: {done} of {total} {total:image|images}</source>
@@ -6405,6 +6489,10 @@
         <translation>全部拒绝</translation>
     </message>
     <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
         <source>Restore rejected suggestions ({n})</source>
         <translation>恢复已拒绝的预标注（{n}）</translation>
     </message>
@@ -6602,6 +6690,10 @@
         <translation>训练设备。“自动”优先使用 GPU。</translation>
     </message>
     <message>
+        <source>Open or create a project first</source>
+        <translation>请先打开或新建项目</translation>
+    </message>
+    <message>
         <source>Training settings</source>
         <translation>训练设置</translation>
     </message>
@@ -6620,6 +6712,14 @@
     <message>
         <source>Training settings: {n} changed manually</source>
         <translation>训练设置：{n} 项手动修改</translation>
+    </message>
+    <message>
+        <source>The model is being exported</source>
+        <translation>正在导出模型</translation>
+    </message>
+    <message>
+        <source>Train a model first</source>
+        <translation>请先训练模型</translation>
     </message>
     <message>
         <source>Cancel export</source>
@@ -6715,6 +6815,18 @@
         <translation>正在完成当前训练步并保存模型…</translation>
     </message>
     <message>
+        <source>Open or create a project first</source>
+        <translation>请先打开或新建项目</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>The project has no images yet</source>
+        <translation>项目中还没有图片</translation>
+    </message>
+    <message>
         <source>The curves appear after the first steps.</source>
         <translation>完成最初几步后显示曲线。</translation>
     </message>
@@ -6744,7 +6856,7 @@
     </message>
     <message>
         <source>{what}: {done} of {total}</source>
-        <translation>{what}：{done}/{total}</translation>
+        <translation>{what}：{done} / {total}</translation>
     </message>
     <message>
         <source>Starting…</source>
@@ -6928,6 +7040,13 @@
     </message>
 </context>
 <context>
+    <name>VerdictButton</name>
+    <message>
+        <source>Verdict {name}</source>
+        <translation>判定 {name}</translation>
+    </message>
+</context>
+<context>
     <name>VerdictEvaluationPage</name>
     <message>
         <source>Progress</source>
@@ -7002,10 +7121,6 @@
     <message>
         <source>{key}: set verdict and go to next</source>
         <translation>{key}：判定并转到下一张</translation>
-    </message>
-    <message>
-        <source>Verdict {name}</source>
-        <translation>判定 {name}</translation>
     </message>
 </context>
 <context>
@@ -7117,7 +7232,7 @@
     </message>
     <message>
         <source>Unpack a packed project (.zip)…</source>
-        <translation>解包已打包的项目 (.zip)…</translation>
+        <translation>解包已打包的项目（.zip）…</translation>
     </message>
     <message>
         <source>Welcome</source>
@@ -7180,7 +7295,7 @@
         <translation>导出：生成可脱离本软件在产线上预测的文件夹。</translation>
     </message>
     <message>
-        <source>Drop a folder of images here to make a project of it</source>
+        <source>Drop a folder of images here to create a project</source>
         <translation>将图片文件夹拖放到此处即可创建项目</translation>
     </message>
     <message>
@@ -7242,8 +7357,8 @@
         <translation>从文件夹新建项目(&amp;W)…</translation>
     </message>
     <message>
-        <source>Make a project of a folder of images. The images stay where they are.</source>
-        <translation>将图片文件夹创建为项目。图片保留在原位置。</translation>
+        <source>Create a project from a folder of images. The images stay where they are.</source>
+        <translation>从图片文件夹创建项目。图片保留在原位置。</translation>
     </message>
     <message>
         <source>A&amp;dd class</source>
@@ -7494,8 +7609,8 @@
         <translation>{n} 毫秒</translation>
     </message>
     <message>
-        <source>An image of the usual size takes {time} on this computer.</source>
-        <translation>在此计算机上，常用尺寸的图片用时 {time}。</translation>
+        <source>An image of typical size takes {time} on this computer.</source>
+        <translation>在本机上，常见尺寸的图片用时 {time}。</translation>
     </message>
     <message>
         <source>Mean Dice of the classes</source>
@@ -7602,7 +7717,7 @@
     </message>
     <message>
         <source>The memory of this computer is nearly full ({used} of {total}). Close other programs.</source>
-        <translation>此计算机的内存几乎用尽（{used} / {total}）。请关闭其他程序。</translation>
+        <translation>本机的内存几乎用尽（{used} / {total}）。请关闭其他程序。</translation>
     </message>
     <message>
         <source>The memory of {card} is full ({used} of {total}). Windows then uses main memory, which is several times slower. Reduce the batch size or close other programs.</source>
@@ -7614,7 +7729,7 @@
     </message>
     <message>
         <source>Possible overfitting: validation results have been getting worse since {moment}. Label more images; training longer will not help.</source>
-        <translation>可能过拟合：自 {moment} 起验证结果持续变差。请标注更多图片，延长训练没有帮助。</translation>
+        <translation>可能过拟合：自{moment}起验证结果持续变差。请标注更多图片，延长训练没有帮助。</translation>
     </message>
     <message>
         <source>Training is improving.</source>
@@ -7718,11 +7833,11 @@
     </message>
     <message>
         <source>This run was stopped early. Predictions, evaluation and export use the run {run}.</source>
-        <translation>本训练记录提前停止。预测、评估和导出使用训练记录 {run}。</translation>
+        <translation>此训练记录提前停止。预测、评估和导出使用训练记录 {run}。</translation>
     </message>
     <message>
         <source>To use this run, select it in the list of runs.</source>
-        <translation>要使用本训练记录，请在训练记录列表中选择它。</translation>
+        <translation>要使用此训练记录，请在训练记录列表中选择它。</translation>
     </message>
     <message>
         <source>Failed</source>
@@ -8444,7 +8559,7 @@
     </message>
     <message>
         <source>The mask {path} contains class IDs that are not defined in this project: {ids}.</source>
-        <translation>掩膜 {path} 含有本项目未定义的类别 ID：{ids}。</translation>
+        <translation>掩膜 {path} 含有此项目未定义的类别 ID：{ids}。</translation>
     </message>
     <message>
         <source>Add these classes, or import the mask again with the right mapping.</source>
@@ -8476,7 +8591,7 @@
     </message>
     <message>
         <source>The grouping pattern {pattern} cannot be used: {why}.</source>
-        <translation>分组规则 {pattern} 无法使用：{why}。</translation>
+        <translation>无法使用分组表达式 {pattern}：{why}。</translation>
     </message>
     <message>
         <source>The index of this project was damaged: {why}.</source>
@@ -8504,7 +8619,7 @@
     </message>
     <message>
         <source>This project has no class named {name}.</source>
-        <translation>本项目没有名为 {name} 的类别。</translation>
+        <translation>此项目没有名为 {name} 的类别。</translation>
     </message>
     <message>
         <source>Its classes are: {known}.</source>
@@ -8532,7 +8647,7 @@
     </message>
     <message>
         <source>There is no run {name} in this project.</source>
-        <translation>本项目没有名为 {name} 的训练记录。</translation>
+        <translation>此项目没有名为 {name} 的训练记录。</translation>
     </message>
     <message>
         <source>Runs are: {known}.</source>
@@ -8544,7 +8659,7 @@
     </message>
     <message>
         <source>Train again, or choose another run.</source>
-        <translation>请重新训练，或选择另一个训练记录。</translation>
+        <translation>请重新训练，或选择另一条训练记录。</translation>
     </message>
     <message>
         <source>The run file {path} cannot be read: {why}.</source>
@@ -8599,7 +8714,7 @@
         <translation>点击分割模型最多接受 {n} 个点，方框算两个。</translation>
     </message>
     <message>
-        <source>Paint this part with Enter, then click the rest.</source>
+        <source>Press Enter to paint this part, then click the rest.</source>
         <translation>请先按回车涂画这一部分，再点击其余部分。</translation>
     </message>
     <message>
@@ -8674,14 +8789,6 @@
 <context>
     <name>queue</name>
     <message>
-        <source>Model probability {share}; this is a training image</source>
-        <translation>模型概率 {share}；该图片参与了训练</translation>
-    </message>
-    <message>
-        <source>Model probability {share}; this is not a training image</source>
-        <translation>模型概率 {share}；此图片不是训练图片</translation>
-    </message>
-    <message>
         <source>All images are done.</source>
         <translation>所有图片都已完成。</translation>
     </message>
@@ -8696,6 +8803,26 @@
     <message>
         <source>There are no labels yet that the model can check.</source>
         <translation>还没有模型可以检查的标注。</translation>
+    </message>
+    <message>
+        <source>Probability of this verdict: {share}</source>
+        <translation>此判定的概率：{share}</translation>
+    </message>
+    <message>
+        <source>Mean defect probability of this region: {share}</source>
+        <translation>此区域的平均缺陷概率：{share}</translation>
+    </message>
+    <message>
+        <source>Mean probability of this region: {share}</source>
+        <translation>此区域的平均概率：{share}</translation>
+    </message>
+    <message>
+        <source>this is a training image</source>
+        <translation>此图片是训练图片</translation>
+    </message>
+    <message>
+        <source>this is not a training image</source>
+        <translation>此图片不是训练图片</translation>
     </message>
     <message>
         <source>The model contradicts so many labels that the model itself is probably wrong. Train longer first.</source>
@@ -8957,7 +9084,7 @@
         <translation>标准化输入</translation>
     </message>
     <message>
-        <source>Additional input: the image at equal mean and contrast, whatever its exposure.</source>
+        <source>Additional input: the image with a fixed mean and contrast, independent of its exposure.</source>
         <translation>附加输入：将图片统一到相同的均值和对比度，不受曝光影响。</translation>
     </message>
     <message>
@@ -8994,7 +9121,7 @@
     </message>
     <message>
         <source>Smaller predicted regions are dropped. In image pixels.</source>
-        <translation>更小的预测区域会被去掉。单位为图片像素。</translation>
+        <translation>更小的预测区域会被滤除。单位为图片像素。</translation>
     </message>
     <message>
         <source>Dice weight</source>
@@ -9017,8 +9144,8 @@
         <translation>类别权重</translation>
     </message>
     <message>
-        <source>Weight of telling the classes apart, while defects of all classes are learned together. 0: each class is learned separately.</source>
-        <translation>区分各类别这一项的权重；此时所有类别的缺陷一起学习。0：各类别分别学习。</translation>
+        <source>Weight of the term that separates the classes, while the defects of all classes are trained together. 0: each class is trained separately.</source>
+        <translation>用于区分各类别的损失项的权重；此时所有类别的缺陷一起训练。0：各类别分别训练。</translation>
     </message>
     <message>
         <source>Prevents overconfident predictions.</source>
@@ -9298,7 +9425,7 @@
     </message>
     <message>
         <source>Its label before is used on.</source>
-        <translation>继续使用它之前的标注。</translation>
+        <translation>继续使用之前的标注。</translation>
     </message>
     <message>
         <source>training</source>
@@ -9314,7 +9441,7 @@
     </message>
     <message>
         <source>it holds no state</source>
-        <translation>其中没有状态</translation>
+        <translation>其中没有训练状态</translation>
     </message>
     <message>
         <source>{name} is missing or damaged</source>
@@ -9474,7 +9601,7 @@
     </message>
     <message>
         <source>A larger network reaches only about {n} {n:step|steps} in this time on this computer.</source>
-        <translation>在此计算机上，更大的网络在限定时间内只能完成约 {n} 步。</translation>
+        <translation>在本机上，更大的网络在限定时间内只能完成约 {n} 步。</translation>
     </message>
     <message>
         <source>With only about {n} {n:step|steps}, AdamW gives better results.</source>
@@ -9594,7 +9721,7 @@
     </message>
     <message>
         <source>{run} does not have {n} of the {m} classes of this run.</source>
-        <translation>{run} 没有本训练记录 {m} 个类别中的 {n} 个。</translation>
+        <translation>{run} 没有此训练记录 {m} 个类别中的 {n} 个。</translation>
     </message>
     <message>
         <source>Their part of the last layer starts untrained.</source>
@@ -9706,7 +9833,7 @@
     </message>
     <message>
         <source>The verdict is not one of those of this run.</source>
-        <translation>此判定不在本训练记录的判定之中。</translation>
+        <translation>此判定不在此训练记录的判定之中。</translation>
     </message>
     <message>
         <source>The image is assigned to validation or test.</source>
@@ -9965,19 +10092,19 @@
         <translation>在此 GPU 上测得：每个训练步用时 {ms} 毫秒，占用 {share} 的显存。</translation>
     </message>
     <message>
-        <source>A fifth of the labeled defects is thinner than {n} pixels at this size. For such defects train a UNet on the masks and choose a rule for image verdicts: its verdicts are usually more accurate.</source>
-        <translation>在此尺寸下，五分之一的已标注缺陷细于 {n} 像素。对于这样的缺陷，请用掩膜训练 UNet，并选择图片判定规则：这样的判定通常更准确。</translation>
+        <source>A fifth of the labeled defects are thinner than {n} pixels at this size. For such defects, train a UNet on the masks and choose a verdict rule: these verdicts are usually more accurate.</source>
+        <translation>在此尺寸下，五分之一的已标注缺陷细于 {n} 像素。对于这样的缺陷，请用掩膜训练 UNet，并选择判定规则：这样的判定通常更准确。</translation>
     </message>
     <message>
-        <source>The images are reduced {n} times, so defects thinner than {m} pixels are hardly visible. For such defects label masks, train a UNet and choose a rule for image verdicts.</source>
-        <translation>图片缩小到原来的 1/{n}，细于 {m} 像素的缺陷几乎不可见。对于这样的缺陷，请标注掩膜，训练 UNet，并选择图片判定规则。</translation>
+        <source>The images are reduced by a factor of {n}, so defects thinner than {m} pixels are hardly visible. For such defects, label masks, train a UNet and choose a verdict rule.</source>
+        <translation>图片缩小到原来的 1/{n}，细于 {m} 像素的缺陷几乎不可见。对于这样的缺陷，请标注掩膜，训练 UNet，并选择判定规则。</translation>
     </message>
     <message>
-        <source>Brightness or contrast alone would tell two verdicts apart (AUC {n}), so a copy without them is added.</source>
+        <source>Brightness or contrast alone separates two verdicts (AUC {n}), so an input without them is added.</source>
         <translation>仅凭亮度或对比度就能区分两个判定（AUC {n}），因此增加去除这两者影响的输入。</translation>
     </message>
     <message>
-        <source>Brightness and contrast alone do not tell the verdicts apart (AUC {n}).</source>
+        <source>Brightness and contrast alone do not separate the verdicts (AUC {n}).</source>
         <translation>仅凭亮度和对比度无法区分各个判定（AUC {n}）。</translation>
     </message>
     <message>
@@ -10077,8 +10204,8 @@
         <translation>{names} 的图片全部用于训练，因此没有这些类别的指标。出现在 {n} 个及以上零件上时，才会划出一部分用于验证。</translation>
     </message>
     <message>
-        <source>Most images show a single class: defects of all classes are learned together and told apart by an extra term.</source>
-        <translation>大多数图片只含一个类别：所有类别的缺陷一起学习，再用附加项加以区分。</translation>
+        <source>Most images contain a single class, so the defects of all classes are trained together and an additional loss term separates them.</source>
+        <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
     </message>
     <message>
         <source>Only {n} of the {m} {split} {m:image|images} {n:was|were} evaluated within the time limit.</source>
@@ -10193,7 +10320,7 @@
         <translation>网络计算出非有限数值</translation>
     </message>
     <message>
-        <source>the output has values from {n} to {m}, which are no probabilities; the output may be {name}</source>
+        <source>the output has values from {n} to {m}, which are not probabilities; the output may be {name}</source>
         <translation>输出的值从 {n} 到 {m}，不是概率；输出可能是 {name}</translation>
     </message>
     <message>
@@ -10257,7 +10384,7 @@
         <translation>不能以它作为初始权重训练</translation>
     </message>
     <message>
-        <source>it cannot be exported in the format {name}, which needs a network of Paddle</source>
+        <source>it cannot be exported in the format {name}, which needs a Paddle network</source>
         <translation>不能导出为 {name} 格式，该格式需要 Paddle 网络</translation>
     </message>
     <message>
@@ -10345,7 +10472,7 @@
         <translation>权重与各层宽度不符（{why}）</translation>
     </message>
     <message>
-        <source>the file requests the call of {name}, which weights never need; nothing was run</source>
+        <source>the file requests a call of {name}, which weight files never need; nothing was executed</source>
         <translation>文件要求调用 {name}，而权重文件不需要这样做；未执行任何内容</translation>
     </message>
     <message>
@@ -10434,7 +10561,7 @@
     </message>
     <message>
         <source>The format {name} cannot be created on this computer: {why}.</source>
-        <translation>无法在此计算机上创建格式 {name}：{why}。</translation>
+        <translation>无法在本机上创建格式 {name}：{why}。</translation>
     </message>
     <message>
         <source>The self-contained model cannot be created for this image size or model: {why}.</source>
@@ -10545,12 +10672,12 @@
         <translation>{m} 处已标注缺陷中检出 {n} 处，而不是 {k} 处</translation>
     </message>
     <message>
-        <source>{engine} is the fastest for the usual image size.</source>
-        <translation>在常用图片尺寸下，{engine} 最快。</translation>
+        <source>{engine} is the fastest for the typical image size.</source>
+        <translation>在常见图片尺寸下，{engine} 最快。</translation>
     </message>
     <message>
-        <source>{engine} is the fastest of the 32-bit formats for the usual image size.</source>
-        <translation>在常用图片尺寸下，{engine} 是 32 位格式中最快的。</translation>
+        <source>{engine} is the fastest of the 32-bit formats for the typical image size.</source>
+        <translation>在常见图片尺寸下，{engine} 是 32 位格式中最快的。</translation>
     </message>
     <message>
         <source>Only {engine}, in reduced precision, reaches the requested {n} ms.</source>
@@ -10689,8 +10816,8 @@
         <translation>缺失的图片文件夹</translation>
     </message>
     <message>
-        <source>Connect the drive, or set the present location of the folder.</source>
-        <translation>请连接驱动器，或设置文件夹的当前位置。</translation>
+        <source>Connect the drive, or locate the folder.</source>
+        <translation>请连接磁盘，或定位文件夹的当前位置。</translation>
     </message>
     <message>
         <source>Unreadable images</source>
@@ -10717,7 +10844,7 @@
         <translation>请重新导入或重新标注。这些掩膜会被忽略。</translation>
     </message>
     <message>
-        <source>Masks with unknown class ids</source>
+        <source>Masks with unknown class IDs</source>
         <translation>含未知类别 ID 的掩膜</translation>
     </message>
     <message>
@@ -10738,7 +10865,7 @@
     </message>
     <message>
         <source>If the image was renamed or moved, rename the mask in the same way.</source>
-        <translation>如果图片已改名或移动，请以同样方式重命名掩膜。</translation>
+        <translation>如果图片已重命名或移动，请以同样方式重命名掩膜。</translation>
     </message>
     <message>
         <source>Notes without an image</source>
@@ -10746,7 +10873,7 @@
     </message>
     <message>
         <source>If the image was renamed or moved, rename the note in the same way.</source>
-        <translation>如果图片已改名或移动，请以同样方式重命名备注文件。</translation>
+        <translation>如果图片已重命名或移动，请以同样方式重命名备注文件。</translation>
     </message>
     <message>
         <source>Defective by verdict, but no defect is labeled</source>
@@ -10801,7 +10928,7 @@
         <translation>名称相似的类别</translation>
     </message>
     <message>
-        <source>Merge classes that mean the same.</source>
+        <source>Merge classes with the same meaning.</source>
         <translation>请合并含义相同的类别。</translation>
     </message>
     <message>
@@ -10825,8 +10952,8 @@
         <translation>无效的分组表达式</translation>
     </message>
     <message>
-        <source>Correct it in project.json. Training refuses it.</source>
-        <translation>请在 project.json 中更正。训练不接受该表达式。</translation>
+        <source>Correct it in project.json. Training is not possible until then.</source>
+        <translation>请在 project.json 中更正，否则无法训练。</translation>
     </message>
     <message>
         <source>the folder {path} is not available</source>
@@ -10837,7 +10964,7 @@
         <translation>掩膜为 {mask_width} × {mask_height} 像素，图片为 {width} × {height}</translation>
     </message>
     <message>
-        <source>the class ids {ids} do not exist</source>
+        <source>the class IDs {ids} do not exist</source>
         <translation>类别 ID {ids} 不存在</translation>
     </message>
     <message>
@@ -10869,7 +10996,7 @@
         <translation>项目中没有此名称的图片</translation>
     </message>
     <message>
-        <source>not used in any image (id {id})</source>
+        <source>not used in any image (ID {id})</source>
         <translation>未在任何图片中使用（ID {id}）</translation>
     </message>
     <message>
@@ -11046,7 +11173,7 @@
     </message>
     <message>
         <source>the image has several flags ({names}) and gets no verdict</source>
-        <translation>该图片有多个标记（{names}），因此不设定判定</translation>
+        <translation>该图片有多个标记（{names}），因此不设置判定</translation>
     </message>
     <message>
         <source>flags of shapes were not imported: {names}</source>
@@ -11057,7 +11184,7 @@
         <translation>标注文件大小为 {n} MB；最多可导入 {m} MB 的文件。请将标注分成几部分导出</translation>
     </message>
     <message>
-        <source>{n} {n:pixel is|pixels are} covered by several classes. {n:It|They} got the last one.</source>
+        <source>{n} {n:pixel is|pixels are} covered by several classes. The last class is used.</source>
         <translation>{n} 个像素被多个类别覆盖，采用最后一个类别。</translation>
     </message>
     <message>
@@ -11250,7 +11377,7 @@
     </message>
     <message>
         <source>the mask has the class IDs {ids}, which this project does not have</source>
-        <translation>掩膜含有本项目没有的类别 ID：{ids}</translation>
+        <translation>掩膜含有此项目没有的类别 ID：{ids}</translation>
     </message>
     <message>
         <source>the mask has the class IDs {ids}, which are not listed in {file}</source>
@@ -11394,7 +11521,7 @@
     </message>
     <message>
         <source>{n}% ({low}–{high}%), {hits} of {total}</source>
-        <translation>{n}%（{low}–{high}%），{hits}/{total}</translation>
+        <translation>{n}%（{low}–{high}%），{hits} / {total}</translation>
     </message>
     <message>
         <source>{n} ({low}–{high})</source>
@@ -11434,7 +11561,7 @@
     </message>
     <message>
         <source>Largest errors</source>
-        <translation>误差最大的图片</translation>
+        <translation>最严重的错误</translation>
     </message>
     <message>
         <source>Operating point</source>
@@ -11494,7 +11621,7 @@
     </message>
     <message>
         <source>{hits} of {total}; {low}–{high}%</source>
-        <translation>{hits}/{total}；{low}–{high}%</translation>
+        <translation>{hits} / {total}；{low}–{high}%</translation>
     </message>
     <message>
         <source>no defects</source>
@@ -11590,7 +11717,7 @@
     </message>
     <message>
         <source>A defect counts as detected if predictions cover at least 10% of it. Dice: twice the common pixels divided by all pixels of label and prediction. Its interval is computed by bootstrapping over images with 2000 samples.</source>
-        <translation>预测覆盖缺陷面积的 10% 及以上时，该缺陷算作检出。Dice：公共像素的两倍除以标注与预测的像素之和；其区间由对图片的 2000 次自助抽样得出。</translation>
+        <translation>预测覆盖缺陷面积的 10% 及以上时，该缺陷计为检出。Dice：公共像素的两倍除以标注与预测的像素之和；其区间由对图片的 2000 次自助抽样得出。</translation>
     </message>
     <message>
         <source>Size of defect</source>
@@ -11666,7 +11793,7 @@
     </message>
     <message>
         <source>{split} images, largest error first</source>
-        <translation>{split}图片，误差最大的在前</translation>
+        <translation>{split}图片，错误最严重的在前</translation>
     </message>
     <message>
         <source>labeled {truth}, predicted {name} ({n}%)</source>
@@ -11706,11 +11833,11 @@
     </message>
     <message>
         <source>A pixel is a defect if its probability reaches the threshold of its class. Regions below the minimum area are dropped.</source>
-        <translation>像素的概率达到其类别的阈值时算作缺陷。小于最小面积的区域会被去掉。</translation>
+        <translation>像素的概率达到其类别的阈值时计为缺陷。小于最小面积的区域会被滤除。</translation>
     </message>
     <message>
-        <source>Nothing within {n} px of the border of an image counts for its anomaly score and verdict.</source>
-        <translation>图片边缘 {n} 像素以内的内容不计入异常分数和判定。</translation>
+        <source>The area within {n} px of the image border is ignored for the anomaly score and the verdict.</source>
+        <translation>距图片边缘 {n} 像素以内的区域不计入异常分数和判定。</translation>
     </message>
     <message>
         <source>An image is {bad} if a region reaches a limit of its class; otherwise it is {good}.</source>
@@ -11737,8 +11864,8 @@
         <translation>阈值</translation>
     </message>
     <message>
-        <source>Min. area (px)</source>
-        <translation>最小面积（px）</translation>
+        <source>Min. area (px²)</source>
+        <translation>最小面积（px²）</translation>
     </message>
     <message>
         <source>{n} ({um} µm²)</source>
@@ -11973,11 +12100,11 @@
         <translation>未标注过的缺陷类型可能漏检。</translation>
     </message>
     <message>
-        <source>An image of other content is predicted as one of {names} or as “{name}”. How often was not measured.</source>
+        <source>An image with other content is predicted as one of {names} or as “{name}”. How often this happens was not measured.</source>
         <translation>内容不同的图片会被预测为 {names} 之一或“{name}”，其比例未经测量。</translation>
     </message>
     <message>
-        <source>Every image is predicted as one of {names}, also an image of other content.</source>
+        <source>Every image is predicted as one of {names}, even an image with other content.</source>
         <translation>每张图片都会被预测为 {names} 之一，内容不同的图片也是如此。</translation>
     </message>
     <message>
@@ -12082,7 +12209,7 @@
     </message>
     <message>
         <source>`card.html`: this document with images of the largest errors</source>
-        <translation>`card.html`：本文档，附误差最大的图片</translation>
+        <translation>`card.html`：本文档，附错误最严重的图片</translation>
     </message>
     <message>
         <source>it has no validation or test images</source>
@@ -12101,7 +12228,7 @@
         <translation>评估数据</translation>
     </message>
     <message>
-        <source>Figures</source>
+        <source>Metrics</source>
         <translation>指标</translation>
     </message>
     <message>
@@ -12129,15 +12256,15 @@
         <translation>错误的判定</translation>
     </message>
     <message>
-        <source>What these figures do not show</source>
-        <translation>这些指标未反映的内容</translation>
+        <source>Limits of these metrics</source>
+        <translation>这些指标的局限</translation>
     </message>
     <message>
         <source>training, validation and test</source>
         <translation>训练、验证和测试</translation>
     </message>
     <message>
-        <source>Measured on {n} {split} {n:image|images} of {m} {m:part|parts}, with the present labels. Intervals are 95% CI.</source>
+        <source>Measured on {n} {split} {n:image|images} of {m} {m:part|parts}, with the current labels. Intervals are 95% CI.</source>
         <translation>在 {m} 个零件的 {n} 张{split}图片上按当前标注测得。区间为 95% 置信区间。</translation>
     </message>
     <message>
@@ -12145,11 +12272,11 @@
         <translation>这些图片在训练前就已分出。同一零件的所有图片属于同一数据划分。</translation>
     </message>
     <message>
-        <source>Training images are included. The figures say nothing about new images.</source>
+        <source>Training images are included, so the metrics do not apply to new images.</source>
         <translation>包含训练图片，因此这些指标不能说明对新图片的效果。</translation>
     </message>
     <message>
-        <source>Weights and thresholds were chosen on validation images, so the figures are slightly optimistic.</source>
+        <source>Weights and thresholds were chosen on validation images, so the metrics are slightly optimistic.</source>
         <translation>权重和阈值是在验证图片上选定的，因此指标略偏乐观。</translation>
     </message>
     <message>
@@ -12225,12 +12352,12 @@
         <translation>精确率随召回率的变化</translation>
     </message>
     <message>
-        <source>{name}, {n} px, max. probability {p}</source>
-        <translation>{name}，{n} 像素，最高概率 {p}</translation>
+        <source>{name}, {n} px², max. probability {p}</source>
+        <translation>{name}，{n} px²，最高概率 {p}</translation>
     </message>
     <message>
-        <source>{name}, {n} px, probability {p}</source>
-        <translation>{name}，{n} 像素，概率 {p}</translation>
+        <source>{name}, {n} px², probability {p}</source>
+        <translation>{name}，{n} px²，概率 {p}</translation>
     </message>
     <message>
         <source>{n} of {m} missed {m:defect|defects}, largest first</source>
@@ -12269,11 +12396,11 @@
         <translation>无。</translation>
     </message>
     <message>
-        <source>Only {n} {n:image was|images were} evaluated. The figures are rough; rely on the intervals.</source>
+        <source>Only {n} {n:image was|images were} evaluated. The metrics are rough; rely on the intervals.</source>
         <translation>只评估了 {n} 张图片。指标很粗略，请以区间为准。</translation>
     </message>
     <message>
-        <source>The {n} {n:image shows|images show} {m} {m:part|parts}. Images of the same part are similar and tell less about new parts than as many different parts.</source>
+        <source>The {n} {n:image shows|images show} {m} {m:part|parts}. Images of the same part are similar, so they say less about new parts than the same number of different parts.</source>
         <translation>{n} 张图片来自 {m} 个零件。同一零件的图片相似，对新零件的说明力不如同样数量的不同零件。</translation>
     </message>
     <message>
@@ -12285,11 +12412,11 @@
         <translation>只评估了 {n} 处已标注缺陷。多漏检一处就会使召回率明显变化。</translation>
     </message>
     <message>
-        <source>{n} of these images {n:resembles|resemble} training images, such as `{first}`. The figures are too high.</source>
-        <translation>其中 {n} 张图片与训练图片相似，例如 `{first}`。指标偏高。</translation>
+        <source>{n} of these images {n:resembles|resemble} training images, such as `{first}`, so the metrics are too high.</source>
+        <translation>其中 {n} 张图片与训练图片相似，例如 `{first}`，因此指标偏高。</translation>
     </message>
     <message>
-        <source>The operating point was chosen on these images, so the figures are slightly optimistic.</source>
+        <source>The operating point was chosen on these images, so the metrics are slightly optimistic.</source>
         <translation>工作点是在这些图片上选定的，因此指标略偏乐观。</translation>
     </message>
     <message>
@@ -12298,7 +12425,7 @@
     </message>
     <message>
         <source>the two runs have no validation or test images in common</source>
-        <translation>两个训练记录没有共同的验证或测试图片</translation>
+        <translation>两条训练记录没有共同的验证或测试图片</translation>
     </message>
     <message>
         <source>Comparison of runs {first} and {second}</source>
@@ -12309,7 +12436,7 @@
         <translation>结果不同的图片</translation>
     </message>
     <message>
-        <source>Figure</source>
+        <source>Metric</source>
         <translation>指标</translation>
     </message>
     <message>
@@ -12318,7 +12445,7 @@
     </message>
     <message>
         <source>Second run</source>
-        <translation>第二个训练记录</translation>
+        <translation>第二条训练记录</translation>
     </message>
     <message>
         <source>better</source>
@@ -12349,8 +12476,8 @@
         <translation>{n}（{low} 至 {high}）</translation>
     </message>
     <message>
-        <source>Both runs were measured on the same {n} {split} {n:image|images} of {m} {m:part|parts}, with the present labels and each at its own operating point. Intervals are 95% CI.</source>
-        <translation>两个训练记录在 {m} 个零件的相同 {n} 张{split}图片上按当前标注测得，各用自己的工作点。区间为 95% 置信区间。</translation>
+        <source>Both runs were measured on the same {n} {split} {n:image|images} of {m} {m:part|parts}, with the current labels and each at its own operating point. Intervals are 95% CI.</source>
+        <translation>两条训练记录均按当前标注在 {m} 个零件的同一批 {n} 张{split}图片上测得，各用自己的工作点。区间为 95% 置信区间。</translation>
     </message>
     <message>
         <source>{n} {n:image is|images are} left out, because one of the runs was trained on {n:it or did not evaluate it|them or did not evaluate them}.</source>
@@ -12358,27 +12485,27 @@
     </message>
     <message>
         <source>Better or worse: the interval of the difference does not contain 0. The interval is computed by drawing parts with replacement 2000 times and measuring both runs on the same draw; below {n} parts there is none.</source>
-        <translation>更好或更差：差值的区间不包含 0。区间通过对零件有放回抽样 2000 次、并在同一样本上测量两个训练记录得到；少于 {n} 个零件时不给出区间。</translation>
+        <translation>更好或更差：差值的区间不包含 0。区间通过对零件有放回抽样 2000 次、并在同一样本上测量两条训练记录得到；少于 {n} 个零件时不给出区间。</translation>
     </message>
     <message>
         <source>Both runs make the same errors on every image.</source>
-        <translation>两个训练记录在每张图片上的错误都相同。</translation>
+        <translation>两条训练记录在每张图片上的错误都相同。</translation>
     </message>
     <message>
         <source>The runs differ on {n} of {k} {k:image|images}. On {m} of them, one run makes no error and the other does. These come first.</source>
-        <translation>两个训练记录在 {k} 张图片中的 {n} 张上结果不同。其中 {m} 张是一个没有错误而另一个有错误，排在最前。</translation>
+        <translation>两条训练记录在 {k} 张图片中的 {n} 张上结果不同。其中 {m} 张是一个没有错误而另一个有错误，排在最前。</translation>
     </message>
     <message>
-        <source>Only {m} {m:part was|parts were} compared: too few to tell a difference from chance.</source>
+        <source>Only {m} {m:part was|parts were} compared: too few to distinguish a difference from chance.</source>
         <translation>只比较了 {m} 个零件：太少，无法判断差异是否出于偶然。</translation>
     </message>
     <message>
-        <source>With many figures, about one difference in twenty appears clear by chance.</source>
+        <source>With many metrics, about one difference in twenty appears clear by chance.</source>
         <translation>指标较多时，约有二十分之一的差异会因偶然而显得明显。</translation>
     </message>
     <message>
-        <source>A second training with another random seed gives other figures. A difference between two runs is not yet a difference between two settings.</source>
-        <translation>换一个随机种子再次训练会得到不同的指标。两个训练记录的差异还不等于两组设置的差异。</translation>
+        <source>A second training with another random seed gives other metrics. A difference between two runs does not yet show a difference between their settings.</source>
+        <translation>换一个随机种子再次训练会得到不同的指标。两条训练记录有差异，并不说明两组设置有差异。</translation>
     </message>
     <message>
         <source>fast</source>
@@ -12399,6 +12526,50 @@
     <message>
         <source>None</source>
         <translation>无</translation>
+    </message>
+    <message>
+        <source>plain</source>
+        <translation>普通</translation>
+    </message>
+    <message>
+        <source>automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>horizontal flip</source>
+        <translation>水平翻转</translation>
+    </message>
+    <message>
+        <source>vertical flip</source>
+        <translation>垂直翻转</translation>
+    </message>
+    <message>
+        <source>90° rotations</source>
+        <translation>90° 旋转</translation>
+    </message>
+    <message>
+        <source>rotation</source>
+        <translation>旋转</translation>
+    </message>
+    <message>
+        <source>zoom</source>
+        <translation>缩放</translation>
+    </message>
+    <message>
+        <source>brightness</source>
+        <translation>亮度</translation>
+    </message>
+    <message>
+        <source>contrast</source>
+        <translation>对比度</translation>
+    </message>
+    <message>
+        <source>noise</source>
+        <translation>噪声</translation>
+    </message>
+    <message>
+        <source>lighting and sharpness</source>
+        <translation>光照与清晰度</translation>
     </message>
     <message>
         <source>Channels</source>
@@ -12745,7 +12916,7 @@
         <translation>任务完成后窗口将关闭。</translation>
     </message>
     <message>
-        <source>testing changed lighting</source>
+        <source>Testing changed lighting</source>
         <translation>正在测试光照变化</translation>
     </message>
     <message>
@@ -12830,7 +13001,7 @@
     </message>
     <message>
         <source>these are not the classes of the project</source>
-        <translation>这些不是本项目的类别</translation>
+        <translation>这些不是此项目的类别</translation>
     </message>
     <message>
         <source>Validation image: the run uses the label it had at the start.</source>
@@ -13295,7 +13466,7 @@
     </message>
     <message>
         <source>, </source>
-        <translation>，</translation>
+        <translation>、</translation>
     </message>
     <message>
         <source>{first}; {second}</source>
@@ -13322,8 +13493,8 @@
         <translation>{device}（{name}），{precision}。</translation>
     </message>
     <message>
-        <source>Per step the CPU starts operations for {operators} ms and the GPU computes for {kernels} ms.</source>
-        <translation>每步中 CPU 启动运算用时 {operators} ms，GPU 计算用时 {kernels} ms。</translation>
+        <source>In each step, the CPU launches operations for {operators} ms and the GPU computes for {kernels} ms.</source>
+        <translation>每个训练步中，CPU 启动运算用时 {operators} ms，GPU 计算用时 {kernels} ms。</translation>
     </message>
     <message>
         <source>{n} {n:image|images} per second.</source>
@@ -13363,11 +13534,11 @@
     </message>
     <message>
         <source>The export gives exactly the same results as the run.</source>
-        <translation>导出与训练记录的结果完全一致。</translation>
+        <translation>导出的模型与训练记录的结果完全一致。</translation>
     </message>
     <message>
         <source>The export agrees with the run on {share} of all pixels.</source>
-        <translation>导出与训练记录在 {share} 的像素上一致。</translation>
+        <translation>导出的模型与训练记录在 {share} 的像素上一致。</translation>
     </message>
     <message>
         <source>Stopped. The best model so far is kept.</source>

@@ -28,6 +28,15 @@ def python(code: str, tmp_path: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_guide_names_all_system_libraries_of_the_window(language, tmp_path):
+    """A server without a desktop has none of the libraries that the Debian package depends on."""
+    needed = set(python("import build; print(build.DEB_DEPENDS)", tmp_path).strip().split(", ")) - {"libc6", "libgomp1"}
+    page = (ROOT / "resources" / "guide" / language / "installation.md").read_text("utf-8")
+    command = next(line for line in page.splitlines() if line.startswith("sudo apt-get install libegl1"))
+    assert needed <= set(command.split())
+
+
 def test_icon_has_all_sizes(tmp_path):
     python("import os, build, pathlib; build.make_icons(pathlib.Path(os.environ['OUT']))", tmp_path)
     with Image.open(tmp_path / "defect-workbench.ico") as icon:

@@ -347,7 +347,7 @@ class ClickModelChanged(Problem):
 
 class TooManyPoints(Problem):
     message = "The click model takes at most {n} points, and a box counts as two."
-    advice = "Paint this part with Enter, then click the rest."
+    advice = "Press Enter to paint this part, then click the rest."
 
 
 class RunAdopted(Problem):

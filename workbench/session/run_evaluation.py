@@ -60,7 +60,8 @@ class RunEvaluation(QObject):
 
     def __init__(self, session: Session, training: TrainingControl, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._training = session, training
+        self.session = self._session = session
+        self._training = training
         self._passes, self._points, self._crops = TaskRunner(1, self), TaskRunner(1, self), TaskRunner(1, self)
         self._agreed: set[tuple[str, str]] = set()  # (run, split) whose leak was acknowledged
         self._cropper: Cropper | None = None

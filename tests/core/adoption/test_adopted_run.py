@@ -149,7 +149,7 @@ def test_old_operators_are_converted(project, tmp_path):
         ({"batch": 4}, {}, "a batch of 4 images"),
         ({"type": TensorProto.INT32}, {}, "the number type INT32"),
         ({}, {"mean": (0.1, 0.2, 0.3)}, "has one channel, and the options describe three"),
-        ({"output": "logits"}, {}, "which are no probabilities; the output may be logits"),
+        ({"output": "logits"}, {}, "which are not probabilities; the output may be logits"),
         ({}, {"output": "logits"}, "it is softmax instead of logits"),
         ({"output": "sigmoid", "classes": 2}, {}, "do not add up to 1"),
         ({"output": "sigmoid"}, {"output": "labels"}, "which are not the numbers 0 to 1 of classes"),

@@ -20,6 +20,7 @@ from workbench.core.label_next.label_issues import (
 )
 from workbench.core.project.project import DONT_CARE, NOT_LABELED
 from workbench.inference.predictor import apply_thresholds
+from workbench.inference.regions import find_regions
 
 A, B = Rect(10, 10, 20, 12), Rect(50, 40, 14, 9)
 SETTINGS = gray_settings(thresholds=(0.5, 0.5), min_area=(0, 0))
@@ -44,6 +45,20 @@ def test_a_certain_region_that_the_label_lacks():
     issues, count = find({A: (0, 250), B: (1, 150)}, {})  # the second one is too uncertain
     assert count == 0 and [(s.kind, s.class_id, s.rect, s.area) for s in issues] == [("missing", 3, A, 240)]
     assert issues[0].certainty == pytest.approx(250 / 255) and issues[0].selection.inside.all()
+
+
+def test_probability_is_that_of_the_predicted_region():
+    """The number of an issue equals the one beside the predicted region, however certain the middle of it is."""
+    scores, middle = np.zeros((2, 70, 90), np.uint8), Rect(A.x + 6, A.y + 4, 6, 5)
+    scores[0][A.slices], scores[0][middle.slices] = 150, 254
+    mask, highest = apply_thresholds(scores, SETTINGS)
+    (region,) = find_regions(mask, highest, SETTINGS)
+    label = np.zeros((70, 90), np.uint8)
+    (missing,), _ = find_issues(scores, mask, label, SETTINGS)
+    label[A.slices] = 7
+    (other,), _ = find_issues(scores, mask, label, SETTINGS)
+    assert missing.probability == other.probability == region.score < missing.certainty
+    assert verdict_issue({"OK": 0.05, "NG": 0.95}, "OK").probability == 0.95
 
 
 def test_unlabeled_areas_have_no_missing_regions():

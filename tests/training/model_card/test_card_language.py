@@ -87,7 +87,7 @@ def test_names_and_code_are_not_translated():
     card = Document("t", "l", [Headline(Message("card.defects_detected"), "1", detail)], [Section("s", blocks)])
     text = to_markdown(card, "zh_CN")
     assert "* 检出的缺陷: **1** 没有缺陷\n" in text and "| class | 类别 |" in text and "* 含 all\n" in text
-    assert "| all | 33%（6–79%），1/3 |" in text and "| 全部 | The label is not learned from. |" in text
+    assert "| all | 33%（6–79%），1 / 3 |" in text and "| 全部 | The label is not learned from. |" in text
     assert "```\npython x.py  # 也预测之后加入的图片\n```" in text and "\nthe file is empty\n" in text
     assert "<svg" in to_html(card, "zh_CN")
 

@@ -144,6 +144,7 @@ def test_presets_are_stored_in_the_project(driver, monkeypatch):
     assert list(kept["presets"]) == ["camera 1 灯"] and kept["presets"]["camera 1 灯"]["gamma"] == 1.5
     panel.reset.click()
     assert panel.presets.currentIndex() == -1
+    assert not panel.delete_button.isEnabled() and "Select a preset first" in panel.delete_button.toolTip()
     driver.session.close_project()
     driver.session.open_project(project.root)
     driver.qtbot.waitUntil(lambda: driver.session.image is not None, timeout=10_000)

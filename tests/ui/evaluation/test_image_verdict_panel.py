@@ -32,7 +32,7 @@ def test_budget_shows_results_with_limits_and_is_stored(page, verdicts, run, qtb
     panel.values["budget"].setValue(20)
     qtbot.waitUntil(lambda: verdicts.result is not None and verdicts.choice == RuleChoice("budget", 20.0))
     assert panel.caught.text().startswith("Defective images rejected: ") and "of 2" in panel.false.text()
-    assert "Lowest limit that 1 part can show: 95.0%" in panel.limit.text()
+    assert "Lowest limit that can be shown with 1 part: 95.0%" in panel.limit.text()
     assert "2 good images are too few" in panel.note.text()
     assert page.points.store.isEnabled()
     QTest.mouseClick(page.points.store, Qt.MouseButton.LeftButton)

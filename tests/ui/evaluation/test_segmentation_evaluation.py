@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 
 from tests.session.mask_run import FALSE, MISSED
 from tests.ui.evaluation.evaluation_windows import CONTROL_SHIFT
@@ -234,3 +235,15 @@ def test_menus_open_after_the_evaluation(page, window):
     """PySide invalidates their Python objects once the page is shown: each menu with a submenu reported an error."""
     for action in window.menuBar().actions():
         action.menu().aboutToShow.emit()
+
+
+def test_disabled_buttons_name_the_reason(window, page, qtbot):
+    header = window.evaluation
+    disabled = [button for button in header.findChildren(QPushButton) if button.isVisible() and not button.isEnabled()]
+    assert {header.compare, page.points.store, page.points.restore} <= set(disabled)
+    assert all(button.accessibleDescription() in button.toolTip().split("\n")[1:] for button in disabled)
+    assert header.compare.toolTip().endswith("Train two models of the same kind first")
+    assert page.points.store.toolTip().endswith("This operating point is in use already")
+    page.points.threshold.setValue(page.points.threshold.value() + 5)
+    qtbot.waitUntil(page.points.store.isEnabled, timeout=10_000)
+    assert "\n" not in page.points.store.toolTip()

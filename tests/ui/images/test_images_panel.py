@@ -16,6 +16,7 @@ from workbench.ui.images.image_delegate import shown_folder
 from workbench.ui.images.image_model import RowRole
 from workbench.ui.labels.class_delegate import eye_rect
 from workbench.ui.shell.workspace import SidePanel
+from workbench.ui.shortcuts import key_text
 from workbench.ui.widgets.question_dialog import Question
 from workbench.ui.widgets.tab_order import focus_chain
 
@@ -162,6 +163,19 @@ def test_verdict_buttons_set_and_remove_the_verdict(driver):
     assert list(panel.buttons) == ["OK", "NG", "Rework"]
     driver.open("lot1/bad.png")
     assert not panel.buttons["OK"].isEnabled()
+
+
+def test_verdict_buttons_show_their_keys_if_there_is_room(opened, qtbot):
+    button = opened.window.verdict.buttons["OK"]
+    assert button.key == key_text("verdict_1") == "Alt+1"
+    button.resize(button.sizeHint())
+    wide = button.grab().toImage()
+    button.resize(button.fontMetrics().horizontalAdvance("OK") + 24, button.height())  # the name only
+    narrow, shown = button.grab().toImage(), button.key
+    button.show_key("")
+    assert shown and button.grab().toImage() == narrow
+    button.resize(wide.deviceIndependentSize().toSize())
+    assert button.grab().toImage() != wide
 
 
 def test_tab_reaches_the_verdicts_in_their_section(opened):

@@ -170,7 +170,7 @@ def test_table_shows_and_sorts_by_columns(opened, pictures, qtbot):
         "area",
         "score",
     ]
-    assert [header.model().headerData(i, Qt.Orientation.Horizontal) for i in (0, 5)] == ["Name", "Labeled area (px)"]
+    assert [header.model().headerData(i, Qt.Orientation.Horizontal) for i in (0, 5)] == ["Name", "Labeled area (px²)"]
     pictures.toggle_thumbnails()
 
 

@@ -12,6 +12,7 @@ from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtWidgets import QApplication
 
 from tests.ui.file_drops import drop
+from tests.ui.layout_faults import cut
 from workbench.core.project import annotation
 from workbench.core.project.import_plan import PlannedClass
 from workbench.inference.io.image_io import write_png
@@ -229,6 +230,7 @@ def test_folder_dropped_without_a_project_becomes_a_labeled_project(application,
     new = application.window.findChild(QuickProjectDialog)
     qtbot.waitUntil(lambda: "labelme" in new.found.text(), timeout=10_000)
     assert not new.classes.text()  # the classes are those of the labels
+    assert cut(new) == []
     new.create.click()
     dialog = dialog_of(application, qtbot)
     session = application.services.session

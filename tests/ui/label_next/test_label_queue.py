@@ -78,6 +78,8 @@ def test_label_error_is_shown_and_resolved_by_shortcut(with_model, driver, qtbot
     wait_for_queue(with_model, qtbot)
     qtbot.waitUntil(lambda: session.key == wrong, timeout=5000)
     assert not advice.bar.isHidden() and "scratch" in advice.bar.text.text() and advice.marker.area is not None
+    shown = f"Mean probability of this region: {advice.errors.issue.probability:.0%}"
+    assert advice.bar.certainty.text().startswith(shown) and "training image" in advice.bar.certainty.text()
     middle = advice.marker.area.center()
     assert canvas.rect().contains(middle) and not advice.bar.geometry().contains(middle)
     canvas.set_view(canvas.view.at_scale(40))

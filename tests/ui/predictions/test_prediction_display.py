@@ -20,7 +20,7 @@ from workbench.ui.canvas.layers.prediction_layer import MODES
 from workbench.ui.training.train_controls import ContinuousSwitch
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
-STEP_30 = "After step 30: the model still marks nearly everything"
+STEP_30 = "After step 30: the model still marks almost everything"
 CLASSES = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "pit", "#00ff00"))
 
 
@@ -141,6 +141,11 @@ def test_continuous_training_shows_added_labels(driver, qtbot):
     qtbot.waitUntil(lambda: "Waiting for new labels" in window.training.controls.left.text(), timeout=2000)
     training.receive(LabelsAdded(step=1, picture="a.png", how="new"))
     assert line.status.text() == "1 label added"
+    window.training.heading.setChecked(True)
+    qtbot.waitUntil(
+        lambda: line.status.isVisible() and line.check.width() >= line.check.sizeHint().width(), timeout=5000
+    )
+    assert line.status.width() >= line.status.sizeHint().width()
     training.receive(BestKept(step=1, round=1))
     training.receive(Step(step=2, loss=1.0, rate=0.1, progress=1.0, round=1))
     window.training.refresh()

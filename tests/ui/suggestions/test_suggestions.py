@@ -435,7 +435,7 @@ def test_immature_model_shows_probabilities_and_suggests_nothing(user, running):
     assert len(user.image_suggestions.shown) == 5 and not scene.predictions.soft
     add_preview(user, running, 15, np.full((96, 144), 2, np.uint8))
     user.wait(0)
-    assert header.text() == "After step 15: the model still marks nearly everything"
+    assert header.text() == "After step 15: the model still marks almost everything"
     assert scene.predictions.soft and scene.predictions.mode == "heat" and scene.prediction_style.mode == "outline"
     assert panel.hint.text() == "Suggestions appear once the model in training matches the labels better."
     assert panel.hint.isVisibleTo(panel) and not panel.accept_all.isVisibleTo(panel)

@@ -8,6 +8,8 @@ import numpy as np
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QAbstractTextDocumentLayout, QImage, QPainter
 
+from workbench.core.documents.document import Document, Paragraph, Section, Table
+from workbench.core.documents.html_page import PRINT_PAGE, to_html
 from workbench.inference.io.opencv import cv2
 from workbench.ui.text import pdf_file
 
@@ -46,3 +48,21 @@ def test_all_text_is_drawn_where_headings_are_moved_to_the_next_page(qapp, tmp_p
             blank.append(block.text())
         block = block.next()
     assert blank == [] and len(pages) >= 4 and (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF-")
+
+
+def test_the_head_of_a_table_is_never_the_last_line_of_a_page(qapp, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        pdf_file, "_paint", lambda _painter, document, _number, area, _font: drawn.append((document, area))
+    )
+    table = Table(["head", "n"], [[f"value {n}", str(n)] for n in range(3)])
+    for lines in range(20, 60):  # moves the table over the end of the first page
+        blocks = [Paragraph(str(n)) for n in range(lines)]
+        sections = [Section("first", blocks), Section("second", [Paragraph("text"), table])]
+        page = to_html(Document("title", "subtitle", [], sections), template=PRINT_PAGE)
+        pdf_file.write_pdf(page, tmp_path / "page.pdf")
+        document, height = drawn[-1][0], drawn[-1][1].height()
+        place = document.documentLayout().blockBoundingRect
+        heading, head, row = (document.find(word).block() for word in ("second", "head", "value 0"))
+        pages = {place(heading).top() // height, place(head).top() // height, (place(row).bottom() - 1) // height}
+        assert len(pages) == 1, lines

@@ -68,6 +68,21 @@ def test_every_text_is_translated_with_its_fields():
         assert bool(re.search(r"&\w|&1", source)) == ("&" in chinese.text), (context, source)
 
 
+def test_filters_of_files_are_read_by_qt():
+    """Qt finds the patterns of a file filter only between ASCII parentheses after the name."""
+    filters = re.compile(r"[^;()]+ \((\*[.\w]*|\{patterns\})\)")
+    found = [(source, entry.text or "") for _, source, entry in translations() if filters.fullmatch(source)]
+    assert len(found) > 5
+    for source, translated in found:
+        assert filters.fullmatch(translated), (source, translated)
+
+
+def test_counts_have_the_same_spaces():
+    for _, source, entry in translations():
+        translated = entry.text or ""
+        assert not re.search(r"\{\w+\}/\{\w+\}", translated), (source, translated)
+
+
 def test_compiled_file_equals_source(chinese):
     for context, source, translated in translations():
         assert QCoreApplication.translate(context, source) == translated.text, (context, source)

@@ -274,11 +274,14 @@ def test_time_left_is_that_of_the_whole_run(opened, qtbot):
     training.receive(Step(step=1, time=100.0, loss=1.0, rate=0.1, progress=0.4))
     panel.refresh()
     assert panel.controls.left.text() == "3 min 20 s left of 5 min" and panel.controls.bar.value() == 333
+    line = panel.controls.line
+    narrow = line.minimumSizeHint().width()
     training.receive(Step(step=2, time=290.0, loss=1.0, rate=0.1, progress=1.0))
     training.receive(Progress(what=Message("progress.evaluating"), done=3, total=40, time=305.0))
     panel.refresh()
     assert panel.controls.left.text() == "Evaluating validation/test images: 3 of 40"
     assert panel.controls.bar.value() == 1000
+    assert line.minimumSizeHint().width() == narrow  # a long text yields to the buttons
     without_trainer(opened)
 
 

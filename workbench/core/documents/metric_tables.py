@@ -140,7 +140,7 @@ def _sizes(defects: list[DefectCount], um: float | None) -> Iterator[Block]:
     for third, id in enumerate(("card.small", "card.medium", "card.large")):
         of_size = [defect for defect in defects if int(np.digitize(defect.area, edges)) == third]
         low, high = [0, *edges][third], [*edges, None][third]
-        sizes = _range(low, high, 1, "px")
+        sizes = _range(low, high, 1, "px²")
         if um:
             sizes = Message("card.in_brackets", first=sizes, rest=_range(low, high, um**2, "µm²"))
         rows.append([Message(id, range=sizes), _found(of_size)])

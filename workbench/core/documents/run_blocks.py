@@ -151,12 +151,20 @@ _VALUES = {
     True: "value.true",
     False: "value.false",
     None: "value.none",
+    "plain": "value.plain",
+    "auto": "value.auto",
+    **{
+        name: f"value.{name}"
+        for name in ("flip_horizontal", "flip_vertical", "rotate_90", "rotate", "zoom", "brightness", "contrast")
+    },
+    "noise": "value.noise",
+    "lighting": "value.lighting",
 }
 
 
 def _value(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_value, value))
+        return join("list.comma", [_value(entry) for entry in value])
     if isinstance(value, (str, bool)) or value is None:
         return Message(_VALUES[value]) if value in _VALUES else str(value)
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -27,7 +27,7 @@ from workbench.inference.io.opencv import cv2
 
 _EDGE, _CELLS, _COARSE, _ORIENTATIONS = 64, 4, 8, 8
 DESCRIPTOR_SIZE = _COARSE**2 + _CELLS**2 * _ORIENTATIONS + 6
-VERSION = 3
+VERSION = 4
 _FILES = ("looks.sqlite", "looks.sqlite-wal", "looks.sqlite-shm")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS features (key TEXT PRIMARY KEY, stamp TEXT, feature BLOB, salience BLOB) WITHOUT ROWID;

@@ -38,7 +38,9 @@ class LabelIssue:
 
     kind: "missing", a certain predicted region that is not labeled; "extra", a labeled region that is background
     according to the model; "class", a region of another class; "verdict", another verdict of the image. class_id: of
-    the model, of an extra region as labeled. labeled_id: of the label, 0 if none. certainty: of the model, 0..1.
+    the model, of an extra region as labeled. labeled_id: of the label, 0 if none. certainty: of the model, 0..1, at the
+    most certain pixel. probability: mean over the region of the defect probability, as of a predicted region; of a
+    verdict that of the predicted one.
     rect, area: of the region, pixels; bits: mask of the pixels in rect, packed, see `selection`. verdict: of the label;
     predicted_verdict: of the model.
     """
@@ -53,6 +55,7 @@ class LabelIssue:
     verdict: str = ""
     predicted_verdict: str = ""
     trained_on: bool = False  # the model was trained on this image
+    probability: float = 0.0
 
     @property
     def weight(self) -> float:
@@ -100,9 +103,10 @@ def find_issues(
     uint8 (H, W), class ids of the prediction; label: uint8 (H, W).
     """
     certainty, _ = certainties(class_scores, settings)
-    greatest = cv2.blur(class_scores.max(axis=0), (3, 3))
-    issues = _prediction_issues(certainty, greatest, predicted, label, settings)
-    extra, labeled = _label_issues(certainty, greatest, label, settings)
+    scores = class_scores.max(axis=0)
+    greatest = cv2.blur(scores, (3, 3))
+    issues = _prediction_issues(certainty, greatest, scores, predicted, label, settings)
+    extra, labeled = _label_issues(certainty, greatest, scores, label, settings)
     shifted = [
         replace(
             issue, rect=Rect(issue.rect.x + corner[0], issue.rect.y + corner[1], issue.rect.width, issue.rect.height)
@@ -113,7 +117,12 @@ def find_issues(
 
 
 def _prediction_issues(
-    certainties_map: np.ndarray, greatest: np.ndarray, predicted: np.ndarray, label: np.ndarray, settings: ModelSettings
+    certainties_map: np.ndarray,
+    greatest: np.ndarray,
+    scores: np.ndarray,
+    predicted: np.ndarray,
+    label: np.ndarray,
+    settings: ModelSettings,
 ) -> list[LabelIssue]:
     painted = ((label > 0) & (label <= MAX_CLASS_ID)).astype(np.uint8)
     near = cv2.dilate(painted, np.ones((2 * NEAR + 1, 2 * NEAR + 1), np.uint8)) > 0
@@ -124,31 +133,34 @@ def _prediction_issues(
             strength, certainty = certainties_map[window][inside].max() / 255, greatest[window][inside].max() / 255
             if strength < CERTAIN or certainty < CERTAIN:
                 continue
+            found = LabelIssue(
+                "missing", entry.id, 0, float(certainty), rect, area, probability=_mean(scores[window][inside])
+            )
             labels_below = label[window][inside]
             if np.count_nonzero(labels_below > MAX_CLASS_ID) * 2 > area:
                 continue  # mostly not labeled
             if not near[window][inside].any():
-                issues.append(LabelIssue("missing", entry.id, 0, float(certainty), rect, area, pack_bits(inside)))
+                issues.append(replace(found, bits=pack_bits(inside)))
             else:
-                issues += _other_class(entry.id, labels_below, float(certainty), rect, inside, label)
+                issues += _other_class(found, labels_below, inside, label)
     return issues
 
 
 def _other_class(
-    predicted: int, labels_below: np.ndarray, certainty: float, rect: Rect, inside: np.ndarray, label: np.ndarray
+    found: LabelIssue, labels_below: np.ndarray, inside: np.ndarray, label: np.ndarray
 ) -> list[LabelIssue]:
-    """Return a finding for a predicted region that is mostly labeled as one other class."""
+    """Return a finding for a predicted region that is mostly labeled as one other class. found: with its pixels."""
     counts = np.bincount(labels_below, minlength=256)
     counts[0] = counts[MAX_CLASS_ID + 1 :] = 0
     other = int(counts.argmax())
-    if other == predicted or counts[other] * 2 <= labels_below.size or counts[predicted]:
+    if other == found.class_id or counts[other] * 2 <= labels_below.size or counts[found.class_id]:
         return []
-    inside = inside & (label[rect.slices] == other)
-    return [LabelIssue("class", predicted, other, certainty, rect, int(inside.sum()), pack_bits(inside))]
+    inside = inside & (label[found.rect.slices] == other)
+    return [replace(found, kind="class", labeled_id=other, area=int(inside.sum()), bits=pack_bits(inside))]
 
 
 def _label_issues(
-    certainty: np.ndarray, greatest: np.ndarray, label: np.ndarray, settings: ModelSettings
+    certainty: np.ndarray, greatest: np.ndarray, scores: np.ndarray, label: np.ndarray, settings: ModelSettings
 ) -> tuple[list[LabelIssue], int]:
     issues, count = [], 0
     for entry in settings.classes:
@@ -159,10 +171,15 @@ def _label_issues(
                 continue
             highest = greatest[window][inside].max() / 255
             if highest <= MAX_CERTAIN_BACKGROUND:
-                issues.append(
-                    LabelIssue("extra", entry.id, entry.id, float(1 - highest), rect, area, pack_bits(inside))
-                )
+                mean, bits = _mean(scores[window][inside]), pack_bits(inside)
+                certain = float(1 - highest)
+                issues.append(LabelIssue("extra", entry.id, entry.id, certain, rect, area, bits, probability=mean))
     return issues, count
+
+
+def _mean(scores: np.ndarray) -> float:
+    """Return the mean probability, rounded as that of a region. scores: uint8, 255 times the probability."""
+    return round(float(scores.mean()) / 255, 4)
 
 
 def _connected_regions(mask: np.ndarray) -> list[tuple[Rect, np.ndarray]]:
@@ -181,8 +198,9 @@ def verdict_issue(probabilities: Mapping[str, float], verdict: str | None) -> La
     predicted = max(probabilities, key=lambda name: probabilities[name])
     if predicted == verdict or probabilities[predicted] < CERTAIN or probabilities[verdict] > MAX_CERTAIN_BACKGROUND:
         return None
+    certainty = float(probabilities[predicted])
     return LabelIssue(
-        "verdict", certainty=float(probabilities[predicted]), verdict=verdict, predicted_verdict=predicted
+        "verdict", certainty=certainty, probability=certainty, verdict=verdict, predicted_verdict=predicted
     )
 
 

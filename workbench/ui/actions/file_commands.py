@@ -110,7 +110,7 @@ class WorkflowCommands(CommandGroup):
                 self.tr("Ne&w project from folder…"),
                 context.project.new_from_folder,
                 "folder",
-                tip=self.tr("Make a project of a folder of images. The images stay where they are."),
+                tip=self.tr("Create a project from a folder of images. The images stay where they are."),
             ),
             Command(
                 "add_class",

@@ -82,14 +82,14 @@ class LiveTrainingCommands(CommandGroup):
                 self.tr("Compare runs side by si&de…"),
                 reports.compare,
                 enabled=reports.can_compare,
-                tip=self.tr("Compare the figures of two runs on the same images, with the images on which they differ"),
+                tip=self.tr("Compare the metrics of two runs on the same images, with the images on which they differ"),
             ),
             Command(
                 "save_evaluation_report",
                 self.tr("Save evaluatio&n report…"),
                 reports.save,
                 enabled=reports.can_save,
-                tip=self.tr("Save figures, curves and the largest errors of the shown evaluation"),
+                tip=self.tr("Save metrics, curves and the largest errors of the shown evaluation"),
             ),
             Command(
                 "save_curves_picture",

@@ -252,7 +252,7 @@ class PreferenceFields(QObject):
                 self.tr("Pixel values"),
                 "click_values",
                 choices={
-                    "auto": self.tr("As usual for the model"),
+                    "auto": self.tr("Default of the model"),
                     "normalized": self.tr("Normalized (ImageNet)"),
                     "255": self.tr("0 to 255"),
                     "1": self.tr("0 to 1"),

@@ -58,7 +58,7 @@ class ShortcutsPage(QWidget):
         self.set_button, self.add_button = QPushButton(self.tr("Set")), QPushButton(self.tr("Add"))
         self.remove_button, self.reset_button = QPushButton(self.tr("Remove")), QPushButton(self.tr("Reset"))
         self.reassign_button = QPushButton(self.tr("Reassign"), objectName="danger")
-        self.add_button.setToolTip(self.tr("Keep the present shortcut and add this one"))
+        self.add_button.setToolTip(self.tr("Keep the current shortcut and add this one"))
         self.reset_button.setToolTip(self.tr("Restore the default shortcut of this command"))
         self.set_button.clicked.connect(lambda: self._assign(add=False))
         self.add_button.clicked.connect(lambda: self._assign(add=True))

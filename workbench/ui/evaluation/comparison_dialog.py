@@ -52,13 +52,13 @@ class ReportWriter(Protocol):
 
 
 class FigureTable(QTableWidget):
-    """Figures of both runs, their difference, and whether it is larger than chance, in words and with an icon."""
+    """Metrics of both runs, their difference, and whether it is larger than chance, in words and with an icon."""
 
     def __init__(self, style: ThemeManager) -> None:
         super().__init__(0, 5)
         self._style = style
         self.setObjectName("rows")
-        self.setAccessibleName(self.tr("Figures of both runs"))
+        self.setAccessibleName(self.tr("Metrics of both runs"))
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setShowGrid(False)
@@ -73,7 +73,7 @@ class FigureTable(QTableWidget):
     def show_figures(self, compared: ComparedEvaluations) -> None:
         names = [formatting.run_name(each.run) for each in (compared.first, compared.second)]
         self.setHorizontalHeaderLabels(
-            [self.tr("Figure"), *names, self.tr("Difference (95% CI)"), self.tr("Second run")]
+            [self.tr("Metric"), *names, self.tr("Difference (95% CI)"), self.tr("Second run")]
         )
         rows = comparison_rows(compared.comparison)
         self.setRowCount(len(rows))

@@ -24,6 +24,7 @@ from workbench.core.evaluation.confidence import digits_supported, wilson
 from workbench.core.evaluation.verdict_evaluation import MOST, VerdictEvaluation
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
+from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
 _ROW = 32  # px
@@ -260,11 +261,18 @@ class RejectOption(QWidget):
         evaluation = self._evaluation
         possible = evaluation is not None and bool(evaluation.images)
         for widget in (self.slider, self.no_errors, self.off):
-            widget.setEnabled(possible)
+            set_disabled_reason(widget, "" if possible else self.tr("There are no images to evaluate"))
         changed = round(self._stored * _STEPS) != self.slider.value()
-        self.store.setEnabled(possible and self._writable and changed)
+        set_disabled_reason(self.store, self._reason_not_to_store(possible, changed))
         self.value.setText(formatting.percent(self.minimum, 1) if self.minimum else self.tr("Off"))
         self.effect.setText(self._effect(evaluation) if possible else "")
+
+    def _reason_not_to_store(self, possible: bool, changed: bool) -> str:
+        if not possible:
+            return self.tr("There are no images to evaluate")
+        if not self._writable:
+            return self.tr("The project is read-only")
+        return "" if changed else self.tr("This value is saved with the run already")
 
     def _effect(self, evaluation: VerdictEvaluation) -> str:
         band = evaluation.band(self.minimum)
@@ -283,7 +291,7 @@ class RejectOption(QWidget):
             effect = fill(text, unsure=band.unsure, n=band.images, share=share, caught=band.rejected_errors)
             low, high = wilson(band.errors, band.decided) or (0.0, 1.0)
             text = self.tr(
-                "Of the other {given} {given:image|images}, {left} {left:is|are} wrong (95% CI: {interval})."
+                "Of the other {given} {given:verdict|verdicts}, {left} {left:is|are} wrong (95% CI: {interval})."
             )
             effect += " " + fill(text, given=band.decided, left=band.errors, interval=interval(low, high, 1))
         if round(self._stored * _STEPS) == self.slider.value() and self._stored:

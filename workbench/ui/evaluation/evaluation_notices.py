@@ -231,7 +231,7 @@ class EvaluationPlaceholder(QWidget):
                 self.tr(
                     "{n} of {total} {total:image|images} {n:shows|show} the same part or the same "
                     "image as training data, so the metrics "
-                    "would be too high. Assign these images to one group, or define a part rule for the project, "
+                    "would be too high. Assign these images to one group, or set a grouping pattern for the project, "
                     "then train again."
                 ),
                 n=formatting.number(len(self._evaluation.leaks)),

@@ -28,6 +28,7 @@ from workbench.ui.evaluation.expectation_bar import ExpectationBar
 from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_sequences
 from workbench.ui.text import formatting
+from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.tab_order import focus_chain, move_behind
 from workbench.ui.widgets.theme import ThemeManager
@@ -153,7 +154,7 @@ class EvaluationPage(QWidget):
         self.compare.setToolTip(self.tr("Compare with another run on the same images"))
         self.compare.clicked.connect(lambda: self.reports.compare(self.run))
         self.save_report = QPushButton(self.tr("Save report…"))
-        self.save_report.setToolTip(self.tr("Save figures, curves and the largest errors as a web page or a PDF file"))
+        self.save_report.setToolTip(self.tr("Save metrics, curves and the largest errors as a web page or a PDF file"))
         self.save_report.clicked.connect(self.reports.save)
         row.addWidget(self.recalculate)
         row.addWidget(self.compare)
@@ -217,14 +218,15 @@ class EvaluationPage(QWidget):
     def _refresh(self, *_: object) -> None:
         evaluation = self._evaluation
         texts = {"val": self.tr("Validation  {n}"), "test": self.tr("Test  {n}")}
+        missing = {"val": self.tr("This run has no validation images"), "test": self.tr("This run has no test images")}
         for name, button in self.splits.items():
             button.setVisible(bool(evaluation.splits))
-            button.setEnabled(name in evaluation.splits)
+            set_disabled_reason(button, "" if name in evaluation.splits else missing[name])
             button.setText(texts[name].format(n=formatting.number(evaluation.splits.get(name, 0))))
             button.setChecked(name == evaluation.split)
         self.recalculate.setVisible(evaluation.stage == "ready")
-        self.save_report.setEnabled(self.reports.can_save())
-        self.compare.setEnabled(self.reports.can_compare())
+        set_disabled_reason(self.save_report, self.reports.reason_not_to_save())
+        set_disabled_reason(self.compare, self.reports.reason_not_to_compare())
         self.expectation.show_expectation(self._shown_expectation())
         self.reports.changed.emit()
 

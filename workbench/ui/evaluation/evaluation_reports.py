@@ -63,6 +63,16 @@ class EvaluationReports(QObject):
             self._evaluation() is not None and self._parent.isVisible() and not self._services.evaluation_report.running
         )
 
+    def reason_not_to_save(self) -> str:
+        """Return why no report can be saved now; "" if one can."""
+        if self.can_save() or not self._parent.isVisible():
+            return ""
+        if self._services.evaluation_report.running:
+            return self.tr("A report is being saved")
+        if not self._services.run_list.usable():
+            return self.tr("Train a model first")
+        return self.tr("The evaluation is not complete")
+
     def save(self) -> None:
         """Ask for a file and write the report of the shown evaluation."""
         evaluation, project = self._evaluation(), self._services.session.project
@@ -106,6 +116,10 @@ class EvaluationReports(QObject):
         """Return True if two runs of the same kind of model exist."""
         models = [line.model for line in self._services.run_list.usable()]
         return len(models) > len(set(models))
+
+    def reason_not_to_compare(self) -> str:
+        """Return why no runs can be compared; "" if two can."""
+        return "" if self.can_compare() else self.tr("Train two models of the same kind first")
 
     def compare(self, first: Run | None = None, second: Run | None = None) -> None:
         """Show the comparison dialog. first, second: runs to choose; by default the evaluated and the next one."""

@@ -33,8 +33,8 @@ class IgnoredBorder(QSpinBox):
         self.setAccessibleName(self.label.text())
         self.setToolTip(
             self.tr(
-                "Nothing this close to the border of an image counts for its anomaly score and verdict. The training "
-                "chooses a width by the validation images."
+                "The area within this distance of the image border is ignored for the anomaly score and the verdict. "
+                "The training chooses the distance on the validation images."
             )
         )
 
@@ -121,7 +121,7 @@ class ImageVerdictPanel(QWidget):
             grid.addWidget(self.values[by], row, 1)
         self._bad_label = QLabel(self.tr("Verdict of a rejected image"), objectName="muted", wordWrap=True)
         self.bad.addItem(BAD, BAD)
-        self.bad.addItem(self.tr("Its class"), "")
+        self.bad.addItem(self.tr("Predominant class"), "")
         self.bad.setAccessibleName(self._bad_label.text())
         self.bad.setToolTip(self.tr("A fixed verdict, or the class with the greatest share in the anomaly score"))
         grid.addWidget(self._bad_label, len(texts), 0)
@@ -233,8 +233,8 @@ class ImageVerdictPanel(QWidget):
             texts.append(fill(text, n=formatting.number(rule.rule.mass, _decimals(rule.rule.mass))))
         if rule.good_parts:
             text = self.tr(
-                "Upper limit of false alarms on new parts: {limit}. Lowest limit that {n} "
-                "{n:part|parts} can show: {least}."
+                "Upper limit of false alarms on new parts: {limit}. Lowest limit that can be shown with {n} "
+                "{n:part|parts}: {least}."
             )
             limit, least = formatting.percent(rule.false_limit, 1), formatting.percent(rule.least_limit, 1)
             texts.append(fill(text, limit=limit, n=formatting.number(rule.good_parts), least=least))

@@ -13,6 +13,7 @@ from workbench.core.evaluation.operating_point_sweep import AREAS
 from workbench.core.text_patterns import fill
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import evaluation_texts, formatting
+from workbench.ui.widgets.disabled_reason import set_disabled_reason
 
 RATIOS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)
 _DEFAULT_RATIO = 10.0  # cost of a missed defect in false alarms, until the user changes it
@@ -131,10 +132,11 @@ class OperatingPointPanel(QWidget):
         total = formatting.number(missed * self.ratio + false, 0 if self.ratio >= 1 else 1)
         self.total.setText(text.format(missed=formatting.number(missed), false=formatting.number(false), total=total))
 
-    def show_use(self, evaluation: RunEvaluation) -> None:
+    def show_use(self, evaluation: RunEvaluation, *, writable: bool) -> None:
         """Show which operating point the run uses, and whether another one can be used."""
-        self.store.setEnabled(evaluation.can_store())
-        self.restore.setEnabled(evaluation.can_restore())
+        set_disabled_reason(self.store, self._reason_not_to_store(evaluation, writable))
+        used = self.tr("The operating point chosen by the training is in use")
+        set_disabled_reason(self.restore, "" if evaluation.can_restore() else used)
         chosen, run = evaluation.chosen, evaluation.run
         if evaluation.busy:
             text = self.tr("The run is still training. The operating point can be changed when the training has ended.")
@@ -145,6 +147,17 @@ class OperatingPointPanel(QWidget):
         else:
             text = self.tr("In use: operating point chosen by the training")
         self.in_use.setText(text)
+
+    def _reason_not_to_store(self, evaluation: RunEvaluation, writable: bool) -> str:
+        if evaluation.can_store():
+            return ""
+        if not writable:
+            return self.tr("The project is read-only")
+        if evaluation.busy:
+            return self.tr("The run is still training")
+        if evaluation.verdicts.choice is not None and evaluation.verdicts.chosen is None:
+            return self.tr("The threshold of the verdict rule is being chosen")
+        return self.tr("This operating point is in use already")
 
     def _threshold_moved(self, value: int) -> None:
         if self._point is not None:

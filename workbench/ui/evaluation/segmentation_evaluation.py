@@ -195,7 +195,7 @@ class SegmentationEvaluation(QWidget):
         evaluation = self._evaluation
         if evaluation.point is not None and evaluation.settings is not None:
             self.points.show_point(evaluation.point, self._class_indices, evaluation.um_per_pixel)
-            self.points.show_use(evaluation)
+            self.points.show_use(evaluation, writable=evaluation.session.writable)
             self.verdict.show_border(evaluation.point.verdict_border)
 
     def _evaluated(self, result: EvaluatedImages) -> None:

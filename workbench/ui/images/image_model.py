@@ -68,7 +68,7 @@ class ImageListModel(QAbstractTableModel):
             Column("verdict", self.tr("Verdict"), self.tr("By verdict"), lambda row: row.verdict or "", 90),
             Column("classes", self.tr("Classes"), self.tr("By number of classes"), self._classes, 170),
             Column("regions", self.tr("Regions"), self.tr("By number of regions"), _regions, 80, right=True),
-            Column("area", self.tr("Labeled area (px)"), self.tr("By labeled area"), _area, 120, right=True),
+            Column("area", self.tr("Labeled area (px²)"), self.tr("By labeled area"), _area, 120, right=True),
             Column(
                 "score", self.tr("Defect probability"), self.tr("By defect probability"), _probability, 140, right=True
             ),

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QT
 from workbench.core.label_next.label_advice import LabelIssueList
 from workbench.session.label_queue import LabelQueue
 from workbench.ui.text import formatting, label_next_texts
+from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
 
@@ -72,7 +73,8 @@ class LabelQueueHeader(QWidget):
         self.setVisible(bool(queue.mode))
         self.next.setChecked(queue.mode == "next")
         self.errors.setChecked(queue.mode == "errors")
-        self.errors.setEnabled(queue.possible("errors") or queue.mode == "errors")
+        possible = queue.possible("errors") or queue.mode == "errors"
+        set_disabled_reason(self.errors, "" if possible else self.tr("Train a model first"))
         for widget in (self.bar, self.stop):
             widget.setVisible(queue.running)
         complete = result is not None and result.analyzed + result.skipped >= result.total

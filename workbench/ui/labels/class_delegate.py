@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QBrush, QColor, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate
 
 from workbench.core.project.project import DONT_CARE
@@ -45,8 +45,9 @@ class ClassDelegate(QStyledItemDelegate):
         swatch = QRectF(swatch_rect(rect)).adjusted(3, 2, -5, -2)
         painter.setPen(QPen(QColor(0, 0, 0, 100), 1))
         color = QColor(index.data(ColorRole))
-        painter.setBrush(Qt.BrushStyle.BDiagPattern if index.data(IdRole) == DONT_CARE else color)
+        painter.setBrush(color)
         if index.data(IdRole) == DONT_CARE:
+            painter.setBrush(QBrush(theme.color("muted"), Qt.BrushStyle.BDiagPattern))
             painter.setPen(QPen(theme.color("muted"), 1))
         painter.drawRoundedRect(swatch, 4, 4)
         right = rect.right() - 4

@@ -30,6 +30,7 @@ from workbench.core.images.display import (
 from workbench.session.display_presets import DisplayPresets
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.histogram_plot import HistogramPlot
 
 _STEPS = 1000
@@ -251,9 +252,22 @@ class DisplayPanel(QWidget):
         self.presets.setCurrentIndex(-1 if name is None else self.presets.findText(name))
         for widget in self.findChildren(QWidget):
             widget.setEnabled(layer is not None)
-        self.channel.setEnabled(layer is not None and layer.pixels.ndim == 3)
-        self.save_button.setEnabled(layer is not None and self._presets.writable)
-        self.delete_button.setEnabled(name is not None and self._presets.writable)
+        self._show_reasons(name)
+
+    def _show_reasons(self, preset: str | None) -> None:
+        """Enable the buttons and the channel, or name why they cannot be used. preset: name of the shown one."""
+        layer = self._view.image
+        no_image = self.tr("Open an image first") if layer is None else ""
+        read_only = "" if self._presets.writable else self.tr("The project is read-only")
+        gray = self.tr("The image has one channel only") if layer is not None and layer.pixels.ndim != 3 else ""
+        for widget, reason in (
+            (self.fit, no_image),
+            (self.reset, no_image),
+            (self.channel, no_image or gray),
+            (self.save_button, no_image or read_only),
+            (self.delete_button, no_image or read_only or ("" if preset else self.tr("Select a preset first"))),
+        ):
+            set_disabled_reason(widget, reason)
 
 
 def _slider() -> QSlider:

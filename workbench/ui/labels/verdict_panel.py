@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
+    QStyle,
+    QStyleOptionButton,
+    QStylePainter,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -19,6 +23,48 @@ from workbench.session.session import Session
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.widgets.theme import ThemeManager
 
+_MARGIN, _GAP = 9, 6  # px, beside and between name and key
+
+
+class VerdictButton(QPushButton):
+    """Button with the name of a verdict and, if there is room, the key that sets it."""
+
+    def __init__(self, name: str, style: ThemeManager) -> None:
+        super().__init__(checkable=True)
+        self.name, self.key = name, ""
+        self._style = style
+        self.setAccessibleName(self.tr("Verdict {name}").format(name=name))
+
+    def show_key(self, key: str) -> None:
+        """Set the text of the key; "" if the verdict has none."""
+        self.key = key
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        width = self.fontMetrics().horizontalAdvance(self.name) + 2 * _MARGIN
+        if self.key:
+            width += self.fontMetrics().horizontalAdvance(self.key) + _GAP
+        return QSize(width, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(min(self.sizeHint().width(), 60), super().minimumSizeHint().height())
+
+    def paintEvent(self, event) -> None:
+        painter, option = QStylePainter(self), QStyleOptionButton()
+        self.initStyleOption(option)
+        painter.drawControl(QStyle.ControlElement.CE_PushButtonBevel, option)
+        box, metrics = self.rect().adjusted(_MARGIN, 0, -_MARGIN, 0), self.fontMetrics()
+        key_width = metrics.horizontalAdvance(self.key) + _GAP if self.key else 0
+        if metrics.horizontalAdvance(self.name) + key_width > box.width() - 2:  # widths are rounded
+            key_width = 0  # the name is more important
+        theme, state = self._style.theme, "text" if self.isEnabled() else "disabled"
+        painter.setPen(theme.color(state))
+        name = metrics.elidedText(self.name, Qt.TextElideMode.ElideMiddle, box.width() - key_width)
+        painter.drawText(box.adjusted(0, 0, -key_width, 0), Qt.AlignmentFlag.AlignCenter, name)
+        if key_width:
+            painter.setPen(theme.color("muted" if self.isEnabled() else "disabled"))
+            painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self.key)
+
 
 class VerdictPanel(QWidget):
     """Verdicts of the project as buttons, two per row."""
@@ -26,7 +72,7 @@ class VerdictPanel(QWidget):
     def __init__(self, session: Session, style: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session, self._style = session, style
-        self.buttons: dict[str, QPushButton] = {}
+        self.buttons: dict[str, VerdictButton] = {}
         column = QVBoxLayout(self)
         column.setContentsMargins(2, 0, 2, 2)
         column.setSpacing(6)
@@ -93,9 +139,7 @@ class VerdictPanel(QWidget):
             self.buttons = {}
             before: QWidget = self.name_field
             for i, name in enumerate(names):
-                button = QPushButton(name.replace("&", "&&"))
-                button.setCheckable(True)
-                button.setAccessibleName(self.tr("Verdict {name}").format(name=name))
+                button = VerdictButton(name, self._style)
                 button.clicked.connect(partial(self.choose, i))
                 self.buttons[name] = button
                 self._grid.addWidget(button, i // 2, i % 2)
@@ -107,6 +151,7 @@ class VerdictPanel(QWidget):
     def _update_states(self, *_: object) -> None:
         note = self._session.note
         for i, (name, button) in enumerate(self.buttons.items()):
+            button.show_key(key_text(f"verdict_{i + 1}"))
             tip = with_key(self.tr("Set verdict: {name}").format(name=name), f"verdict_{i + 1}")
             next_key = key_text(f"verdict_next_{i + 1}")
             hint = self.tr("{key}: set verdict and go to next").format(key=next_key)

@@ -13,6 +13,7 @@ from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.prediction_layer import PredictionStyle
 from workbench.ui.predictions.prediction_display import PredictionDisplay
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
+from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.elided_label import ElidedLabel
 from workbench.ui.widgets.key_tips import set_key_tip
 
@@ -89,8 +90,9 @@ class LayersPanel(QWidget):
         text = self.tr("No reference image") if name is None else name.rpartition("/")[2]
         self.reference.set_text(text, short=[self.tr("No reference"), self.tr("None")] if name is None else ())
         self.reference.setToolTip(name or self.tr("Image of a part without defects, of the same size"))
-        self.choose.setEnabled(self._view.image is not None)
-        self.difference.check.setEnabled(self._comparison.possible())
+        set_disabled_reason(self.choose, "" if self._view.image is not None else self.tr("Open an image first"))
+        missing = "" if self._comparison.possible() else self.tr("Select a reference image first")
+        set_disabled_reason(self.difference.check, missing)
 
     def toggle_difference(self) -> None:
         if self._comparison.possible():

@@ -26,6 +26,7 @@ from workbench.ui.label_files.path_choices import choose_label_file
 from workbench.ui.project.image_count import ImageCount
 from workbench.ui.text.formatting import listed
 from workbench.ui.text.label_format_texts import format_with_count
+from workbench.ui.widgets.screen_fit import fit_height
 
 _SEARCH_DELAY = 400  # ms
 
@@ -158,6 +159,7 @@ class NewProjectDialog(QDialog):
             if names:
                 self.found.setText(self.tr("Labels found: {formats}").format(formats=listed(names)))
                 self.found.show()
+                fit_height(self)
             if not labels and not self.labels.text():
                 self.labels.setText(images)
 

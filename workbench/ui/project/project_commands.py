@@ -224,7 +224,7 @@ class ProjectCommands(QObject):
             self._messages.show_message(
                 "info",
                 self.tr("Open or create a project first, then drop the images again."),
-                self.tr("A single folder makes a new project."),
+                self.tr("Drop a single folder to create a new project."),
                 topic="drop",
             )
             return False

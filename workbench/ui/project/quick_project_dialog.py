@@ -15,6 +15,7 @@ from workbench.ui.project.image_count import count_images, image_count_text
 from workbench.ui.project.new_project_dialog import NewProject, names
 from workbench.ui.text.formatting import listed
 from workbench.ui.text.label_format_texts import format_with_count
+from workbench.ui.widgets.screen_fit import fit_height
 
 
 class QuickProjectDialog(QDialog):
@@ -114,3 +115,4 @@ class QuickProjectDialog(QDialog):
                 )
             )
             self.found.show()
+            fit_height(self)

@@ -84,7 +84,7 @@ class Notifications(QObject):
         """Show that a second press of the key that has pressed a button had no effect."""
         key = Qt.Key.Key_Enter if key == Qt.Key.Key_Return else key  # as the window calls it
         name = QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
-        text = self.tr("{key} has already pressed “{button}”.").format(key=name, button=button)
+        text = self.tr("{key} activated the button “{button}”.").format(key=name, button=button)
         self._messages.show_message(
             "info", text, self.tr("Press {key} again to use it on the image.").format(key=name), topic="command"
         )

@@ -209,7 +209,7 @@ class Welcome(QScrollArea):
         row.setSpacing(12)
         drawing = QLabel()
         self._icons.append((drawing, "picture-add", "muted"))
-        text = QLabel(self.tr("Drop a folder of images here to make a project of it"), wordWrap=True)
+        text = QLabel(self.tr("Drop a folder of images here to create a project"), wordWrap=True)
         self.choose_folder = QPushButton(self.tr("Choose folder…"))
         self.choose_folder.setToolTip(self._actions["new_from_folder"].toolTip())
         self.choose_folder.clicked.connect(self._actions["new_from_folder"].trigger)

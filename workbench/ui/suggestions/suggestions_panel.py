@@ -28,6 +28,7 @@ from workbench.ui.shortcuts import key_text
 from workbench.ui.suggestions.suggestion_list import ROW, ColorRole, EditedRole, ProbabilityRole, SuggestionListView
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.text import formatting
+from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.item_views import ItemRole, ListModel
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
@@ -162,9 +163,10 @@ class SuggestionsPanel(QWidget):
         self.filter.refresh()
         self.hint.setText(self._hint(count, left_out))
         self.hint.setVisible(bool(self.hint.text()))
+        read_only = "" if controller.any() or not count else self.tr("The project is read-only")
         for button in (self.accept_all, self.reject_all):
             button.setVisible(bool(count))
-            button.setEnabled(controller.any())
+            set_disabled_reason(button, read_only)
         self.restore.setText(self.tr("Restore rejected suggestions ({n})").format(n=formatting.number(rejected)))
         self.restore.setVisible(rejected > 0 and self._session.writable)
 

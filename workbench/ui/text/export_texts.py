@@ -63,7 +63,7 @@ def speed_text(result: dict[str, Any]) -> str:
     times = [(result.get("latency") or {}).get(name) for name in result.get("formats") or []]
     if not times or times[0] is None:
         return ""
-    text = QCoreApplication.translate("export", "An image of the usual size takes {time} on this computer.")
+    text = QCoreApplication.translate("export", "An image of typical size takes {time} on this computer.")
     return text.format(time=milliseconds(times[0]))
 
 

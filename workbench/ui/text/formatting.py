@@ -183,7 +183,7 @@ def profile_text(event: Profiled) -> str:
     if event.operator_ms is None or event.device_ms is None:
         return text
     times = QCoreApplication.translate(
-        "words", "Per step the CPU starts operations for {operators} ms and the GPU computes for {kernels} ms."
+        "words", "In each step, the CPU launches operations for {operators} ms and the GPU computes for {kernels} ms."
     )
     times = times.format(operators=number(event.operator_ms, 1), kernels=number(event.device_ms, 1))
     return sentences(text, times)

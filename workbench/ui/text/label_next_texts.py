@@ -28,12 +28,18 @@ def issue_text(reasons: Sequence[RankReason]) -> str:
 
 
 def certainty_text(issue: LabelIssue) -> str:
-    """Return the model's confidence, and whether the model was trained on this image."""
-    if issue.trained_on:
-        text = QCoreApplication.translate("queue", "Model probability {share}; this is a training image")
+    """Return the model's probability, as beside the region on the image, and whether it was trained on the image."""
+    if issue.kind == "verdict":
+        text = QCoreApplication.translate("queue", "Probability of this verdict: {share}")
+    elif issue.kind == "extra":
+        text = QCoreApplication.translate("queue", "Mean defect probability of this region: {share}")
     else:
-        text = QCoreApplication.translate("queue", "Model probability {share}; this is not a training image")
-    return text.format(share=formatting.percent(issue.certainty))
+        text = QCoreApplication.translate("queue", "Mean probability of this region: {share}")
+    if issue.trained_on:
+        split = QCoreApplication.translate("queue", "this is a training image")
+    else:
+        split = QCoreApplication.translate("queue", "this is not a training image")
+    return formatting.clauses(text.format(share=formatting.percent(issue.probability)), split)
 
 
 def label_next_text(entries: LabelNextList) -> str:

@@ -11,10 +11,10 @@ from workbench.inference.predictor import Prediction
 from workbench.ui.text import formatting
 
 _IMMATURE = {
-    "everything": QT_TRANSLATE_NOOP("PredictionOverlay", "the model still marks nearly everything"),
+    "everything": QT_TRANSLATE_NOOP("PredictionOverlay", "the model still marks almost everything"),
     "too_much": QT_TRANSLATE_NOOP("PredictionOverlay", "the model still marks far too much"),
     "scattered": QT_TRANSLATE_NOOP("PredictionOverlay", "the model still marks many small regions"),
-    "nothing": QT_TRANSLATE_NOOP("PredictionOverlay", "the model still marks nearly nothing"),
+    "nothing": QT_TRANSLATE_NOOP("PredictionOverlay", "the model still marks almost nothing"),
     "uncertain": QT_TRANSLATE_NOOP("PredictionOverlay", "the model is still uncertain"),
     "wrong": QT_TRANSLATE_NOOP("PredictionOverlay", "the model does not match the labels yet"),
 }

@@ -84,7 +84,9 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     ),
     "standardize": (
         QT_TRANSLATE_NOOP("recipe", "Standardized input"),
-        QT_TRANSLATE_NOOP("recipe", "Additional input: the image at equal mean and contrast, whatever its exposure."),
+        QT_TRANSLATE_NOOP(
+            "recipe", "Additional input: the image with a fixed mean and contrast, independent of its exposure."
+        ),
     ),
     "patch": (
         QT_TRANSLATE_NOOP("recipe", "Patch size"),
@@ -118,8 +120,8 @@ _SETTINGS: dict[str, tuple[str, str]] = {
         QT_TRANSLATE_NOOP("recipe", "Class weight"),
         QT_TRANSLATE_NOOP(
             "recipe",
-            "Weight of telling the classes apart, while defects of all classes are learned together. 0: each class is "
-            "learned separately.",
+            "Weight of the term that separates the classes, while the defects of all classes are trained together. "
+            "0: each class is trained separately.",
         ),
     ),
     "label_smoothing": (

@@ -55,7 +55,7 @@ class AdoptionDialog(JobDialog):
             self.white.addItem(text, value)
         self.layout_kind = QComboBox()
         for layout, text in (
-            ("auto", self.tr("As the network declares")),
+            ("auto", self.tr("As declared by the network")),
             ("nchw", self.tr("Channels first (NCHW)")),
             ("nhwc", self.tr("Channels last (NHWC)")),
         ):

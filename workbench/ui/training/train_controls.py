@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QSizePolicy,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -23,6 +24,8 @@ from workbench.core.runs.events import LabelsAdded
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.ui.text import formatting
+from workbench.ui.widgets.disabled_reason import set_disabled_reason
+from workbench.ui.widgets.elided_label import ShrinkingLabel
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -47,8 +50,7 @@ class TrainControls(QWidget):
         super().__init__(parent)
         self._style = style
         self._running = self._paused = self._short = False
-        self._state = "idle"
-        self._overrides = 0
+        self._state, self._overrides = "idle", 0
         self._build()
         style.changed.connect(self._restyle)
         self._restyle()
@@ -76,7 +78,7 @@ class TrainControls(QWidget):
         grid.addWidget(self.choices, 1, 0, 1, 2)
         grid.setRowStretch(3, 1)
         grid.setColumnStretch(1, 1)
-        self.show_state("idle", False)
+        self.show_state("idle", self.tr("Open or create a project first"))
         self.show_progress(None, "")
         self.show_overrides(0)
 
@@ -118,7 +120,7 @@ class TrainControls(QWidget):
         self.bar.setAccessibleName(self.tr("Progress"))
         self.bar.setMinimumWidth(40)
         self.bar.setMaximumWidth(160)
-        self.left = QLabel(objectName="muted")
+        self.left = ShrinkingLabel(objectName="muted")
         self.line = QWidget()
         row = QHBoxLayout(self.line)
         row.setContentsMargins(0, 0, 0, 0)
@@ -159,8 +161,8 @@ class TrainControls(QWidget):
         self.minutes.setValue(minutes)
         self.device.setCurrentIndex(max(0, self.device.findData(device)))
 
-    def show_state(self, state: str, possible: bool, *, paused: bool = False, can_pause: bool = False) -> None:
-        """Update the controls. `state`: idle | preparing | running | stopping. `possible`: the button is enabled."""
+    def show_state(self, state: str, reason: str, *, paused: bool = False, can_pause: bool = False) -> None:
+        """Update the controls. state: one of _STATES. reason: why training can neither start nor stop, or ""."""
         self._state, self._running, self._paused = state, state != "idle", paused
         self.pause.setVisible(state in ("running", "stopping"))
         self.pause.setEnabled(can_pause)
@@ -170,7 +172,8 @@ class TrainControls(QWidget):
         self._show_text()
         tip = self.tr("Stop training and keep the best model") if self._running else self.tr("Start training")
         set_key_tip(self.button, tip, "train")
-        self.button.setEnabled(possible and state != "stopping")
+        set_disabled_reason(self.button, reason)
+        self.button.setEnabled(not reason and state != "stopping")
         for widget in (self.unet, self.resnet, self.minutes, self.device):
             widget.setEnabled(not self._running)
         self._restyle()
@@ -207,7 +210,8 @@ class TrainControls(QWidget):
 
     def show_export(self, possible: bool, busy: bool) -> None:
         self.export.setEnabled(possible or busy)
-        self.choices.setEnabled(possible and not busy)
+        reason = "" if possible else self.tr("Train a model first")
+        set_disabled_reason(self.choices, self.tr("The model is being exported") if busy else reason)
         self.export.setText(self.tr("Cancel export") if busy else self.tr("Export model"))
         if busy:
             tip = self.tr("Cancel the export and delete incomplete files")
@@ -232,14 +236,14 @@ class TrainControls(QWidget):
 
 
 class ContinuousSwitch(QWidget):
-    """Line at the left end of the training panel with the switch of continuous training."""
+    """Switch of continuous training at the left end of the training panel, above the number of added labels."""
 
     def __init__(self, continuous: ContinuousTraining, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._continuous = continuous
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
         self.check = QCheckBox(self.tr("Continuous training"))
         tip = self.tr(
             "After the time limit, training continues with new labels until you stop it. You can export the "
@@ -248,8 +252,8 @@ class ContinuousSwitch(QWidget):
         set_key_tip(self.check, tip, "keep_learning")
         self.check.clicked.connect(continuous.switch)
         self.status = QLabel(objectName="muted", textFormat=Qt.TextFormat.PlainText)
-        row.addWidget(self.check)
-        row.addWidget(self.status, 1)
+        column.addWidget(self.check)
+        column.addWidget(self.status)
         continuous.changed.connect(self._refresh)
         self._refresh()
 
@@ -261,6 +265,7 @@ class ContinuousSwitch(QWidget):
         text = self.tr("1 label added") if added == 1 else self.tr("{n} labels added").format(n=added)
         parts = [text if added else "", self.tr("{n} skipped").format(n=skipped) if skipped else ""]
         self.status.setText(" · ".join(filter(None, parts)))
+        self.status.setVisible(any(parts))
         newest = continuous.newest
         tip = "" if newest is None else f"{newest.picture}\n{self._effect(newest)}"
         set_key_tip(self.status, tip, "keep_learning")

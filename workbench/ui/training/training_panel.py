@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -15,11 +15,10 @@ from workbench.session.session import Session
 from workbench.session.training.export_job import ExportJob
 from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.session.training.training_control import TrainingControl
-from workbench.ui.shortcuts import key_text
-from workbench.ui.text import formatting
 from workbench.ui.training.run_dashboard import RunDashboard
 from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.training.training_header import PanelFolding, TrainingHeader
+from workbench.ui.training.training_texts import export_text, hint_text, progress_text, reason_not_to_train
 from workbench.ui.widgets.theme import ThemeManager
 
 
@@ -129,7 +128,7 @@ class TrainingPanel(QWidget):
         dialog.open()
 
     def can_train(self) -> bool:
-        return self._training.busy or (self._session.writable and bool(self._session.keys))
+        return not reason_not_to_train(self._session, self._training)
 
     def can_pause(self) -> bool:
         """Return True before the last step is done; the short work after it cannot be paused."""
@@ -182,7 +181,7 @@ class TrainingPanel(QWidget):
 
     def _export_progressed(self, progress: Progress) -> None:
         share = progress.done / progress.total if progress.total else 0.0
-        self.controls.show_progress(share, _export_text(progress, self._exporter.eta_seconds))
+        self.controls.show_progress(share, export_text(progress, self._exporter.eta_seconds))
 
     def reset(self) -> None:
         """Show the default run of the project."""
@@ -204,7 +203,8 @@ class TrainingPanel(QWidget):
         self._was_live = self._was_live or training.busy
         self.view.set_live(training.running, health_hidden=state in texts)
         self._refresh_hint()
-        self.controls.show_state(state, self.can_train(), paused=training.paused, can_pause=self.can_pause())
+        reason = reason_not_to_train(self._session, self._training)
+        self.controls.show_state(state, reason, paused=training.paused, can_pause=self.can_pause())
         self.header.compare_button.setVisible(self.can_compare())
         self.controls.show_export(self.can_export(), self._exporter.running)
         self._refresh_progress()
@@ -212,7 +212,7 @@ class TrainingPanel(QWidget):
 
     def _refresh_hint(self, *_: object) -> None:
         runs = self.runs.count() > 0
-        self.view.hint.setText(_hint_text(self._session, self._training, runs=runs))
+        self.view.hint.setText(hint_text(self._session, self._training, runs=runs))
         self.view.first_steps.setVisible(self._session.project is not None and not (runs or self._training.busy))
 
     def _refresh_progress(self, *_: object) -> None:
@@ -223,7 +223,7 @@ class TrainingPanel(QWidget):
             self.controls.show_progress(None, "")
             return
         self.controls.pause.setEnabled(self.can_pause())
-        self.controls.show_progress(training.progress.share, _progress_text(training, self._final_work))
+        self.controls.show_progress(training.progress.share, progress_text(training, self._final_work))
 
     def _set_expanded(self, expanded: bool) -> None:
         self.body.setVisible(expanded)
@@ -242,59 +242,3 @@ class TrainingPanel(QWidget):
         super().changeEvent(event)
         if event.type() in (QEvent.Type.StyleChange, QEvent.Type.FontChange):
             QTimer.singleShot(0, self, self._fit)  # after the widgets of the panel
-
-
-def _export_text(progress: Progress, eta: float | None) -> str:
-    """Return the progress of an export with the remaining time, if it is known."""
-    what = formatting.translate_message(progress.what)
-    if eta is None:
-        return what
-    text = QCoreApplication.translate("TrainingPanel", "{what}, {time} left")
-    return text.format(what=what, time=formatting.duration(eta))
-
-
-def _hint_text(session: Session, training: TrainingControl, *, runs: bool) -> str:
-    """Return the text that is shown in place of the curves. runs: there are earlier runs."""
-    if session.project is None:
-        return QCoreApplication.translate("TrainingPanel", "Open a project to train.")
-    if training.busy:
-        return QCoreApplication.translate("TrainingPanel", "The curves appear after the first steps.")
-    if training.run is not None:
-        return QCoreApplication.translate("TrainingPanel", "This run has no curves.")
-    if runs:
-        return QCoreApplication.translate(
-            "TrainingPanel", "Select a run above to view its curves, or train a new model."
-        )
-    if any(row.status == "done" for row in session.rows.values()):
-        return QCoreApplication.translate(
-            "TrainingPanel",
-            "To train on the images marked as done, click Train. Curves and predictions update during training.",
-        )
-    return QCoreApplication.translate(
-        "TrainingPanel",
-        "Paint a few defects and mark the images as done ({key}), or set verdicts. Then click Train. Curves and "
-        "predictions update during training.",
-    ).format(key=key_text("done_next"))
-
-
-def _progress_text(training: TrainingControl, final_work: Progress | None) -> str:
-    """Return the remaining time of the whole run, including the work after the last step, and the time limit."""
-    eta, planned = training.eta_seconds, training.progress.planned_seconds
-    if training.progress.kept_open_event is not None:
-        if training.progress.kept_open_event.waiting:
-            return QCoreApplication.translate("TrainingPanel", "Time limit reached. Waiting for new labels.")
-        return QCoreApplication.translate("TrainingPanel", "Time limit reached. Training continues.")
-    if final_work is not None and not 0 < training.progress.steps < 1:
-        text = QCoreApplication.translate("TrainingPanel", "{what}: {done} of {total}")
-        what = formatting.translate_message(final_work.what)
-        return text.format(what=what, done=final_work.done, total=final_work.total)
-    if eta is None or training.progress.steps <= 0:
-        return QCoreApplication.translate("TrainingPanel", "Starting…")
-    if planned is None:
-        text = QCoreApplication.translate("TrainingPanel", "{share} done, {time} left")
-        return text.format(share=formatting.percent(training.progress.steps), time=formatting.duration(eta))
-    if eta <= 0:
-        text = QCoreApplication.translate("TrainingPanel", "Finishing, {time} over the time limit")
-        return text.format(time=formatting.duration(training.progress.seconds - planned))
-    text = QCoreApplication.translate("TrainingPanel", "{time} left of {planned}")
-    return text.format(time=formatting.duration(eta), planned=formatting.duration(planned))

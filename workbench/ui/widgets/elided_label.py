@@ -1,10 +1,11 @@
-"""Label whose text is elided when the space is too narrow."""
+"""Labels whose text is elided when the space is too narrow."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
 
@@ -38,3 +39,19 @@ class ElidedLabel(QLabel):
         if self._tip:
             elided = self.full_text if shown != self.full_text else ""
             self.setToolTip("\n".join(filter(None, (elided, self._details))))
+
+
+class ShrinkingLabel(QLabel):
+    """Single-line label as wide as its text, which yields to the other widgets of a row. The tooltip has the text."""
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        self.setToolTip(self.text() if shown != self.text() else "")
+        flags = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        with QPainter(self) as painter:
+            self.style().drawItemText(
+                painter, self.rect(), flags, self.palette(), self.isEnabled(), shown, self.foregroundRole()
+            )

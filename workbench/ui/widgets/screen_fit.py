@@ -35,3 +35,14 @@ def resize_on_screen(window: QWidget, width: int, height: int) -> None:
     """Resize a window to a size in pixels, or to what its screen has room for."""
     available = window.screen().availableSize().expandedTo(_SMALLEST)
     window.resize(QSize(width, height).boundedTo(available - _FRAME))
+
+
+def fit_height(window: QWidget) -> None:
+    """Make a window higher if its texts, which wrap, need more height than it has."""
+    layout = window.layout()
+    layout.activate()
+    height = (
+        layout.totalHeightForWidth(window.width()) if layout.hasHeightForWidth() else layout.totalSizeHint().height()
+    )
+    if height > window.height():
+        resize_on_screen(window, window.width(), height)

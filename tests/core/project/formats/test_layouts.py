@@ -341,7 +341,7 @@ def test_losses_of_many_images_are_one_sentence(project, folder):
         labelme(folder / f"p{number}.json", [polygon("pit", square), polygon("dent", square)])
     report = import_labels(project, folder)
     pixels = mask_of(project, "p0.png", "dent").sum()
-    assert report.notes == [f"{5 * pixels} pixels are covered by several classes. They got the last one."]
+    assert report.notes == [f"{5 * pixels} pixels are covered by several classes. The last class is used."]
 
 
 def test_names_that_differ_in_case_and_blanks_are_one_class(project, folder):
