@@ -59,7 +59,10 @@ systems = (QFontDatabase.WritingSystem.Any, QFontDatabase.WritingSystem.Simplifi
 print(*(len(QFontDatabase.families(system)) for system in systems))
 """
 _INSTALL_FONTS = "Install a font with Chinese characters, such as Microsoft YaHei or Noto Sans CJK SC."
-_QT_LIBRARIES = "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libdbus-1-3 libfontconfig1"
+_QT_LIBRARIES = (
+    "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libdbus-1-3 "
+    "libfontconfig1"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
