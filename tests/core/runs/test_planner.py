@@ -157,7 +157,7 @@ def test_small_defects_need_masks_instead_of_verdicts(project, machine):
     for number in range(8):
         write_png(project.image_path(f"{number}.png"), np.full((640, 512), 90 + number, np.uint8))
         annotation.save_note(project, f"{number}.png", annotation.Note(verdict="NG" if number % 2 else "OK"))
-    assert "reduced 5.0 times, so defects thinner than 20 pixels are hardly visible" in reason()
+    assert "reduced by a factor of 5.0, so defects thinner than 20 pixels are hardly visible" in reason()
     mask = np.zeros((640, 512), np.uint8)
     for side, advised in ((6, True), (60, False)):
         mask[100 : 100 + side, 100 : 100 + side] = 1

@@ -64,7 +64,7 @@ def test_formats_of_paddle_are_refused(root, inside, tmp_path):
     run = adopted(root)
     exporter = inside("export", run.root, "--out", tmp_path / "out", "--formats", "onnx,legacy")
     assert exporter.end() == 1 and exporter.last.problem == "RunAdopted"
-    assert exporter.last.why.endswith("so it cannot be exported in the format legacy, which needs a network of Paddle.")
+    assert exporter.last.why.endswith("so it cannot be exported in the format legacy, which needs a Paddle network.")
     assert not (tmp_path / "out").exists()
 
 
