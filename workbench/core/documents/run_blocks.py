@@ -153,10 +153,13 @@ _VALUES = {
     None: "value.none",
     "plain": "value.plain",
     "auto": "value.auto",
-    **{
-        name: f"value.{name}"
-        for name in ("flip_horizontal", "flip_vertical", "rotate_90", "rotate", "zoom", "brightness", "contrast")
-    },
+    "flip_horizontal": "value.flip_horizontal",
+    "flip_vertical": "value.flip_vertical",
+    "rotate_90": "value.rotate_90",
+    "rotate": "value.rotate",
+    "zoom": "value.zoom",
+    "brightness": "value.brightness",
+    "contrast": "value.contrast",
     "noise": "value.noise",
     "lighting": "value.lighting",
 }
