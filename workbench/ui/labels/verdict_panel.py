@@ -41,7 +41,7 @@ class VerdictButton(QPushButton):
         self.update()
 
     def sizeHint(self) -> QSize:
-        width = self.fontMetrics().horizontalAdvance(self.name) + 2 * _MARGIN
+        width = self.fontMetrics().horizontalAdvance(self.name) + 2 * _MARGIN + 2  # widths are rounded
         if self.key:
             width += self.fontMetrics().horizontalAdvance(self.key) + _GAP
         return QSize(width, super().sizeHint().height())
@@ -55,7 +55,7 @@ class VerdictButton(QPushButton):
         painter.drawControl(QStyle.ControlElement.CE_PushButtonBevel, option)
         box, metrics = self.rect().adjusted(_MARGIN, 0, -_MARGIN, 0), self.fontMetrics()
         key_width = metrics.horizontalAdvance(self.key) + _GAP if self.key else 0
-        if metrics.horizontalAdvance(self.name) + key_width > box.width() - 2:  # widths are rounded
+        if metrics.horizontalAdvance(self.name) + key_width > box.width() - 2:  # as in `sizeHint`
             key_width = 0  # the name is more important
         theme, state = self._style.theme, "text" if self.isEnabled() else "disabled"
         painter.setPen(theme.color(state))
