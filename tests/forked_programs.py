@@ -71,7 +71,6 @@ class ForkServer:
     """
 
     def __init__(self, program: Program, environment: Mapping[str, str]) -> None:
-        self._environment = relevant(environment)
         self._lock = threading.Lock()
         self._socket, theirs = socket.socketpair()
         with theirs:
@@ -87,9 +86,6 @@ class ForkServer:
             )
         if receive(self._socket, 1) != b"1":
             raise ConnectionError
-
-    def serves(self, environment: Mapping[str, str]) -> bool:
-        return relevant(environment) == self._environment
 
     def fork(self, request: dict[str, Any], streams: tuple[int, int, int]) -> int:
         """Run `request` in a new process with these file descriptors as standard streams. Return its ID."""

@@ -14,6 +14,7 @@ import yaml
 from PIL import Image
 
 from workbench import __version__
+from workbench.cli.doctor import QT_LIBRARIES
 from workbench.core.runs import launch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,12 +30,13 @@ def python(code: str, tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("language", ["en", "zh_CN"])
-def test_guide_names_all_system_libraries_of_the_window(language, tmp_path):
+def test_guide_and_doctor_name_all_system_libraries_of_the_window(language, tmp_path):
     """A server without a desktop has none of the libraries that the Debian package depends on."""
     needed = set(python("import build; print(build.DEB_DEPENDS)", tmp_path).strip().split(", ")) - {"libc6", "libgomp1"}
     page = (ROOT / "resources" / "guide" / language / "installation.md").read_text("utf-8")
     command = next(line for line in page.splitlines() if line.startswith("sudo apt-get install libegl1"))
     assert needed <= set(command.split())
+    assert set(QT_LIBRARIES.split()) == set(command.split()[3:])
 
 
 def test_icon_has_all_sizes(tmp_path):

@@ -59,7 +59,7 @@ systems = (QFontDatabase.WritingSystem.Any, QFontDatabase.WritingSystem.Simplifi
 print(*(len(QFontDatabase.families(system)) for system in systems))
 """
 _INSTALL_FONTS = "Install a font with Chinese characters, such as Microsoft YaHei or Noto Sans CJK SC."
-_QT_LIBRARIES = (
+QT_LIBRARIES = (
     "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libdbus-1-3 "
     "libfontconfig1"
 )
@@ -219,7 +219,7 @@ def check_window(quick: bool) -> Check:
     output = run_captured(code_command("import PySide6.QtWidgets"), seconds=120)
     if output.returncode != 0:
         why = output.last_line or "it crashed"
-        system = f"sudo apt-get install -y {_QT_LIBRARIES}" if sys.platform.startswith("linux") else ""
+        system = f"sudo apt-get install -y {QT_LIBRARIES}" if sys.platform.startswith("linux") else ""
         fix = system if ".so" in why and system else pip("install", "--force-reinstall", "PySide6-Essentials")
         return Check("window", False, f"PySide6 {number} cannot be loaded: {why}", fix)
     display = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from pathlib import PurePosixPath
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from .verdict_rule import VerdictRule
+if TYPE_CHECKING:
+    from .model_settings import ModelSettings
 
 FORMAT = 1
 UNSURE = "unsure"  # verdict if the greatest probability is below `ModelSettings.unsure`
@@ -20,84 +21,6 @@ MIRRORED: dict[str, tuple[int, ...]] = {"left_right": (3,), "upside_down": (2,),
 
 class SettingsError(Exception):
     """Invalid settings; the text is a sentence."""
-
-
-class CheckedClass(Protocol):
-    """Part of `ClassSettings` that is checked."""
-
-    @property
-    def id(self) -> int: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def color(self) -> str: ...
-
-
-class CheckedSettings(Protocol):
-    """Part of `ModelSettings` that is checked. The values come from a file and may be of any type."""
-
-    @property
-    def format(self) -> int: ...
-    @property
-    def task(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def run(self) -> str: ...
-    @property
-    def classes(self) -> Sequence[CheckedClass]: ...
-    @property
-    def verdicts(self) -> Sequence[str]: ...
-    @property
-    def channels(self) -> int: ...
-    @property
-    def full_scale(self) -> float: ...
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
-    @property
-    def mean(self) -> Sequence[float]: ...
-    @property
-    def std(self) -> Sequence[float]: ...
-    @property
-    def scale(self) -> float: ...
-    @property
-    def tile(self) -> int: ...
-    @property
-    def overlap(self) -> int: ...
-    @property
-    def multiple(self) -> int: ...
-    @property
-    def mirrored(self) -> Sequence[str]: ...
-    @property
-    def thresholds(self) -> Sequence[float]: ...
-    @property
-    def min_area(self) -> Sequence[int]: ...
-    @property
-    def um_per_pixel(self) -> float | None: ...
-    @property
-    def input_size(self) -> int: ...
-    @property
-    def temperature(self) -> float: ...
-    @property
-    def unsure(self) -> float: ...
-    @property
-    def verdict_rule(self) -> VerdictRule | None: ...
-    @property
-    def verdict_border(self) -> int: ...
-    @property
-    def anomaly_exponent(self) -> int: ...
-    @property
-    def border_exponent(self) -> int: ...
-    @property
-    def batch(self) -> int: ...
-    @property
-    def threads(self) -> int: ...
-    @property
-    def files(self) -> Mapping[str, str]: ...
-    @property
-    def order(self) -> Sequence[str]: ...
 
 
 def require(condition: object, sentence: str) -> None:
@@ -126,7 +49,7 @@ def _check_sequence(values: Any, length: int, name: str) -> None:
     require(valid, f"{name} must be a list of {length}, not {values!r}")
 
 
-def check_settings(settings: CheckedSettings) -> None:
+def check_settings(settings: ModelSettings) -> None:
     """Raise SettingsError for the first setting that is invalid or does not fit the others."""
     require(settings.format == FORMAT, f"format must be {FORMAT}, not {settings.format!r}")
     require(isinstance(settings.name, str) and isinstance(settings.run, str), "name and run must be text")
@@ -156,7 +79,7 @@ def check_settings(settings: CheckedSettings) -> None:
     require(valid_order, "order must name engines that files names too")
 
 
-def _check_values(settings: CheckedSettings) -> None:
+def _check_values(settings: ModelSettings) -> None:
     require(settings.channels in (1, 3), f"channels must be 1 or 3, not {settings.channels!r}")
     _check_positive(settings.full_scale, "full_scale")
     _check_number(settings.low, "low")
@@ -170,7 +93,7 @@ def _check_values(settings: CheckedSettings) -> None:
         _check_positive(value, "std")
 
 
-def _check_names(settings: CheckedSettings) -> None:
+def _check_names(settings: ModelSettings) -> None:
     _check_integer(settings.verdict_border, 0, 16384, "verdict_border")
     _check_integer(settings.anomaly_exponent, 1, 64, "anomaly_exponent")
     _check_integer(settings.border_exponent, 0, 16, "border_exponent")
@@ -203,7 +126,7 @@ def _check_names(settings: CheckedSettings) -> None:
     require(all(limit.class_id in known for limit in limits), "verdict_rule has a limit of an unknown class")
 
 
-def _check_tiles(settings: CheckedSettings) -> None:
+def _check_tiles(settings: ModelSettings) -> None:
     _check_positive(settings.scale, "scale")
     require(settings.scale <= 16, f"scale must be at most 16, not {settings.scale!r}")
     _check_integer(settings.multiple, 1, 4096, "multiple")

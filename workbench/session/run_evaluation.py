@@ -60,8 +60,7 @@ class RunEvaluation(QObject):
 
     def __init__(self, session: Session, training: TrainingControl, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.session = self._session = session
-        self._training = training
+        self.session, self._training = session, training
         self._passes, self._points, self._crops = TaskRunner(1, self), TaskRunner(1, self), TaskRunner(1, self)
         self._agreed: set[tuple[str, str]] = set()  # (run, split) whose leak was acknowledged
         self._cropper: Cropper | None = None
@@ -97,10 +96,10 @@ class RunEvaluation(QObject):
     def open(self, run: Run, split: str | None = None) -> None:
         """Evaluate `run` on `split`; by default on `test` if it has images, else on `val`."""
         self._leave()
-        project = self._session.project
+        project = self.session.project
         if project is None:
             return
-        self._session.flush()
+        self.session.flush()
         try:
             run.need_usable()
             data, self.settings = run.dataset(), operating_point.settings_of(run)
@@ -290,7 +289,7 @@ class RunEvaluation(QObject):
     def can_store(self) -> bool:
         changed = self.moved or self.verdicts.moved
         known = self.verdicts.choice is None or self.verdicts.chosen is not None  # else its threshold is being chosen
-        return self.stage == "ready" and self._session.writable and not self.busy and changed and known
+        return self.stage == "ready" and self.session.writable and not self.busy and changed and known
 
     def can_restore(self) -> bool:
         """Return True if the present operating point or the one in use differs from the trained one, or has a rule."""
@@ -311,7 +310,7 @@ class RunEvaluation(QObject):
         if not self.can_restore() or self.chosen is None:
             return
         stored = bool(self.chosen.chosen_on) or self.chosen.rule is not None
-        if stored and self._session.writable and not self.busy:
+        if stored and self.session.writable and not self.busy:
             self._write(operating_point.restore)
         self.verdicts.set_choice(None)
         if self.chosen is not None:

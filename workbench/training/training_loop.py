@@ -50,7 +50,7 @@ def train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, *, 
             reduced = session.check_precision()
             for event in filter(None, (started_event(context, resumed=resume), reduced)):
                 report(event)
-        search_algorithms(context.device, True)  # in the first steps, the only work of a worker rank
+        search_algorithms(context.device, True)  # rank 0 ends it after the first steps; worker ranks only run steps
         if not context.ranks.is_leader:
             run_worker(context, reduce_memory=session.reduce_memory)
             return Finished(why="done")

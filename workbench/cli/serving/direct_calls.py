@@ -25,7 +25,7 @@ class DirectCalls:
         self._count = 0
         self._mean = 0.0
 
-    def may_allow(self, sender: object) -> bool:
+    def allows(self, sender: object) -> bool:
         """Return True if an image of this size from the connection `sender` may be predicted in the event loop."""
         return self._count >= _STREAK and self._mean < _MAX_SECONDS and sender is self._sender
 

@@ -108,7 +108,7 @@ class PlainCycle:
         data: all received bytes. Return False, and do nothing, if the request must be read in the ordinary way. To be
         called after the response to this request.
         """
-        if self._repeated is None or not self._handler.direct_calls.may_allow(self._sender):
+        if self._repeated is None or not self._handler.direct_calls.allows(self._sender):
             return False
         started = time.perf_counter()
         body = self._repeated.body_of(data)

@@ -106,7 +106,7 @@ class RequestHandler:
         processed, which use the network and the memory, and not with result outputs, which write files.
         """
         calls = self.direct_calls
-        if self._has_outputs or self.queue.reserved or not calls.may_allow(sender):
+        if self._has_outputs or self.queue.reserved or not calls.allows(sender):
             return None
         started = time.perf_counter()
         try:

@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
-from workbench.core.messages import Message, MessageModel, Text
+from workbench.core.messages import Message, MessageModel, Text, join
 from workbench.core.project import annotation
 from workbench.core.project.grouping import group
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project
-from workbench.core.runs.held_out import FEWEST, FEWEST_PARTS, Item, informative_items, split_by_part
+from workbench.core.runs.held_out import FEWEST, FEWEST_PARTS, Item, informative_items, rare_classes, split_by_part
 
 
 class AddedImage(BaseModel):
@@ -174,15 +174,14 @@ def _write_held_out_note(dataset: Dataset, trained_keys: set[str]) -> None:
         dataset.held_out_note = Message(
             "dataset.few_defects_held_out" if unet else "dataset.few_images_held_out", n=informative
         )
-    elif names := _classes_not_held_out(dataset):
+    elif names := _rare_classes_not_held_out(dataset):
         dataset.held_out_note = Message(
-            "dataset.classes_all_train", names=", ".join(names), count=len(names), n=FEWEST_PARTS
+            "dataset.classes_all_train", names=join("list.comma", names), count=len(names), n=FEWEST_PARTS
         )
 
 
-def _classes_not_held_out(dataset: Dataset) -> list[str]:
-    """Return the names of the painted classes that only training images show."""
-    trained, held_out = (
-        {id for item in dataset.of(*splits) for id in item.classes} for splits in (("train",), ("val", "test"))
-    )
-    return [entry.name for entry in dataset.classes if entry.id in trained - held_out]
+def _rare_classes_not_held_out(dataset: Dataset) -> list[str]:
+    """Return the names of the classes that stay in training because too few parts show them."""
+    held_out = {id for item in dataset.of("val", "test") for id in item.classes}
+    missing = rare_classes(dataset.items) - held_out
+    return [entry.name for entry in dataset.classes if entry.id in missing]

@@ -60,6 +60,10 @@ def split_by_part(
     training images: with short blocks spread over the series, neighbors of nearly every test image would be training
     images, and the metrics would be those of known parts (block cross-validation, Roberts et al. 2017). Strata are
     processed from the rarest to the most frequent, each group with its rarest one (after Sechidis et al. 2011).
+
+    A painted class on fewer than three parts stays in training if others can be held out: half of its images or more
+    would be lost for a metric of a single part. For the same reason a group with more than twice the images to hold out
+    stays in training if there is a smaller one.
     """
     groups: dict[str, list[Item]] = {}
     for item in items:
@@ -91,20 +95,22 @@ def split_by_part(
     requested: list[Split] = [
         split for split in SPLITS[:0:-1] if target_shares[split]
     ]  # held-out splits, the last one first
-    kept = _rare_classes(items)
+    rare = rare_classes(items)
     for stratum in sorted(of_stratum, key=lambda s: (totals[s], str(s))):
         ordered = _in_series_order(project, of_stratum[stratum])
-        for position, split in enumerate(() if stratum in kept else requested):
+        amounts = [sum(stratum in strata[item.key] for item in members) for members in ordered]
+        for position, split in enumerate(() if stratum in rare else requested):
             share = target_shares[split] * totals[stratum]
             lack = share - assigned[split][stratum]
             needed = len(requested) - position  # groups to leave for the other splits
             while len(ordered) > needed and lack > 0:
-                amounts = [sum(stratum in strata[item.key] for item in members) for members in ordered]
-                small = [index for index, amount in enumerate(amounts) if 0 < amount <= _LARGEST * share]
-                chosen = small[-1] if small else len(ordered) - 1
-                if assigned[split][stratum] and amounts[chosen] / 2 > lack:
+                last = len(ordered) - 1
+                chosen = next((n for n in range(last, -1, -1) if amounts[n] <= _LARGEST * share), last)
+                amount = amounts[chosen]
+                if assigned[split][stratum] and amount / 2 > lack:
                     break
-                lack -= amounts[chosen]
+                lack -= amount
+                del amounts[chosen]
                 assign(ordered.pop(chosen), split)
         for members in ordered:
             assign(members, "train")
@@ -163,7 +169,7 @@ def _strata(items: list[Item]) -> dict[str, list[object]]:
     return strata
 
 
-def _rare_classes(items: Sequence[Item]) -> set[int]:
+def rare_classes(items: Sequence[Item]) -> set[int]:
     """Return the ids of painted classes that fewer than three groups show; none if that applies to all of them."""
     groups: dict[int, set[str]] = {}
     for item in items:
