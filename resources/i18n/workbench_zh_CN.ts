@@ -10200,8 +10200,8 @@
         <translation>ONNX 网络已损坏（{why}）</translation>
     </message>
     <message>
-        <source>All images of {names} are used for training, so there are no metrics for {count:this class|these classes}. From {n} parts on, some are used for validation.</source>
-        <translation>{names} 的图片全部用于训练，因此没有这些类别的指标。出现在 {n} 个及以上零件上时，才会划出一部分用于验证。</translation>
+        <source>There are no metrics for {names}, because a class on fewer than {n} parts is used for training only.</source>
+        <translation>没有 {names} 的指标，因为出现在不足 {n} 个零件上的类别只用于训练。</translation>
     </message>
     <message>
         <source>Most images contain a single class, so the defects of all classes are trained together and an additional loss term separates them.</source>
@@ -10472,8 +10472,8 @@
         <translation>权重与各层宽度不符（{why}）</translation>
     </message>
     <message>
-        <source>the file requests a call of {name}, which weight files never need; nothing was executed</source>
-        <translation>文件要求调用 {name}，而权重文件不需要这样做；未执行任何内容</translation>
+        <source>the file requests a call of {name}, which weight files never need</source>
+        <translation>文件要求调用 {name}，而权重文件不需要这样做</translation>
     </message>
     <message>
         <source>the file holds something other than arrays of numbers</source>

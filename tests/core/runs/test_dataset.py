@@ -219,8 +219,7 @@ def test_class_without_held_out_images_is_named(project):
     dataset = collect(project, "unet")
     assert dataset.of("val") and {2 in item.classes for item in dataset.of("val", "test")} == {False}
     assert dataset.held_out_note == (
-        "All images of dent are used for training, so there are no metrics for this class. From 3 parts on, some are "
-        "used for validation."
+        "There are no metrics for dent, because a class on fewer than 3 parts is used for training only."
     )
 
 

@@ -160,7 +160,9 @@ def test_a_file_that_calls_a_function_is_refused_without_the_call(tmp_path, kind
     mark = tmp_path / "mark.npy"
     path = tmp_path / "evil.pdparams"
     path.write_bytes(pickle.dumps(crafted(kind, mark), protocol=protocol))
-    with pytest.raises(WeightsUnusable, match="nothing was run|other than arrays of numbers"):
+    with pytest.raises(
+        WeightsUnusable, match="requests a call of .*, which weight files never need|other than arrays of numbers"
+    ):
         read_weights(path)
     assert not mark.exists()
 

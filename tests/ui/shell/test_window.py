@@ -29,9 +29,10 @@ def test_closed_window_leaves_no_threads_and_widgets(qapp, qtbot, root):
         qtbot.wait(50)
         application.end()
 
+    process = psutil.Process()
+    children = process.children()  # servers of the forked programs
     once()  # what libraries keep for the life of the process
     QCoreApplication.sendPostedEvents(None, 52)
-    process = psutil.Process()
     qtbot.wait(1200)  # idle threads of a pool end after a second
     threads, widgets = process.num_threads(), len(QApplication.topLevelWidgets())
     for _ in range(2):
@@ -39,7 +40,7 @@ def test_closed_window_leaves_no_threads_and_widgets(qapp, qtbot, root):
     QCoreApplication.sendPostedEvents(None, 52)
     qtbot.waitUntil(lambda: process.num_threads() <= threads, timeout=10_000)
     assert len(QApplication.topLevelWidgets()) <= widgets
-    assert not process.children()
+    assert set(process.children()) <= set(children)
     with Project.open(root):
         pass  # its lock was given back
 

@@ -175,9 +175,7 @@ def _write_held_out_note(dataset: Dataset, trained_keys: set[str]) -> None:
             "dataset.few_defects_held_out" if unet else "dataset.few_images_held_out", n=informative
         )
     elif names := _rare_classes_not_held_out(dataset):
-        dataset.held_out_note = Message(
-            "dataset.classes_all_train", names=join("list.comma", names), count=len(names), n=FEWEST_PARTS
-        )
+        dataset.held_out_note = Message("dataset.classes_all_train", names=join("list.comma", names), n=FEWEST_PARTS)
 
 
 def _rare_classes_not_held_out(dataset: Dataset) -> list[str]:

@@ -30,7 +30,7 @@ class VerdictButton(QPushButton):
     """Button with the name of a verdict and, if there is room, the key that sets it."""
 
     def __init__(self, name: str, style: ThemeManager) -> None:
-        super().__init__(checkable=True)
+        super().__init__(name.replace("&", "&&"), checkable=True)
         self.name, self.key = name, ""
         self._style = style
         self.setAccessibleName(self.tr("Verdict {name}").format(name=name))
