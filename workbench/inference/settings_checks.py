@@ -7,10 +7,7 @@ import re
 from collections.abc import Sequence
 from numbers import Real
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .model_settings import ModelSettings
+from typing import Any
 
 FORMAT = 1
 UNSURE = "unsure"  # verdict if the greatest probability is below `ModelSettings.unsure`
@@ -49,8 +46,8 @@ def _check_sequence(values: Any, length: int, name: str) -> None:
     require(valid, f"{name} must be a list of {length}, not {values!r}")
 
 
-def check_settings(settings: ModelSettings) -> None:
-    """Raise SettingsError for the first setting that is invalid or does not fit the others."""
+def check_settings(settings: Any) -> None:
+    """Raise SettingsError for the first setting that is invalid or does not fit the others. settings: ModelSettings."""
     require(settings.format == FORMAT, f"format must be {FORMAT}, not {settings.format!r}")
     require(isinstance(settings.name, str) and isinstance(settings.run, str), "name and run must be text")
     require(settings.task in ("segmentation", "classification"), f"the task {settings.task!r} is not known")
@@ -79,7 +76,7 @@ def check_settings(settings: ModelSettings) -> None:
     require(valid_order, "order must name engines that files names too")
 
 
-def _check_values(settings: ModelSettings) -> None:
+def _check_values(settings: Any) -> None:
     require(settings.channels in (1, 3), f"channels must be 1 or 3, not {settings.channels!r}")
     _check_positive(settings.full_scale, "full_scale")
     _check_number(settings.low, "low")
@@ -93,7 +90,7 @@ def _check_values(settings: ModelSettings) -> None:
         _check_positive(value, "std")
 
 
-def _check_names(settings: ModelSettings) -> None:
+def _check_names(settings: Any) -> None:
     _check_integer(settings.verdict_border, 0, 16384, "verdict_border")
     _check_integer(settings.anomaly_exponent, 1, 64, "anomaly_exponent")
     _check_integer(settings.border_exponent, 0, 16, "border_exponent")
@@ -126,7 +123,7 @@ def _check_names(settings: ModelSettings) -> None:
     require(all(limit.class_id in known for limit in limits), "verdict_rule has a limit of an unknown class")
 
 
-def _check_tiles(settings: ModelSettings) -> None:
+def _check_tiles(settings: Any) -> None:
     _check_positive(settings.scale, "scale")
     require(settings.scale <= 16, f"scale must be at most 16, not {settings.scale!r}")
     _check_integer(settings.multiple, 1, 4096, "multiple")
