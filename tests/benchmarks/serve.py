@@ -1,15 +1,18 @@
 """Throughput of `workbench serve`, in comparison with sequential calls of the same predictor and a minimal server.
 
     python tests/benchmarks/serve.py [--export DIR] [--images DIR | --noise] [--pictures 256] [--requests N]
-        [--side 256] [--clients 1,8,64] [--workers 1] [--rival]
+        [--side 256] [--clients 1,8,64] [--workers 1] [--rounds 1] [--rival]
 
 Without --export a small convolutional network with random weights is served, once for segmentation and once for
 classification. The images are surfaces with up to three defects, as in the sample project; noise compresses much less
 and may have thousands of regions. Every response is compared with the predictor's result: lost and mixed-up responses
 are counted. CPU: time per image of the server or of the predictor. MB: memory of the server after the requests of a
 row. --requests: of each row, if not one for each image. --rival: also measure a server of fastapi_server.py, whose
-responses are counted only. The predictor and the servers use the first half of the CPU cores and the clients the other
-half, because requests from the same cores would be part of the measured time. The numbers hold for one machine only.
+responses are counted only. --rounds: measure predictor and servers in turn so many times; a row shows medians of the
+rounds, the greatest 99th percentile and, as its share, the median of its throughput relative to that of the predictor
+in the same round, with minimum and maximum. So a change of the machine's speed during the run affects all rows. The
+predictor and the servers use the first half of the CPU cores and the clients the other half, because requests from
+the same cores would be part of the measured time. The numbers hold for one machine only.
 """
 
 from __future__ import annotations
@@ -278,12 +281,25 @@ def memory(pid: int) -> float:
     return sum(entry.memory_info().rss for entry in [first, *first.children(recursive=True)]) / 2**20
 
 
-def measure_rival(folder: Path, job: Job, options: argparse.Namespace) -> bool:
-    """Measure the minimal server; its results differ at thresholds, so responses are counted only.
+@contextlib.contextmanager
+def workbench_server(folder: Path, workers: int) -> Iterator[tuple[str, int]]:
+    """Run `workbench serve` on the cores of the server. The value is its URL and its process id."""
+    command = [sys.executable, "-m", "workbench", "serve", str(folder), "--port", "0", "--json", "--queue", "256"]
+    command += ["--workers", str(workers)]
+    with cores_of("server"):
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        )
+    try:
+        yield json.loads(process.stdout.readline())["url"], process.pid
+    finally:
+        process.terminate()
+        process.wait(60)
 
-    Return True if every request received a response.
-    """
-    whole = True
+
+@contextlib.contextmanager
+def rival_server(folder: Path) -> Iterator[tuple[str, int]]:
+    """Run fastapi_server.py on the cores of the server. The value is its URL and its process id."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -295,20 +311,14 @@ def measure_rival(folder: Path, job: Job, options: argparse.Namespace) -> bool:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
                 break
             time.sleep(0.1)
-        for clients in options.clients:
-            with cores_of("clients"):
-                row = load(f"http://127.0.0.1:{port}", process.pid, job, clients, options.requests or options.pictures)
-            whole &= not row["lost"]
-            _show(f"FastAPI, {clients} clients", {**row, "mixed": 0})
+        yield f"http://127.0.0.1:{port}", process.pid
     finally:
         process.terminate()
         process.wait(60)
-    return whole
 
 
 def measure(folder: Path, options: argparse.Namespace) -> bool:
-    """Return True if every request received the expected response."""
-    whole = True
+    """Return True if every request received a response, and the expected one from `workbench serve`."""
     with cores_of("server"):
         predictor = Predictor.open(folder)
         shown = (
@@ -317,53 +327,47 @@ def measure(folder: Path, options: argparse.Namespace) -> bool:
             else (noise if options.noise else surfaces)(options.pictures, options.side)
         )
         job = Job(predictor, shown)
-        alone = sequential(predictor, job)
-    print(f"\n{predictor.settings.task}, {len(shown)} images of {shown[0].shape[1]} x {shown[0].shape[0]}")
-    print(f"{'':>22} {'images/s':>10} {'p50 ms':>9} {'p99 ms':>9} {'CPU ms':>8} {'lost':>5} {'mixed':>6} {'MB':>5}")
-    _show("predictor alone", alone)
-    del predictor
-    command = [
-        sys.executable,
-        "-m",
-        "workbench",
-        "serve",
-        str(folder),
-        "--port",
-        "0",
-        "--json",
-        "--queue",
-        "256",
-        "--workers",
-        str(options.workers),
-    ]
-    with cores_of("server"):
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
-        )
-    try:
-        url = json.loads(process.stdout.readline())["url"]
-        for clients in options.clients:
+    count = options.requests or options.pictures
+    rows: dict[str, list[dict[str, float]]] = {}
+    with contextlib.ExitStack() as stack:
+        url, pid = stack.enter_context(workbench_server(folder, options.workers))
+        rival = stack.enter_context(rival_server(folder)) if options.rival else None
+        for _ in range(options.rounds):
+            with cores_of("server"):
+                rows.setdefault("predictor alone", []).append(sequential(predictor, job))
             with cores_of("clients"):
-                row = load(url, process.pid, job, clients, options.requests or options.pictures)
-            whole &= not row["lost"] and not row["mixed"]
-            _show(f"served, {clients} clients", {**row, "mb": memory(process.pid)})
+                for clients in options.clients:
+                    row = {**load(url, pid, job, clients, count), "mb": memory(pid)}
+                    rows.setdefault(f"served, {clients} clients", []).append(row)
+                for clients in options.clients if rival else ():
+                    # The results of this server differ at thresholds.
+                    row = {**load(*rival, job, clients, count), "mixed": 0}
+                    rows.setdefault(f"FastAPI, {clients} clients", []).append(row)
         with urllib.request.urlopen(f"{url}/metrics") as answer:
             lines = answer.read().decode().splitlines()
-        numbers = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
-        calls, observed = (numbers[f"workbench_network_{what}_total"] for what in ("calls", "pictures"))
-        print(f"{observed / calls:.2f} images or tiles per call of the network")
-    finally:
-        process.terminate()
-        process.wait(60)
-    if options.rival:
-        whole &= measure_rival(folder, job, options)
-    return whole
-
-
-def _show(name: str, row: dict[str, float]) -> None:
+    print(f"\n{predictor.settings.task}, {len(shown)} images of {shown[0].shape[1]} x {shown[0].shape[0]}")
     print(
-        f"{name:>22} {row['per_second']:10.1f} {row['p50_ms']:9.1f} {row['p99_ms']:9.1f} {row['cpu_ms']:8.1f} "
-        f"{row['lost']:5d} {row['mixed']:6d}" + (f" {row['mb']:5.0f}" if "mb" in row else ""),
+        f"{'':>22} {'images/s':>9} {'share':>18} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>7}"
+        f" {'lost':>5} {'mixed':>6} {'MB':>5}"
+    )
+    for name, entries in rows.items():
+        _show(name, entries, [entry["per_second"] for entry in rows["predictor alone"]])
+    numbers = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
+    calls, observed = (numbers[f"workbench_network_{what}_total"] for what in ("calls", "pictures"))
+    print(f"{observed / calls:.2f} images or tiles per call of the network")
+    return not any(entry["lost"] or entry["mixed"] for entries in rows.values() for entry in entries)
+
+
+def _show(name: str, rounds: list[dict[str, float]], predictor: list[float]) -> None:
+    """Print a row. predictor: images per second of the predictor in the same rounds."""
+    middle = {key: float(np.median([entry[key] for entry in rounds])) for key in rounds[0]}
+    shares = [entry["per_second"] / alone for entry, alone in zip(rounds, predictor, strict=True)]
+    share = f"{np.median(shares):.2f} ({min(shares):.2f}-{max(shares):.2f})"
+    print(
+        f"{name:>22} {middle['per_second']:9.1f} {share:>18} {middle['p50_ms']:8.1f} "
+        f"{max(entry['p99_ms'] for entry in rounds):8.1f} {middle['cpu_ms']:7.1f} "
+        f"{sum(entry['lost'] for entry in rounds):5d} {sum(entry['mixed'] for entry in rounds):6d}"
+        + (f" {max(entry['mb'] for entry in rounds):5.0f}" if "mb" in middle else ""),
         flush=True,
     )
 
@@ -378,6 +382,7 @@ def main() -> int:
     parser.add_argument("--side", type=int, default=256)
     parser.add_argument("--clients", type=lambda text: [int(part) for part in text.split(",")], default=[1, 8, 64])
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--rival", action="store_true", help="also measure fastapi_server.py")
     options = parser.parse_args()
     if options.export:
