@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import tempfile
@@ -12,13 +13,15 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from PySide6.QtCore import QByteArray, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
+from platformdirs import user_cache_dir
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QIcon, QIconEngine, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
 from workbench.core import resources
+from workbench.inference.io.atomic_write import write_atomic
 
 NAMES = ("dark", "light")
 # Language -> fonts with its characters on Windows, macOS and Linux.
@@ -103,16 +106,16 @@ class Theme:
         return palette
 
     def style(self, folder: Path) -> str:
-        """Return the style sheet in this theme's colors. The images that it refers to are written to `folder`."""
+        """Return the style sheet in this theme's colors. The images that it refers to are written to `folder`.
 
-        def drawing(match: re.Match[str]) -> str:
-            name, role = match.groups()
-            path = folder / f"{name}-{role}-{self.name}.png"
-            tinted(name, self.color(role), 48).save(str(path))
-            return path.as_posix()
+        Raises OSError.
+        """
 
-        sheet = re.sub(r"@icon\((\S+?),(\w+)\)", drawing, resources.text("style.qss"))
-        return re.sub(r"@(\w+)", lambda match: self.colors[match.group(1)], sheet)
+        def value(match: re.Match[str]) -> str:
+            icon, role, color = match.groups()
+            return self.colors[color] if color else icon_file(folder, icon, self.color(role), 48).as_posix()
+
+        return re.sub(r"@icon\((\S+?),(\w+)\)|@(\w+)", value, resources.text("style.qss"))
 
 
 class ThemeManager(QObject):
@@ -123,7 +126,8 @@ class ThemeManager(QObject):
     def __init__(self, app: QApplication) -> None:
         super().__init__()
         self._app = app
-        self._folder = tempfile.TemporaryDirectory(prefix="workbench-style-")
+        self._images = Path(user_cache_dir("defect-workbench", appauthor=False)) / "style"  # of the style sheet
+        self._temporary: tempfile.TemporaryDirectory | None = None  # in place of a cache that cannot be written
         self.theme = Theme.load("dark")
         self._font, self._text_size = app.font(), 100.0
         self._families: list[str] = []  # after the system's font
@@ -147,7 +151,13 @@ class ThemeManager(QObject):
         return self.theme
 
     def _set_style_sheet(self) -> None:
-        self._app.setStyleSheet(scaled_text(self.theme.style(Path(self._folder.name)), self._text_size / 100))
+        try:
+            sheet = self.theme.style(self._images)
+        except OSError:
+            self._temporary = tempfile.TemporaryDirectory(prefix="workbench-style-")
+            self._images = Path(self._temporary.name)
+            sheet = self.theme.style(self._images)
+        self._app.setStyleSheet(scaled_text(sheet, self._text_size / 100))
 
     @contextmanager
     def postponed(self) -> Iterator[None]:
@@ -239,12 +249,31 @@ def _icon_names() -> frozenset[str]:
     return frozenset(path.stem for path in resources.path("icons").glob("*.svg"))
 
 
+def _colored_svg(name: str, color: QColor) -> bytes:
+    return resources.path(f"icons/{name}.svg").read_bytes().replace(b"currentColor", color.name().encode())
+
+
+def icon_file(folder: Path, name: str, color: QColor, size: int) -> Path:
+    """Return the PNG file in `folder` of an icon in one color, `size` px square; it is written if it is missing.
+
+    Its name contains a checksum of the drawing, so that a file is never changed: several windows use it at the same
+    time. Raises OSError.
+    """
+    digest = hashlib.sha256(_colored_svg(name, color)).hexdigest()[:12]
+    path = folder / f"{name}-{size}-{digest}.png"
+    if not path.exists():
+        data = QBuffer()
+        data.open(QIODevice.OpenModeFlag.WriteOnly)
+        tinted(name, color, size).save(data, "PNG")
+        write_atomic(path, data.data().data())
+    return path
+
+
 def tinted(name: str, color: QColor, size: int) -> QPixmap:
     """Return the icon `name` in one color, `size` px square. Raises FileNotFoundError."""
-    svg = resources.path(f"icons/{name}.svg").read_bytes().replace(b"currentColor", color.name().encode())
     pixmap = QPixmap(QSize(size, size))
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
-    QSvgRenderer(QByteArray(svg)).render(painter, QRectF(0, 0, size, size))
+    QSvgRenderer(QByteArray(_colored_svg(name, color))).render(painter, QRectF(0, 0, size, size))
     painter.end()
     return pixmap
