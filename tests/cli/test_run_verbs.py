@@ -221,7 +221,7 @@ def test_export_equals_the_run_and_a_damaged_one_is_refused(copy, tmp_path, caps
     # chosen in the evaluation and stored with the run
     point = operating_point.OperatingPoint((0.3, 0.4, 0.3, 0.3), (7, 7, 0, 7))
     operating_point.store(find_run(copy, "best"), point, chosen_on=["val"])
-    message = workbench("export", copy, "--formats", "onnx")
+    message = workbench("export", copy, "--formats", "onnx", "--seconds", 0)
     folder = Path(message["path"])
     assert operating_point.OperatingPoint.of(load_settings(folder / "model.json")) == point
     names = [info.name for info in find_run(copy, "best").dataset().classes]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from tests.conftest import scratched
 from tests.journeys.user_input import UserInput
 from workbench.inference.io.image_io import write_png
 from workbench.session.preferences import Preferences
+from workbench.session.training.export_job import DEFAULT_OPTIONS, ExportJob
 from workbench.ui.shell.application import Application
 
 
@@ -41,6 +44,8 @@ def size() -> tuple[int, int]:
 @pytest.fixture
 def application(qapp, qtbot, language, size, monkeypatch):
     monkeypatch.setattr("workbench.ui.shell.application.EXCLUSION_DELAY", 24 * 60 * 60 * 1000)  # ms
+    brief = dataclasses.replace(DEFAULT_OPTIONS, seconds=0.5)  # instead of 8 s of measurement on all cores
+    monkeypatch.setattr(ExportJob.start, "__defaults__", (None, brief))
     application = Application(qapp, Preferences(language=language, theme="dark"))
     application.window.resize(*size)
     application.show()

@@ -22,13 +22,12 @@ from workbench.training.control_channel import ControlChannel
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
-@pytest.mark.parametrize("model", ["unet", "resnet"])
-@pytest.mark.new_processes
-def test_a_run_killed_repeatedly_equals_an_undisturbed_one(labeled_project, model):
+@pytest.mark.parametrize(("model", "kills"), [pytest.param("unet", 3, marks=pytest.mark.new_processes), ("resnet", 2)])
+def test_a_run_killed_repeatedly_equals_an_undisturbed_one(labeled_project, model, kills):
     """tests/benchmarks/training_kills.py repeats this with fifty kills."""
-    undisturbed, killed = (make_run(labeled_project, model, epochs=6, validations=6) for _ in range(2))
+    undisturbed, killed = (make_run(labeled_project, model, epochs=4, validations=4) for _ in range(2))
     seconds = train_undisturbed(undisturbed).seconds
-    record = train_with_kills(killed, random.Random(4), longest=seconds, kills=3)
+    record = train_with_kills(killed, random.Random(4), longest=seconds, kills=kills)
     assert record.kills and differences(undisturbed, killed) == []
 
 
@@ -70,7 +69,7 @@ def small_disk(tmp_path):
 def test_a_run_continues_on_a_full_disk_or_can_be_resumed_afterwards(small_disk, labeled_project, child):
     with Project.create(small_disk / "p", classes=["scratch"]) as project:
         fill_project(project, 12, good=4)
-        run, full, undone = (make_run(project, epochs=10, validations=10) for _ in range(3))
+        run, full, undone = (make_run(project, epochs=6, validations=6, widths=[4, 8]) for _ in range(3))
         trainer = child("train", run.root)
         trainer.next(Checkpoint)
         trainer.next(Checkpoint)

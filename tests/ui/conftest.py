@@ -16,7 +16,7 @@ from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.session.preferences import Preferences
 from workbench.ui.shell.application import Application
-from workbench.ui.widgets.theme import Theme
+from workbench.ui.widgets.theme import Theme, ThemeManager
 
 LEFT = Qt.MouseButton.LeftButton
 NEVER = 24 * 60 * 60 * 1000  # ms
@@ -42,8 +42,15 @@ def load_theme(qapp):
 
 
 @pytest.fixture
-def application(qapp, qtbot, monkeypatch, load_theme):
-    """Application without a project, in English."""
+def style_sheet():
+    """Request this fixture for an `application` with the style sheet, for tests of looks and of sizes."""
+
+
+@pytest.fixture
+def application(qapp, qtbot, monkeypatch, load_theme, request):
+    """Application without a project, in English. Without the style sheet, as styling takes a third of the start."""
+    if "style_sheet" not in request.fixturenames:
+        monkeypatch.setattr(ThemeManager, "_set_style_sheet", lambda self: None)
     for delay in ("COMPLETION_DELAY", "EXCLUSION_DELAY"):  # or a test would depend on its duration
         monkeypatch.setattr(f"workbench.ui.shell.application.{delay}", NEVER)
     monkeypatch.setattr(Theme, "load", load_theme)
