@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import tokenize
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import psutil
@@ -32,6 +32,19 @@ CHECKED_PACKAGES = ("core", "inference", "session")  # of the type check
 def parsed(path: Path) -> ast.Module:
     """Return the syntax tree of a file."""
     return ast.parse(path.read_text("utf-8"))
+
+
+@functools.cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of the syntax tree of a file, in the order of `ast.walk`."""
+    return tuple(ast.walk(parsed(path)))
+
+
+def dotted_name(node: ast.AST) -> str:
+    """Return the name of a function that is called, such as "pytest.importorskip", or its last part after "?"."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return f"{dotted_name(node.value)}.{node.attr}" if isinstance(node, ast.Attribute) else "?"
 
 
 def test_imports_point_downwards():
@@ -287,7 +300,7 @@ def test_files_are_short():
 def test_classes_are_short():
     long = {}
     for path in SOURCES:
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 count = (node.end_lineno or node.lineno) - node.lineno + 1
                 if count > (LONGEST_FILE if node.name in LONG_CLASSES else LONGEST_CLASS):
@@ -300,7 +313,7 @@ def test_exceptions_for_length_are_needed():
     classes = {
         node.name: (node.end_lineno or node.lineno) - node.lineno + 1
         for path in SOURCES
-        for node in ast.walk(parsed(path))
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef)
     }
     assert not [name for name, count in files.items() if count <= LONGEST_FILE]
@@ -311,26 +324,34 @@ def test_docstrings_name_their_subject():
     """A docstring begins with a noun phrase or an imperative verb, never with a question word."""
     found = []
     for path in SOURCES:
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-                text = ast.get_docstring(node) or ""
-                if re.match(r"(What|How|Which|Where|Whether|The same)\b", text):
-                    found.append(f"{path.relative_to(ROOT)}: {text.splitlines()[0]}")
+        for _, text in docstrings(path):
+            if re.match(r"(What|How|Which|Where|Whether|The same)\b", text):
+                found.append(f"{path.relative_to(ROOT)}: {text.splitlines()[0]}")
     assert not found
 
 
-def docstrings(tree: ast.Module) -> list[tuple[ast.Module | ast.ClassDef | ast.FunctionDef, str]]:
+@functools.cache
+def docstrings(path: Path) -> list[tuple[ast.Module | ast.ClassDef | ast.FunctionDef, str]]:
     """Return (module, class or function, docstring) of each that has one."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    return [(node, text) for node in ast.walk(tree) if isinstance(node, kinds) if (text := ast.get_docstring(node))]
+    return [(node, text) for node in nodes(path) if isinstance(node, kinds) if (text := ast.get_docstring(node))]
 
 
-def words_of_code(tree: ast.AST) -> set[str]:
+# Fields of a node that contain an identifier.
+NAME_FIELDS = {
+    kind: fields
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+    if (fields := [field for field in kind._fields if field in ("id", "attr", "arg", "name")])
+}
+
+
+def words_of_code(nodes: Sequence[ast.AST]) -> set[str]:
     """Return the identifiers of a piece of code and the words in its strings, without those of docstrings."""
     words: set[str] = set()
-    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        words.update(str(getattr(node, field)) for field in ("id", "attr", "arg", "name") if hasattr(node, field))
+    texts = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        words.update(str(getattr(node, field)) for field in NAME_FIELDS.get(type(node), ()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
             words.update(re.findall(r"\w+", node.value))
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -347,11 +368,11 @@ def test_docstrings_describe_existing_parameters():
     """In a docstring, "name: meaning" after a full stop is about a parameter, an attribute, a field or a key."""
     found = []
     for path in SOURCES:
-        for node, text in docstrings(parsed(path)):
+        for node, text in docstrings(path):
             paragraphs = [re.sub(r"\s+", " ", paragraph).strip() for paragraph in text.split("\n\n")]
             names = {name for part in paragraphs for names in DESCRIBED.findall(part) for name in names.split(", ")}
             if names and not isinstance(node, ast.Module):
-                missing = names - words_of_code(node) - set(re.findall(r'"(\w+)"', text))
+                missing = names - words_of_code(tuple(ast.walk(node))) - set(re.findall(r'"(\w+)"', text))
                 found += [f"{path.relative_to(ROOT)}:{node.lineno}: {name}" for name in sorted(missing)]
     assert not found
 
@@ -367,11 +388,11 @@ QUOTED_FILES = re.compile(r".*\.(bin|json|jsonl|md|onnx|png|py|sqlite|txt)")
 
 def test_docstrings_and_comments_quote_existing_names():
     """A name in backticks is in the sources: `owner.name` in a file of this name, or in one that has both names."""
-    words = {path: words_of_code(parsed(path)).union(path.with_suffix("").parts) for path in SOURCES}
+    words = {path: words_of_code(nodes(path)).union(path.with_suffix("").parts) for path in SOURCES}
     known = FOREIGN_NAMES.union(*words.values())
     found = []
     for path in SOURCES:
-        for text in [*(text for _, text in docstrings(parsed(path))), *comments(path)]:
+        for text in [*(text for _, text in docstrings(path)), *comments(path)]:
             for quoted in re.findall(r"`([A-Za-z_][\w.]*)`", text):
                 owner, _, name = quoted.rpartition(".")
                 owner = owner.rpartition(".")[2]
@@ -418,12 +439,12 @@ def imported_names(paths: Iterable[Path]) -> set[str]:
     """Return the top-level names that the files import."""
     names: set[str] = set()
     for path in paths:
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if isinstance(node, ast.Import):
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names.add(node.module.split(".")[0])
-            elif isinstance(node, ast.Call) and ast.unparse(node.func) in BY_NAME:
+            elif isinstance(node, ast.Call) and dotted_name(node.func) in BY_NAME:
                 names |= {str(a.value).split(".")[0] for a in node.args[:1] if isinstance(a, ast.Constant)}
     return names
 
@@ -462,7 +483,7 @@ def public_classes() -> list[tuple[str, str]]:
     return [
         (node.name, str(path.relative_to(ROOT)))
         for path in SOURCES
-        for node in ast.walk(parsed(path))
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     ]
 
@@ -496,10 +517,10 @@ AVOIDED = {
 JSON_KEYS = {"picture", "pictures", "last_pictures", "false_per_picture", "said", "labelled_id"}
 
 
-def defined_names(tree: ast.AST) -> set[str]:
+def defined_names(path: Path) -> set[str]:
     """Return the names of functions, classes, parameters, variables and attributes that a module defines."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             names.add(node.name)
         elif isinstance(node, ast.arg):
@@ -514,7 +535,7 @@ def defined_names(tree: ast.AST) -> set[str]:
 def test_identifiers_use_the_terms_of_the_glossary():
     found = {}
     for path in SOURCES:
-        for name in defined_names(parsed(path)) | {path.stem}:
+        for name in defined_names(path) | {path.stem}:
             words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
             if words & AVOIDED and name not in JSON_KEYS:
                 found[f"{path.relative_to(ROOT)}: {name}"] = sorted(words & AVOIDED)
@@ -527,7 +548,7 @@ TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if "benchmarks" n
 def test_names_of_tests_use_the_terms_of_the_glossary():
     found = []
     for path in TESTS:
-        names = [node.name for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef)]
+        names = [node.name for node in nodes(path) if isinstance(node, ast.FunctionDef)]
         found += [
             f"{path.relative_to(ROOT)}: {name}"
             for name in [path.stem, *names]
@@ -540,7 +561,7 @@ def test_tests_import_no_test_modules():
     """Helpers of several tests are in modules of their own or in conftest.py."""
     found = []
     for path in TESTS:
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             if isinstance(node, ast.Import):
                 modules = [alias.name for alias in node.names]
@@ -564,13 +585,13 @@ KEY_NAME = re.compile(
 GESTURES = re.compile(r"\b(Shift|Ctrl|Alt) ?\+ ?(right |left |middle )?(drag|click|double-click|wheel|mouse)")
 
 
-def window_texts(tree: ast.AST) -> list[str]:
+def window_texts(path: Path) -> list[str]:
     """Return the texts that a module translates for the window: tooltips and all others."""
     return [
         part.value
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.Call)
-        and ast.unparse(node.func).split(".")[-1] in ("tr", "translate", "QT_TRANSLATE_NOOP")
+        and dotted_name(node.func).split(".")[-1] in ("tr", "translate", "QT_TRANSLATE_NOOP")
         for part in ast.walk(node)
         if isinstance(part, ast.Constant) and isinstance(part.value, str)
     ]
@@ -599,7 +620,7 @@ def test_tooltips_take_keys_from_the_command_table():
     """`with_key` and `key_text` quote the key that a command has now, also after the user has changed it."""
     texts, found = 0, []
     for path in SOURCES:
-        for text in window_texts(parsed(path)):
+        for text in window_texts(path):
             texts += 1
             if KEY_NAME.search(OF_LISTS.sub("", GESTURES.sub("", text))):
                 found.append(f"{path.relative_to(ROOT)}: {text}")

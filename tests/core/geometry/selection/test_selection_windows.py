@@ -50,13 +50,19 @@ def use_all(picture, points, box):
 SHAPES = [(1, 1), (3, 2), (1, 20000), (20000, 1), (40, 50)]
 
 
+KINDS = [
+    *((kind, False) for kind in ("uint8", "uint16", "nan", "all nan", "flat", "infinite")),
+    *((kind, True) for kind in ("uint8", "nan")),
+]
+
+
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(
-    ("kind", "color"),
+    ("shape", "kind", "color"),
     [
-        *((kind, False) for kind in ("uint8", "uint16", "nan", "all nan", "flat", "infinite")),
-        *((kind, True) for kind in ("uint8", "nan")),
+        # All kinds of values at the smallest and at a usual size, and all sizes with and without missing values.
+        *((shape, *kind) for shape in ((1, 1), (40, 50)) for kind in KINDS),
+        *((shape, kind, False) for shape in SHAPES[1:-1] for kind in ("uint8", "nan")),
     ],
 )
 def test_every_tool_works_on_every_image(shape, kind, color):
