@@ -255,7 +255,6 @@ LONG_FILES = {
     ),
     "session/run_evaluation.py": "all parts read and change the run, the predictions and the operating point shown",
     "ui/canvas/canvas_widget.py": "composition of the parts of the canvas",
-    "core/project/label_merge.py": "one merge, in the order of its steps",
 }
 LONG_CLASSES = {
     **dict.fromkeys(("Session",), "interface to the open project: signals and short requests"),

@@ -8,23 +8,20 @@ journal of imports, as one step that can be undone.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
 
 from workbench.core.messages import Message
 from workbench.core.names import numbered_names
 from workbench.core.problems import ImageBroken, MaskBroken, MaskUnknownClass, MaskWrongSize, NoteBroken, NoteTooNew
 from workbench.core.project import annotation, import_journal
-from workbench.core.project.annotation import Note, continues, united_history
+from workbench.core.project.annotation import continues, united_history
 from workbench.core.project.grouping import FileTable
 from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.project import ClassInfo, Project, matching_class
-from workbench.core.project.sources import walk
+from workbench.core.project.project_labels import ProjectLabel, labeled_keys
 from workbench.core.project.storage import inside, same_content
 
 Keep = Literal["mine", "theirs", "newer"]
@@ -51,20 +48,6 @@ class MergeReport:
     added_verdicts: list[str] = field(default_factory=list)
     complete: bool = True  # False: stopped, and nothing was merged
     undoable: bool = field(default=False, compare=False)  # the merge is in the journal of imports
-
-
-@dataclass
-class _Label:
-    """Label of one side; `mask` has the ids of the project that is merged into."""
-
-    note: Note
-    mask: np.ndarray | None
-    changed: float  # seconds since 1970, of its files
-
-    @property
-    def empty(self) -> bool:
-        painted = self.mask is not None and bool(self.mask.any())
-        return not painted and self.note.verdict is None and self.note.status == "new"
 
 
 def merge_project(
@@ -149,7 +132,7 @@ class _Merge:
         self._match_classes()
         images = self.other.images()
         listed = set(images)
-        keys = [*images, *(key for key in _labeled_keys(self.other) if key not in listed)]
+        keys = [*images, *(key for key in labeled_keys(self.other) if key not in listed)]
         self.report.pictures = len(keys)
         for number, key in enumerate(keys, 1):
             if stopped():
@@ -179,7 +162,7 @@ class _Merge:
     def _merge_image(self, key: str, listed: bool) -> None:
         path = self.other.image_path(key) if listed else None
         mine = self._match(key, path)
-        theirs = self._load(self.other, key, self.ids)
+        theirs = ProjectLabel.load(self.other, key, self.ids)
         if mine is None:
             if path is None:
                 self.report.skipped.append((key, Message("merge.no_image")))
@@ -195,8 +178,8 @@ class _Merge:
         if self.writer is not None and mine in self.writer.written:
             self.report.skipped.append((key, Message("import.second_label", key=mine)))
             return
-        ours = self._load(self.project, mine, None)
-        if theirs.empty or _same(ours, theirs):
+        ours = ProjectLabel.load(self.project, mine)
+        if theirs.empty or ours.equals(theirs):
             self.report.equal += not theirs.empty
             return
         if ours.empty or continues(ours.note, theirs.note):
@@ -230,8 +213,8 @@ class _Merge:
                 return candidate, True
         raise AssertionError("numbered names never end")
 
-    def _resolve(self, key: str, ours: _Label, theirs: _Label) -> None:
-        newer = "theirs" if _changed(theirs) > _changed(ours) else "mine"
+    def _resolve(self, key: str, ours: ProjectLabel, theirs: ProjectLabel) -> None:
+        newer = "theirs" if theirs.last_change() > ours.last_change() else "mine"
         winner = newer if self.keep == "newer" else self.keep
         self.report.conflicts.append((key, winner))
         if winner == "theirs":
@@ -246,7 +229,7 @@ class _Merge:
         note.add(_ACT, f"{self.other.file.name}: mine kept")
         self.writer.add(key, self.added, note=note)
 
-    def _take(self, key: str, theirs: _Label, ours: _Label | None) -> None:
+    def _take(self, key: str, theirs: ProjectLabel, ours: ProjectLabel | None) -> None:
         """Write the label of the other project, with the history of both."""
         self.report.taken += 1
         verdict = theirs.note.verdict
@@ -267,7 +250,7 @@ class _Merge:
             mask = annotation.new_mask((ours.mask.shape[1], ours.mask.shape[0]), note)
         self.writer.add(key, self.added, mask=mask, note=note)
 
-    def _back_up(self, key: str, label: _Label) -> None:
+    def _back_up(self, key: str, label: ProjectLabel) -> None:
         """Copy the label that loses a conflict to `journal/kept`."""
         if label.mask is not None:
             data = annotation.encode_mask(label.mask, [*self.project.classes, *self.added])
@@ -275,50 +258,7 @@ class _Merge:
         data = label.note.model_dump_json(indent=1).encode()
         annotation.backup_conflict(self.project, key, data, ".json")
 
-    def _load(self, project: Project, key: str, ids: dict[int, int] | None) -> _Label:
-        note, mask = annotation.load_note(project, key), annotation.load_mask(project, key)
-        if mask is not None and ids:
-            table = np.arange(256, dtype=np.uint8)
-            for old, new in ids.items():
-                table[old] = new
-            mask = table[mask]
-        changed = max(_modified(project.mask_path(key)), _modified(project.note_path(key)))
-        return _Label(note, mask, changed)
-
 
 def _own_key(key: str) -> str:
     """Return the key that an image gets in the project's own folder: that of a source without the at-sign."""
     return key.removeprefix("@")
-
-
-def _labeled_keys(project: Project) -> Iterator[str]:
-    """Yield the keys of all masks and notes, also of images that are not available."""
-    names = {relative.removesuffix(".png") for relative, _ in walk(project.root / "masks") if relative.endswith(".png")}
-    names |= {
-        relative.removesuffix(".json") for relative, _ in walk(project.root / "notes") if relative.endswith(".json")
-    }
-    yield from sorted(names)
-
-
-def _same(ours: _Label, theirs: _Label) -> bool:
-    fields = ("verdict", "status", "explicit_background")
-    if any(getattr(ours.note, name) != getattr(theirs.note, name) for name in fields):
-        return False
-    if ours.mask is None or theirs.mask is None:
-        return not any(label.mask is not None and label.mask.any() for label in (ours, theirs))
-    return np.array_equal(ours.mask, theirs.mask)
-
-
-def _changed(label: _Label) -> float:
-    """Return the time of the last change of a label, seconds since 1970: from its history, else of its files."""
-    try:
-        return datetime.fromisoformat(label.note.history[-1].when).timestamp()
-    except (IndexError, ValueError, OverflowError, OSError):
-        return label.changed
-
-
-def _modified(path: Path) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0

@@ -132,7 +132,7 @@ class VerdictEvaluationPage(QWidget):
     @cached_property
     def reliability(self):
         """Reliability diagram, created for the first results: pyqtgraph takes long to import."""
-        from workbench.ui.evaluation.evaluation_plots import ReliabilityPlot
+        from workbench.ui.evaluation.reliability_plot import ReliabilityPlot
 
         plot = ReliabilityPlot(self._style)
         self._calibration.insertWidget(0, plot, 1)
