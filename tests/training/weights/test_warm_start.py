@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import paddle
@@ -12,10 +10,10 @@ import pytest
 
 from tests.conftest import fill_project
 from tests.training.conftest import make_run
-from workbench.cli import train as cli
+from workbench import cli
+from workbench.cli import train
 from workbench.core import problems
 from workbench.core.project.project import Project
-from workbench.core.runs.launch import worker_environment
 from workbench.core.runs.pruning_plan import is_smaller, prune_settings, shrink
 from workbench.core.runs.run import create_run, list_runs
 from workbench.core.runs.training_settings import request
@@ -144,24 +142,16 @@ def test_pruning_is_recognized_by_smaller_widths():
 # --- as a run -----------------------------------------------------------------------------------------
 
 
-def test_a_pruned_run_is_trained_and_reports_the_cost(trained, tmp_path):
+def test_a_pruned_run_is_trained_and_reports_the_cost(trained, tmp_path, capsys):
     root = tmp_path / "Projekt"
     with Project.create(root, classes=["scratch"]) as project:
         fill_project(project, 12, good=4)
     choices = ("prune=0.3", "batch=4", "validations=1")
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "workbench", "train", root, "--model", "unet", "--from", trained.root, "--json"),
-            *("--epochs", "4", *(part for choice in choices for part in ("--set", choice))),
-        ],
-        env=worker_environment("cpu"),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    received = json.loads(done.stdout)["pruned"]
+    words = ["train", root, "--model", "unet", "--from", trained.root, "--epochs", 4, "--device", "cpu", "--json"]
+    status = cli.main([*map(str, words), *(part for choice in choices for part in ("--set", choice))])
+    output = capsys.readouterr()
+    assert status == 0, output.err[-2000:]
+    received = json.loads(output.out)["pruned"]
     (run,) = list_runs(root)
     training_settings, earlier = run.settings(), trained.settings()
     assert (
@@ -180,7 +170,7 @@ def test_a_pruned_run_is_trained_and_reports_the_cost(trained, tmp_path):
     assert received["pictures"] == len(run.dataset().of("val")) > 0
     assert before["dice"] > 0.5 and after["dice"] == run.ending().result["metrics"]["dice"] > before["dice"] - 0.3
     assert after["parameters"] < 0.62 * before["parameters"] and after["milliseconds"] > 0 < before["milliseconds"]
-    line = cli.pruned(received)
+    line = train.pruned(received)
     assert "8-16-32 to 6-8-24" in line and f"{after['parameters']:,} (-" in line
     assert f"{received['pictures']} images" in line
     assert Predictor.open(run.best).predict(np.zeros((40, 50), np.uint8)).mask.shape == (40, 50)

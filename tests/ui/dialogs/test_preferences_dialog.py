@@ -31,7 +31,7 @@ def editor(dialog, page: str, text: str):
     return next(edit for field, edit in zip(form.fields, form.editors) if field.text == text)
 
 
-def test_appearance_is_applied_and_stored_at_once(dialog, driver):
+def test_appearance_is_applied_and_stored_at_once(style_sheet, dialog, driver):
     size = QApplication.font().pointSizeF()
     theme = editor(dialog, "appearance", "Theme")
     theme.setFocus()

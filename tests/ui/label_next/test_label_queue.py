@@ -104,7 +104,9 @@ def test_label_error_is_shown_and_resolved_by_shortcut(with_model, driver, qtbot
 
 
 @pytest.mark.parametrize("top", [0, 70], ids=["above", "below"])
-def test_bar_of_a_suspected_verdict_does_not_cover_the_predicted_region(with_model, driver, qtbot, monkeypatch, top):
+def test_bar_of_a_suspected_verdict_does_not_cover_the_predicted_region(
+    style_sheet, with_model, driver, qtbot, monkeypatch, top
+):
     canvas, advice = driver.canvas, driver.window.label_next
     issue = LabelIssue("verdict", verdict="OK", predicted_verdict="NG", certainty=0.9)
     monkeypatch.setattr(LabelIssueReview, "issues", property(lambda _: (issue,)))

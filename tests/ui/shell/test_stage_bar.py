@@ -98,7 +98,7 @@ def test_step_is_run_by_a_click(driver, qtbot):
     qtbot.waitUntil(lambda: bar.next.text() == "Label 6 more images with defects")
 
 
-def test_text_of_the_next_step_does_not_move_the_stages(opened, qtbot):
+def test_text_of_the_next_step_does_not_move_the_stages(style_sheet, opened, qtbot):
     bar = opened.window.stage_bar
     opened.window.resize(1280, 800)
     qtbot.wait(50)
@@ -170,7 +170,7 @@ def test_training_panel_opens_for_a_training_and_folds_with_the_next_image(drive
     assert panel.body.isVisible()
 
 
-def test_height_of_the_training_panel_is_restored(driver, qtbot):
+def test_height_of_the_training_panel_is_restored(style_sheet, driver, qtbot):
     window = driver.window
     window.training.heading.setChecked(True)
     qtbot.waitUntil(lambda: window.training.height() > 150)

@@ -67,7 +67,7 @@ def test_language_change_rebuilds_the_window(opened, qtbot, monkeypatch):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_themes_load_with_sufficient_contrast(application, qapp, name):
+def test_themes_load_with_sufficient_contrast(style_sheet, application, qapp, name):
     application.window.table[f"theme_{name}"].trigger()
     assert application.services.preferences.theme == name
     theme = Theme.load(name)
