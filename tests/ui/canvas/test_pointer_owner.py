@@ -25,8 +25,9 @@ def test_left_press_during_a_pan_starts_no_stroke(mouse):
     assert not mouse.driver.session.mask.any() and not paints_without_a_button(mouse)
 
 
-@pytest.mark.parametrize("modifiers", [M.NoModifier, M.ShiftModifier, M.AltModifier])
-@pytest.mark.parametrize("offered", [False, True])
+@pytest.mark.parametrize(
+    "offered, modifiers", [(False, M.NoModifier), (True, M.NoModifier), (False, M.ShiftModifier), (True, M.AltModifier)]
+)
 def test_two_buttons_in_any_order_leave_no_stroke(mouse, offered, modifiers, monkeypatch):
     """offered: the bar that offers spots is shown, as it is until the labeled images are counted."""
     monkeypatch.setattr(SpotFinder, "offered", offered)

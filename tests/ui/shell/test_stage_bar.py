@@ -56,18 +56,15 @@ def test_every_command_and_text_of_a_step_exists(application):
     assert all(step_text(step) and "{" not in step_text(step) for step in steps)
 
 
-@pytest.mark.parametrize(
-    "id, count, text",
-    [
+def test_texts_of_steps(application):
+    for id, count, text in (
         ("label_defects", 1, "Label 1 more image with defects"),
         ("label_defects", 3, "Label 3 more images with defects"),
         ("train", 5.0, "Train 5 minutes"),
         ("train", 2.5, "Train 2.5 minutes"),
         ("missed", 4, "Look at 4 missed defects"),
-    ],
-)
-def test_texts_of_steps(application, id, count, text):
-    assert step_text(NextStep(stage="label", id=id, count=count)) == text
+    ):
+        assert step_text(NextStep(stage="label", id=id, count=count)) == text
 
 
 def test_bar_follows_the_project(opened, qtbot):
