@@ -123,8 +123,12 @@ def test_descendants_of_a_check_end_with_it(tmp_path):
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        run_with_descendants([sys.executable, "-c", code, str(tmp_path)])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a job that a shell has started
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_with_descendants([sys.executable, "-c", code, str(tmp_path)])
+    finally:
+        signal.signal(signal.SIGINT, before)
     for process in sleeping():
         process.wait(60)  # a killed process remains until it is collected
     assert not sleeping()
