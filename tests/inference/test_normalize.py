@@ -88,3 +88,20 @@ def test_resizing_keeps_the_type_and_averages_if_it_reduces(dtype):
     square = ModelSettings(task="classification", name="x", verdicts=("a", "b"), input_size=16)
     assert resize_for_network(image, square).shape == (16, 16)
     assert resize_for_network(image[:1, :1], gray_settings(scale=0.1)).shape == (1, 1)
+
+
+def test_images_of_models_with_other_limits_in_turn():
+    image = RNG.integers(0, 256, (9, 11)).astype(np.uint8)
+    first, second = gray_settings(low=20.0, high=180.0), gray_settings(low=40.0, high=180.0)
+    expected = [normalize(image.astype(np.uint16) * 257, settings) for settings in (first, second)]
+    for settings, values in zip((first, second, first), (*expected, expected[0])):
+        np.testing.assert_array_equal(normalize(image, settings), values)
+
+
+@pytest.mark.parametrize("mean", [(0.4, 0.4, 0.4), (0.4, 0.4, 0.3)])
+def test_gray_values_are_repeated_for_three_channels(mean):
+    image = RNG.integers(0, 256, (9, 11)).astype(np.uint8)
+    found = normalize(image, gray_settings(channels=3, mean=mean, std=(0.25,) * 3))
+    for channel in range(3):
+        single = gray_settings(mean=mean[channel : channel + 1], std=(0.25,))
+        np.testing.assert_array_equal(found[channel], normalize(image, single)[0])

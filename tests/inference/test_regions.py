@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
-from workbench.inference.regions import drop_small, find_regions
+from workbench.inference import components
+from workbench.inference.regions import drop_small, find_regions, measure_classes, table_of, verdict_table
 
 from .conftest import BRIGHT, DARK, gray_settings
 
@@ -103,3 +105,28 @@ def test_regions_touching_the_border_of_the_image():
     mask = np.full((4, 5), 7, np.uint8)
     region = find_regions(mask, mask, gray_settings())[0]
     assert (region.x, region.y, region.width, region.height, region.area) == (0, 0, 5, 4, 20)
+
+
+def test_verdict_table_is_that_of_a_measurement_inside_the_border():
+    rng = np.random.default_rng(8)
+    scores = rng.integers(130, 256, (60, 70)).astype(np.uint8)
+    for boxes in ([(20, 30, 5, 6)], [(20, 30, 5, 6), (0, 10, 9, 4)], [(4, 4, 52, 62)], [(3, 4, 52, 62)], []):
+        mask = np.zeros_like(scores)
+        for y, x, height, width in boxes:
+            mask[y : y + height, x : x + width] = BRIGHT.id
+        settings = gray_settings(verdict_border=4, anomaly_exponent=8, border_exponent=2)
+        found = verdict_table(mask, scores, measure_classes(mask, scores, settings), settings)
+        inside = (4, 4, 66, 56)
+        measured = [components.measure(mask, entry.id, scores, exponent=8, inside=inside) for entry in settings.classes]
+        expected = table_of(measured, settings)
+        for entry in fields(expected):
+            np.testing.assert_array_equal(getattr(found, entry.name), getattr(expected, entry.name))
+
+
+def test_a_region_away_from_the_ignored_border_is_measured_once(monkeypatch):
+    mask, scores = np.zeros((40, 50), np.uint8), np.full((40, 50), 200, np.uint8)
+    mask[10:20, 15:30] = BRIGHT.id
+    settings = gray_settings(verdict_border=4)
+    measured = measure_classes(mask, scores, settings)
+    monkeypatch.setattr(components, "measure", None)
+    assert verdict_table(mask, scores, measured, settings).area.tolist() == [150]

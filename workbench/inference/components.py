@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,6 +37,15 @@ class Components:
     weight: np.ndarray
     share: np.ndarray
 
+    def are_inside(self, box: Box) -> bool:
+        """Return True if no component has a pixel outside of a box."""
+        left, top, right, bottom = box
+        begins = bool((self.left >= left).all() and (self.top >= top).all())
+        return begins and bool((self.right <= right).all() and (self.bottom <= bottom).all())
+
+
+_NO_COMPONENTS = Components(*(np.zeros(0, np.int64),) * 5, *(np.zeros(0),) * 6)
+
 
 def measure(
     mask: np.ndarray,
@@ -55,6 +64,8 @@ def measure(
     """
     by_score = weights(exponent)
     table, owner, count = _label(mask, class_id, lambda band: measure_band(band, scores, by_score, inside), min_area)
+    if not count:
+        return _NO_COMPONENTS
 
     def gather(function: np.ufunc, column: int, start: float) -> np.ndarray:
         if count == len(table):  # each part is a component
@@ -102,18 +113,23 @@ def _label(
     tables: list[np.ndarray] = []
     joiner = _BandJoiner(mask.shape[1])
     undecided: list[tuple[np.ndarray, ...]] = []  # pixels of small parts at a band border: part number, row, column
-    first = 0
-    for band in _bands(mask, class_id):
-        band = replace(band, first=first)
+    first, rows = 0, _rows(mask)
+    for top in range(0, mask.shape[0], rows):
+        band = _label_band(mask, top, class_id, first)
+        if band is None:
+            continue
         small = band.stats[:, cv2.CC_STAT_AREA] < min_area
         small[0] = False
         if small.any():
             band, at_border = _filter_small(mask, band, small)
             undecided.append(at_border)
-        joiner.add(band)
+        if rows < mask.shape[0]:
+            joiner.add(band)
         tables.append(measure_band(band))
         first += len(band.stats) - 1
-    table = np.concatenate(tables) if tables else np.zeros((0, 11))
+    if not tables:
+        return np.zeros((0, 11)), np.zeros(0, np.int64), 0
+    table = np.concatenate(tables)
     owner, count = joiner.pieces(len(table))
     small = (np.bincount(owner, table[:, 4], count) < min_area)[owner]
     for part, row, column in undecided:
@@ -150,25 +166,23 @@ def _rows(mask: np.ndarray) -> int:
     return max(1, MAX_BAND_PIXELS // max(1, mask.shape[1]))
 
 
-def _bands(mask: np.ndarray, class_id: int) -> Iterator[ComponentBand]:
-    """Yield the bands that contain the class, each reduced to the bounding box of the class."""
-    rows = _rows(mask)
-    for top in range(0, mask.shape[0], rows):
-        of_class = mask[top : top + rows] == class_id
-        filled = np.flatnonzero(of_class.any(axis=1))
-        if not filled.size:
-            continue
-        columns = np.flatnonzero(of_class.any(axis=0))
-        box = of_class[filled[0] : filled[-1] + 1, columns[0] : columns[-1] + 1]
-        # 16-bit labels halve the time where they suffice: no two parts touch, even diagonally, which bounds their
-        # number.
-        max_components = -(-box.shape[0] // 2) * -(-box.shape[1] // 2)
-        _, labels, stats, centers = cv2.connectedComponentsWithStats(
-            np.ascontiguousarray(box).view(np.uint8),
-            connectivity=8,
-            ltype=cv2.CV_16U if max_components < 1 << 16 else cv2.CV_32S,
-        )
-        yield ComponentBand(top + int(filled[0]), int(columns[0]), labels, stats, centers)
+def _label_band(mask: np.ndarray, top: int, class_id: int, first: int) -> ComponentBand | None:
+    """Return the parts of the class in the band from row `top`, in its bounding box there, None without any.
+
+    first: number of parts above.
+    """
+    of_class = cv2.inRange(mask[top : top + _rows(mask)], class_id, class_id)
+    left, upper, width, height = cv2.boundingRect(of_class)
+    if not width:
+        return None
+    # 16-bit labels halve the time where they suffice: no two parts touch, even diagonally, which bounds their number.
+    max_components = -(-height // 2) * -(-width // 2)
+    _, labels, stats, centers = cv2.connectedComponentsWithStats(
+        of_class[upper : upper + height, left : left + width],
+        connectivity=8,
+        ltype=cv2.CV_16U if max_components < 1 << 16 else cv2.CV_32S,
+    )
+    return ComponentBand(top + upper, left, labels, stats, centers, first)
 
 
 class _BandJoiner:
@@ -197,6 +211,8 @@ class _BandJoiner:
 
     def pieces(self, parts: int) -> tuple[np.ndarray, int]:
         """Return the component index of each part, and the number of components."""
+        if not self._pairs:
+            return np.arange(parts), parts
         parent = list(range(parts))
 
         def root(part: int) -> int:
@@ -207,6 +223,6 @@ class _BandJoiner:
 
         for above, below in self._pairs:
             parent[root(below - 1)] = root(above - 1)
-        roots = np.array([root(part) for part in range(parts)], np.int64) if self._pairs else np.arange(parts)
+        roots = np.array([root(part) for part in range(parts)], np.int64)
         unique, owner = np.unique(roots, return_inverse=True)
         return owner.reshape(-1), len(unique)

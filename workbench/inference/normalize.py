@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,17 @@ LUMA = np.array([[0.299, 0.587, 0.114]], np.float32)
 
 # Range beyond 0..1 that is kept: brighter lighting than in training must not give unbounded values.
 MIN_VALUE, MAX_VALUE = -0.5, 1.5
+
+
+class _Scaling(NamedTuple):
+    """The part of `ModelSettings` on which the conversion depends; its hash takes no time."""
+
+    channels: int
+    full_scale: float
+    low: float
+    high: float
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
 
 
 def resize_for_network(image: ImageArray, settings: ModelSettings) -> ImageArray:
@@ -44,43 +56,55 @@ def normalize(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
     """
     if image.ndim not in (2, 3) or image.ndim == 3 and image.shape[2] != 3:
         raise ValueError(f"an image is (H,W) or (H,W,3), not {image.shape}")
+    scaling = _Scaling(settings.channels, settings.full_scale, settings.low, settings.high, settings.mean, settings.std)
     if image.dtype == np.uint8 and (image.ndim == 2 or settings.channels == 3):
-        return _apply_table(image, settings)
-    return _compute(image, settings)
+        return _apply_table(image, scaling)
+    return _compute(image, scaling)
 
 
-def _apply_table(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
+def _apply_table(image: np.ndarray, scaling: _Scaling) -> np.ndarray:
     """Normalize 8-bit images by a table of 256 values; bit-identical to `_compute`."""
-    tables = _compute(np.arange(256, dtype=np.uint8)[None], settings)
-    result = np.empty((settings.channels, *image.shape[:2]), np.float32)
+    tables = _byte_tables(scaling)
+    result = np.empty((scaling.channels, *image.shape[:2]), np.float32)
+    if image.ndim == 2 and (tables == tables[0]).all():
+        result[:] = cv2.LUT(image, tables[0])
+        return result
     for channel, table in enumerate(tables):
         result[channel] = cv2.LUT(image if image.ndim == 2 else image[:, :, channel], table)
     return result
 
 
-def _compute(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
-    values = _to_full_scale(image, settings)
-    if settings.channels == 1 and values.ndim == 3:
+@lru_cache(maxsize=8)
+def _byte_tables(scaling: _Scaling) -> np.ndarray:
+    """Return float32 (channels,1,256), read-only: the network's input for each 8-bit value."""
+    tables = _compute(np.arange(256, dtype=np.uint8)[None], scaling)
+    tables.setflags(write=False)
+    return tables
+
+
+def _compute(image: np.ndarray, scaling: _Scaling) -> np.ndarray:
+    values = _to_full_scale(image, scaling)
+    if scaling.channels == 1 and values.ndim == 3:
         # In float, not in the image's integer type, so that bit depths agree.
         values = cv2.transform(values, LUMA)
-    values = values - np.float32(settings.low)
-    values *= np.float32(1.0 / (settings.high - settings.low))
+    values = values - np.float32(scaling.low)
+    values *= np.float32(1.0 / (scaling.high - scaling.low))
     np.clip(values, MIN_VALUE, MAX_VALUE, out=values)
-    result = np.empty((settings.channels, *image.shape[:2]), np.float32)
-    for channel in range(settings.channels):
+    result = np.empty((scaling.channels, *image.shape[:2]), np.float32)
+    for channel in range(scaling.channels):
         plane = values if values.ndim == 2 else values[:, :, channel]
-        np.subtract(plane, np.float32(settings.mean[channel]), out=result[channel])
-        result[channel] *= np.float32(1.0 / settings.std[channel])
+        np.subtract(plane, np.float32(scaling.mean[channel]), out=result[channel])
+        result[channel] *= np.float32(1.0 / scaling.std[channel])
     return result
 
 
-def _to_full_scale(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
+def _to_full_scale(image: np.ndarray, scaling: _Scaling) -> np.ndarray:
     if image.dtype == np.uint8 or image.dtype == np.uint16:
-        return _table(image.dtype.name, float(settings.full_scale))[image]
+        return _table(image.dtype.name, float(scaling.full_scale))[image]
     if image.dtype != np.float32:
         raise ValueError(f"an image is uint8, uint16 or float32, not {image.dtype}")
-    values = image * np.float32(settings.full_scale)
-    return np.nan_to_num(values, copy=False, nan=settings.low, posinf=np.inf, neginf=-np.inf)
+    values = image * np.float32(scaling.full_scale)
+    return np.nan_to_num(values, copy=False, nan=scaling.low, posinf=np.inf, neginf=-np.inf)
 
 
 @lru_cache(maxsize=8)

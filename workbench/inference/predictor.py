@@ -226,7 +226,8 @@ class Predictor:
         corners = list(grid)
         for first in range(0, len(corners), self.settings.batch):
             batch_corners = corners[first : first + self.settings.batch]
-            batch = np.stack([normalize(cut(image, grid, y, x), self.settings) for y, x in batch_corners])
+            tiles = [normalize(cut(image, grid, y, x), self.settings) for y, x in batch_corners]
+            batch = np.stack(tiles) if len(tiles) > 1 else tiles[0][None]
             channels = len(self.settings.classes) + 1
             tile_outputs = self._predict_tiles(
                 batch, (len(batch_corners), channels, grid.tile_height, grid.tile_width), cancelled
@@ -272,7 +273,7 @@ class Predictor:
 
 
 def _check_image(image: ImageArray) -> None:
-    if image.ndim not in (2, 3) or 0 in image.shape:
+    if image.ndim not in (2, 3) or image.ndim == 3 and image.shape[2] != 3 or 0 in image.shape:
         raise ValueError(f"an image is (H,W) or (H,W,3) and not empty, not {image.shape}")
 
 

@@ -142,7 +142,10 @@ def verdict_table(
         return table_of(measurements, settings)
     inside = (border, border, mask.shape[1] - border, mask.shape[0] - border)
     measured = [
-        components.measure(mask, entry.id, scores, exponent=exponent, inside=inside) for entry in settings.classes
+        of_class
+        if of_class.are_inside(inside)
+        else components.measure(mask, entry.id, scores, exponent=exponent, inside=inside)
+        for entry, of_class in zip(settings.classes, measurements)
     ]
     return table_of(measured, settings)
 

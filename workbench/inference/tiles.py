@@ -92,14 +92,15 @@ def _tile_starts(length: int, tile: int, overlap: int, multiple: int) -> tuple[i
 
 
 def cut(image: ImageArray, grid: Grid, y: int, x: int) -> np.ndarray:
-    """Return one tile of an image (H,W) or (H,W,C), mirrored beyond the lower and right border."""
+    """Return one tile of an image (H,W) or (H,W,3), mirrored beyond the lower and right border."""
     part = image[y : y + grid.tile_height, x : x + grid.tile_width]
     missing_rows, missing_columns = grid.tile_height - part.shape[0], grid.tile_width - part.shape[1]
     for axis, missing in ((0, missing_rows), (1, missing_columns)):
         if missing:
-            widths = [(0, missing if index == axis else 0) for index in range(part.ndim)]
             # Reflection without repeating the border pixel requires padding shorter than the image.
-            part = np.pad(part, widths, "reflect" if missing < part.shape[axis] else "symmetric")
+            mode = cv2.BORDER_REFLECT_101 if missing < part.shape[axis] else cv2.BORDER_REFLECT
+            below, beside = (missing, 0) if axis == 0 else (0, missing)
+            part = cv2.copyMakeBorder(part, 0, below, 0, beside, mode)
     return part
 
 

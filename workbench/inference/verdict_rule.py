@@ -57,6 +57,7 @@ class RegionTable:
                 ),
             )
             for class_id, of_class in measured.items()
+            if len(of_class.area)
         ]
         return cls.join(parts)
 
