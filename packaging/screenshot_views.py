@@ -170,9 +170,11 @@ def prediction(stage: Stage) -> None:
 
 
 def suggestions(stage: Stage) -> None:
-    """Suggestions on an image without a label."""
+    """Suggestions on an image without a label: stored ones, as a model of a short training may suggest nothing."""
     stage.open_copy("with-model", runs=True)
-    stage.open_image(_image_with_defects(stage))
+    key = _image_with_defects(stage)
+    stage.store_suggestions(key)
+    stage.open_image(key)
     stage.wait(lambda: stage.services.suggestions.shown)
     stage.pause(1)
 
