@@ -102,8 +102,9 @@ def next_step(state: WorkflowState) -> NextStep:
     if state.exporting:
         return NextStep(stage="export", id="exporting")
     if state.training:
-        command = "next_open" if state.open_images and state.writable else ""
-        return NextStep(stage="train", id="training", command=command)
+        if state.open_images and state.writable:
+            return NextStep(stage="train", id="training", command="next_open")
+        return NextStep(stage="train", id="all_done" if state.writable else "training_read_only")
     if not state.writable:
         return NextStep(stage="label", id="read_only") if state.run is None else _use_model(state.run)
     if not state.images:

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from workbench.core.project import annotation
 from workbench.inference.io.image_io import write_png
-from workbench.session.next_step import ENOUGH, NextStep, RunFacts, WorkflowState, next_step, workflow
+from workbench.session.next_step import ENOUGH, NextStep, RunFacts, Workflow, WorkflowState, next_step, workflow
 from workbench.ui.help.guide_window import GuideWindow
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.project.quick_project_dialog import QuickProjectDialog
@@ -81,6 +81,23 @@ def test_bar_follows_the_project(opened, qtbot):
     assert monitor.state().classes == 3
     opened.services.session.close_project()
     qtbot.waitUntil(lambda: not bar.isVisible())
+
+
+def test_disabled_step_names_the_reason(application, monkeypatch):
+    """A step without a command explains it, one whose command is disabled has the reason of the command."""
+    bar, monitor = application.window.stage_bar, application.services.workflow
+    for step, text in (
+        (NextStep(stage="train", id="all_done"), "All images are marked as done"),
+        (NextStep(stage="train", id="training_read_only"), "read-only in this window"),
+        (NextStep(stage="export", id="exporting"), "being exported"),
+        (NextStep(stage="label", id="reading"), "being read"),
+        (NextStep(stage="label", id="read_only"), "read-only in this window"),
+        (NextStep(stage="train", id="train", command="train", count=5), "Open or create a project first"),
+    ):
+        monkeypatch.setattr(monitor, "workflow", Workflow(step))
+        bar.refresh()
+        assert not bar.next.isEnabled() and text in bar.next.toolTip(), step.id
+    monkeypatch.setattr(monitor, "workflow", None)
 
 
 def test_step_is_run_by_a_click(driver, qtbot):

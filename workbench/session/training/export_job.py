@@ -56,6 +56,7 @@ class ExportJob(Job):
         self._command = command or export_command
         self._cancelling = False
         self.options = DEFAULT_OPTIONS  # of the current or last export
+        self.run: Run | None = None  # of the current or last export
         self._progress: Progress | None = None
 
     @property
@@ -70,7 +71,7 @@ class ExportJob(Job):
         """Export `run` into a new folder; `finished`, `failed` or `cancelled` follows."""
         if self.running:
             return
-        self.options, self._progress = options, None
+        self.options, self.run, self._progress = options, run, None
         try:
             run.need_usable()
             folder = Path(out) if out is not None else free_path(run.project_root / "exports", run.name)
