@@ -6879,8 +6879,16 @@
         <translation>{what}：{done} / {total}</translation>
     </message>
     <message>
+        <source>Finishing…</source>
+        <translation>即将完成…</translation>
+    </message>
+    <message>
         <source>Starting…</source>
         <translation>正在启动…</translation>
+    </message>
+    <message>
+        <source>{time} left</source>
+        <translation>剩余 {time}</translation>
     </message>
     <message>
         <source>{share} done, {time} left</source>
@@ -12820,6 +12828,10 @@
         <translation>其训练仍在进行，模型可能会改变</translation>
     </message>
     <message>
+        <source>Only {n} {n:part|parts} of the validation/test images {n:counts|count} in the metric. A forecast needs at least {m}.</source>
+        <translation>验证/测试图片中只有 {n} 个零件计入该指标。预测范围至少需要 {m} 个。</translation>
+    </message>
+    <message>
         <source>Expect Dice {low} to {high} on other parts.</source>
         <translation>其他零件上 Dice 预计为 {low} 到 {high}。</translation>
     </message>
@@ -12946,10 +12958,6 @@
     <message>
         <source>Testing changed lighting</source>
         <translation>正在测试光照变化</translation>
-    </message>
-    <message>
-        <source>Validation/test images show {n} different {n:part|parts}. A forecast needs at least {m}.</source>
-        <translation>验证/测试图片只包含 {n} 个不同的零件。预测范围至少需要 {m} 个。</translation>
     </message>
     <message>
         <source>{value} on {n} {n:part that is|parts that are} not in the training images.</source>

@@ -58,6 +58,13 @@ VERDICTS = WorkflowState(model="resnet", images=40, verdicts=2, open_images=40)
             "predict_folder",
             0,
         ),
+        (
+            replace(TRAINED, run=replace(RUN, evaluated=True, exported=True, missed=RUN.defects)),
+            "label",
+            "label_next",
+            "label_next",
+            0,
+        ),
         (replace(TRAINED, examples=ENOUGH + 3), "train", "train_again", "train", 3),
         (replace(TRAINED, examples=50, run=replace(RUN, labeled=45)), "evaluate", "evaluate", "review", 0),
         # a run without validation images: more labels are needed to measure the quality

@@ -71,3 +71,12 @@ def test_label_as_wide_as_its_text_yields_to_the_row(qtbot):
     label.set_text(SHORTEST)
     qtbot.waitUntil(lambda: label.text() == SHORTEST)
     assert label.toolTip() == ""
+
+
+def test_text_is_not_elided_at_its_own_width(label):
+    """Widths are rounded; the text of some of these would be elided by one pixel too few."""
+    for number in range(60):
+        text = f"Measuring the speed, {number} s left"
+        label.resize(label.fontMetrics().horizontalAdvance(text), 20)
+        label.set_text(text)
+        assert label.text() == text

@@ -198,11 +198,11 @@ class TrainControls(QWidget):
         self._overrides = count
         self.settings.setIcon(self._style.theme.icon("tune", "accent" if count else "text"))
 
-    def show_progress(self, share: float | None, text: str) -> None:
-        """Show a progress of 0..1; None hides the bar."""
+    def show_progress(self, share: float | None, text: str, *short: str) -> None:
+        """Show a progress of 0..1; None hides the bar. short: texts for less space, ever shorter."""
         self.bar.setVisible(share is not None)
         self.left.setVisible(bool(text))
-        self.left.set_text(text)
+        self.left.set_text(text, short=short)
         if share is not None:
             # `setValue` paints the bar and all pending updates synchronously unless updates are disabled.
             self.bar.setUpdatesEnabled(False)

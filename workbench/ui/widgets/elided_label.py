@@ -50,8 +50,10 @@ class ElidedLabel(QLabel):
 
     def _elide(self) -> None:
         metrics, texts = self.fontMetrics(), (self.full_text, *self._short)
-        text = next((text for text in texts if metrics.horizontalAdvance(text) <= self.width()), texts[-1])
-        shown = metrics.elidedText(text, self._mode, self.width())
+        fitting = (text for text in texts if metrics.horizontalAdvance(text) <= self.width())
+        shown = next(fitting, None)  # `elidedText` may elide a text of exactly this width
+        if shown is None:
+            shown = metrics.elidedText(texts[-1], self._mode, self.width())
         self.setText(shown)
         if self._tip:
             elided = self.full_text if shown != self.full_text else ""
