@@ -10,6 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from workbench.core.project import annotation
+from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import write_png
 from workbench.session.next_step import ENOUGH, NextStep, RunFacts, Workflow, WorkflowState, next_step, workflow
 from workbench.ui.help.guide_window import GuideWindow
@@ -143,6 +144,25 @@ def test_stages_show_their_pages(opened):
     QTest.mouseClick(bar.stages["evaluate"], LEFT)
     QTest.mouseClick(bar.stages["label"], LEFT)
     assert not window.center.in_evaluation and bar.stages["label"].isChecked()
+
+
+def test_step_shows_the_evaluation_of_the_run_in_use_instead_of_another_one(opened, tmp_path, monkeypatch):
+    """After a training that was started from the evaluation, the next step leads to the evaluation of its model."""
+    window, monitor, shown = opened.window, opened.services.workflow, []
+    step = NextStep(stage="evaluate", id="missed", command="review", count=3)
+    monkeypatch.setattr(monitor, "workflow", Workflow(step))
+    monkeypatch.setattr(type(window.overlay), "run", property(lambda _: Run(tmp_path / "runs" / "new")))
+    monkeypatch.setattr(window.evaluation, "show_run", shown.append)
+    window.table["review"].setEnabled(True)
+    window.stage_bar.refresh()
+    QTest.mouseClick(window.stage_bar.next, LEFT)
+    assert window.center.in_evaluation and [run.name for run in shown] == ["new"]
+    window.evaluation.run = Run(tmp_path / "runs" / "old")
+    QTest.mouseClick(window.stage_bar.next, LEFT)
+    assert window.center.in_evaluation and [run.name for run in shown] == ["new", "new"]
+    window.evaluation.run = shown[-1]
+    QTest.mouseClick(window.stage_bar.next, LEFT)
+    assert window.center.in_evaluation and len(shown) == 2  # it is shown already
 
 
 def test_done_button_marks_and_undo_reverts(driver, qtbot):

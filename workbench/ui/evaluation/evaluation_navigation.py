@@ -125,9 +125,13 @@ class EvaluationNavigation(QObject):
                 self._page.show_run(self._overlay.run)
 
     def show(self) -> None:
-        """Show the evaluation if it is not shown."""
+        """Show the evaluation of the run in use, also in place of that of another run."""
+        run, shown = self._overlay.run, self._page.run
         if not self.is_on():
             self.toggle()
+        elif run is not None and (shown is None or shown.root != run.root):
+            self._page.show_run(run)
+            self.switched.emit(True)
 
     def leave(self) -> None:
         if self._center is not None:

@@ -129,7 +129,9 @@ class StageBar(QWidget):
             return
         if workflow.step.stage in ("label", "train"):
             self._pages["label"]()
-        if not (workflow.step.command == "review" and self._in_evaluation):  # the command would leave it
+        if workflow.step.command == "review":  # the command would leave the evaluation of another run
+            self._pages["evaluate"]()
+        else:
             self._action.trigger()
 
     def _show_page(self, stage: Stage) -> None:
