@@ -183,4 +183,7 @@ class EvaluationNavigation(QObject):
         elif not on and self._collapsed:
             self._collapsed = False
             heading.setChecked(True)
+        if not on:
+            self._attempts, self._successes = _ATTEMPTS, 0
+            self._scroll_list()
         self.switched.emit(on)
