@@ -11820,10 +11820,6 @@
         <translation>表中按每张图片可能性最大的判定计数。{m} 张图片中有 {n} 张为“{name}”，需要人工检查；其余 {k} 个判定中有 {p} 个错误。</translation>
     </message>
     <message>
-        <source>Fewer than {n} images have the verdict {names}: the metrics for it are not reliable.</source>
-        <translation>判定为 {names} 的图片不足 {n} 张：其指标不可靠。</translation>
-    </message>
-    <message>
         <source>Labeled (row), predicted (column)</source>
         <translation>标注（行）、预测（列）</translation>
     </message>
@@ -12922,6 +12918,10 @@
     <message>
         <source>the image of the panoptic segments holds {n} {n:segment|segments} that the file does not list</source>
         <translation>全景分段图片中有 {n} 个分段未列在文件中</translation>
+    </message>
+    <message>
+        <source>The metrics of verdicts with fewer than {n} images are not reliable: {names}.</source>
+        <translation>图片不足 {n} 张的判定，其指标不可靠：{names}。</translation>
     </message>
     <message>
         <source>An image is {bad} if its anomaly score, the area of its regions weighted by the probability, is above {n} px²; otherwise it is {good}.</source>
