@@ -80,7 +80,10 @@ class Stage:
     # --- project ----------------------------------------------------------------------------------
 
     def open_project(self, root: Path | None = None) -> None:
-        """Open a project, by default the sample, unless one is open."""
+        """Open a project in place of the open one, by default the sample unless a project is open."""
+        if root is not None and self.session.project is not None:
+            self.session.close_project()
+            self._followed = ""
         if self.session.project is None:
             self.session.open_project(root or self.sample)
             self.wait(lambda: self.session.key is not None and len(self.session.rows) > 20)
