@@ -11,6 +11,8 @@ import numpy as np
 from workbench.core.project.project import NOT_LABELED
 from workbench.inference.io.opencv import cv2
 
+_MAX_GRADIENT = 0.15  # see Intensity; images in production vary by a tenth, see `core.evaluation.expectation`
+
 
 @dataclass(frozen=True)
 class PatchPose:
@@ -103,10 +105,10 @@ class Intensity:
     """Change of the intensities of a normalized patch; the defaults change nothing. Ranges: see `draw_intensity`.
 
     gamma: exponent of the tone curve between the darkest and the brightest pixel value. spread: factor of the contrast;
-    shift: change of the brightness; across, down: gradients, in units of
-    0.2 between the middle and an edge; sigma: of a
-    Gaussian blur in pixels, 0 for none. All of these belong to "lighting". contrast, brightness, noise: of the
-    augmentations of these names; noise is a standard deviation.
+    shift: change of the brightness; across, down: gradients, difference between the middle and an edge relative to the
+    range from the darkest to the brightest pixel value; sigma: of a Gaussian blur in pixels, 0 for none. All of these
+    belong to "lighting". contrast, brightness, noise: of the augmentations of these names, noise as its standard
+    deviation.
     """
 
     gamma: float = 1.0
@@ -123,9 +125,9 @@ class Intensity:
 def draw_intensity(generator: np.random.Generator, ways: Collection[str]) -> Intensity:
     """Draw a random change. "lighting" is that of another lamp, exposure or focus.
 
-    Its ranges: gamma 0.7 to 1.4, contrast 0.57 to 1.74, brightness 1.2 standard deviations, gradients 0.2, Gaussian
-    blur of a standard deviation up to 1 pixel in a third of the patches. Brightness and contrast do not change a
-    standardized image, so they may vary more than what makes defects harder to recognize.
+    Its ranges: gamma 0.7 to 1.4, contrast 0.57 to 1.74, brightness 1.2 standard deviations, gradients 15% of the range
+    of pixel values, Gaussian blur of a standard deviation up to 1 pixel in a third of the patches. Brightness and
+    contrast do not change a standardized image, so they may vary more than what makes defects harder to recognize.
     """
     lighting = {}
     if "lighting" in ways:
@@ -134,8 +136,8 @@ def draw_intensity(generator: np.random.Generator, ways: Collection[str]) -> Int
             "gamma": 2.0 ** (gamma / 2),
             "spread": 2.0 ** (0.8 * contrast),
             "shift": 1.2 * shift,
-            "across": across,
-            "down": down,
+            "across": _MAX_GRADIENT * across,
+            "down": _MAX_GRADIENT * down,
             "sigma": 0.3 + (blur - 1 / 3) * 1.05 if blur > 1 / 3 else 0.0,
         }
     shift, stretch = generator.uniform(-1, 1, 2)
@@ -194,8 +196,8 @@ def _vary_lighting(patch: np.ndarray, change: Intensity, black: float, white: fl
     patch *= np.float32(change.spread)
     patch += mean + np.float32(change.shift)
     height, width = patch.shape[-2:]
-    patch += np.linspace(-0.2, 0.2, width, dtype=np.float32) * np.float32(change.across)
-    patch += np.linspace(-0.2, 0.2, height, dtype=np.float32)[:, None] * np.float32(change.down)
+    patch += np.linspace(-1, 1, width, dtype=np.float32) * np.float32((white - black) * change.across)
+    patch += np.linspace(-1, 1, height, dtype=np.float32)[:, None] * np.float32((white - black) * change.down)
     if change.sigma:
         for plane in patch:
             cv2.GaussianBlur(plane, (0, 0), change.sigma, dst=plane)

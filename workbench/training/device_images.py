@@ -49,8 +49,9 @@ def prepare_images(
         mean = x.mean(axis=[1, 2, 3], keepdim=True)
         x = (x - mean) * change["spread"] + (mean + change["shift"])
         height, width = x.shape[-2:]
-        x = x + upload(_ramps([one.across for one in changes], width).reshape(-1, 1, 1, width))
-        x = x + upload(_ramps([one.down for one in changes], height).reshape(-1, 1, height, 1))
+        across, down = ([getattr(one, field) * (white - black) for one in changes] for field in ("across", "down"))
+        x = x + upload(_ramps(across, width).reshape(-1, 1, 1, width))
+        x = x + upload(_ramps(down, height).reshape(-1, 1, height, 1))
         if any(one.sigma for one in changes):
             x = _blur(x, upload(_kernels(changes)))
     if "contrast" in ways:
@@ -76,8 +77,8 @@ def _normalize(x: paddle.Tensor, settings: ModelSettings) -> paddle.Tensor:
 
 
 def _ramps(slopes: Sequence[float], length: int) -> np.ndarray:
-    """Return gradients, float32 (N, length), see `Intensity`."""
-    return np.outer(np.float32(slopes), np.linspace(-0.2, 0.2, length, dtype=np.float32))
+    """Return gradients, float32 (N, length). slopes: value at the end of each, the negative one at its start."""
+    return np.outer(np.float32(slopes), np.linspace(-1, 1, length, dtype=np.float32))
 
 
 def _kernels(changes: Sequence[Intensity]) -> np.ndarray:

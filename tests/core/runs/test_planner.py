@@ -52,6 +52,18 @@ def test_images_are_rotated_only_without_a_dominant_direction(project, surface):
     assert create_run(project, request("unet", epochs=1, augment=["noise"])).settings().augment == ["noise"]
 
 
+@pytest.mark.parametrize("model, expected", [("resnet", {"lighting", "noise"}), ("unet", {"brightness", "contrast"})])
+def test_verdicts_are_trained_with_changed_lighting_and_noise(project, model, expected):
+    for number in range(4):
+        write_png(project.image_path(f"{number}.png"), noisy(number))
+        annotation.save_note(project, f"{number}.png", annotation.Note(verdict=("OK", "NG")[number % 2]))
+        mask = np.zeros(noisy(number).shape, np.uint8)
+        mask[20:30, 20:30] = 1
+        annotation.save_mask(project, f"{number}.png", mask)
+    found = set(create_run(project, request(model, epochs=1)).settings().augment)
+    assert found & {"lighting", "noise", "brightness", "contrast"} == expected
+
+
 def test_only_a_fast_model_predicts_once(project):
     for number in range(4):
         write_png(project.image_path(f"{number}.png"), brushed(number, turned=False))

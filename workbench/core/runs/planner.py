@@ -120,8 +120,8 @@ def _plan_from_images(sample: ImageStatistics, draft: _Draft) -> None:
     else:
         rotations, why = ["rotate_90", "rotate", "zoom"], Message("plan.no_direction")
     why = Message("plan.directions", n=f"{sample.common:.0%}", why=why)
-    # Verdicts belong to whole images, whose exposure must not decide them; a UNet has its local contrast.
-    light = ["lighting"] if draft.request.model == "resnet" else ["brightness", "contrast"]
+    # Verdicts belong to whole images, whose exposure and noise must not decide them; a UNet has its local contrast.
+    light = ["lighting", "noise"] if draft.request.model == "resnet" else ["brightness", "contrast"]
     if draft.request.model == "resnet" and not draft.request.weights:  # published weights have no second input
         separable = sample.exposure > _SEPARABLE
         reason = Message("plan.standardize" if separable else "plan.not_standardized", n=f"{sample.exposure:.2f}")
