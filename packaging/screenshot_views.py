@@ -62,6 +62,8 @@ def spots(stage: Stage) -> None:
 
 def labeling(stage: Stage) -> None:
     stage.follow("unet")
+    stage.wait(lambda: stage.window.overlay.maps is not None)
+    stage.pause(3)  # thumbnails of the list
 
 
 def text_of_150_percent(stage: Stage) -> None:
