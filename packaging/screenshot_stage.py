@@ -12,7 +12,14 @@ from PySide6.QtCore import QEvent, QPoint
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QApplication, QDialog, QMenu, QPushButton
 
+from workbench.core.geometry.drawing import Rect
+from workbench.core.geometry.selection import Selection
+from workbench.core.project.annotation import ids_in, read_mask
+from workbench.core.project.project import DONT_CARE
 from workbench.core.runs.run import find_run
+from workbench.core.suggestions.suggestion_files import save_stored
+from workbench.core.suggestions.suggestions import Suggestion, suggestion_of_region
+from workbench.inference.io.opencv import cv2
 from workbench.session.preferences import Preferences
 from workbench.ui.shell.application import Application
 from workbench.ui.shell.window import Window
@@ -73,7 +80,10 @@ class Stage:
     # --- project ----------------------------------------------------------------------------------
 
     def open_project(self, root: Path | None = None) -> None:
-        """Open a project, by default the sample, unless one is open."""
+        """Open a project in place of the open one, by default the sample unless a project is open."""
+        if root is not None and self.session.project is not None:
+            self.session.close_project()
+            self._followed = ""
         if self.session.project is None:
             self.session.open_project(root or self.sample)
             self.wait(lambda: self.session.key is not None and len(self.session.rows) > 20)
@@ -84,6 +94,21 @@ class Stage:
         left_out = [*_RESULTS, *([] if labels else _LABELS), *([] if runs else ["runs"])]
         shutil.copytree(self.sample, copy, ignore=shutil.ignore_patterns(*left_out))
         self.open_project(copy)
+
+    def store_suggestions(self, key: str) -> None:
+        """Store the labeled regions of an image of the sample as suggestions of the best run in the open project."""
+        project, run = self.session.project, find_run(self.sample, "best", "unet")
+        assert project is not None
+        mask = read_mask(self.sample / "masks" / f"{key}.png")
+        found: list[Suggestion] = []
+        for class_id in (id for id in ids_in(mask) if 0 < id < DONT_CARE):
+            _, numbers, stats, _ = cv2.connectedComponentsWithStats((mask == class_id).astype("uint8"), connectivity=8)
+            for number, (x, y, width, height, area) in enumerate(stats[1:].tolist(), 1):
+                inside = numbers[y : y + height, x : x + width] == number
+                selection, probability = Selection(Rect(x, y, width, height), inside), 0.95 - 0.07 * (len(found) % 6)
+                found.append(suggestion_of_region(selection, class_id, probability, run.name, area))
+        size = mask.shape[1], mask.shape[0]
+        save_stored(project, key, found, model=run.name, fingerprint="", size=size)
 
     def open_image(self, key: str) -> None:
         self.open_project()

@@ -62,6 +62,8 @@ def spots(stage: Stage) -> None:
 
 def labeling(stage: Stage) -> None:
     stage.follow("unet")
+    stage.wait(lambda: stage.window.overlay.maps is not None)
+    stage.pause(3)  # thumbnails of the list
 
 
 def text_of_150_percent(stage: Stage) -> None:
@@ -170,9 +172,11 @@ def prediction(stage: Stage) -> None:
 
 
 def suggestions(stage: Stage) -> None:
-    """Suggestions on an image without a label."""
+    """Suggestions on an image without a label: stored ones, as a model of a short training may suggest nothing."""
     stage.open_copy("with-model", runs=True)
-    stage.open_image(_image_with_defects(stage))
+    key = _image_with_defects(stage)
+    stage.store_suggestions(key)
+    stage.open_image(key)
     stage.wait(lambda: stage.services.suggestions.shown)
     stage.pause(1)
 

@@ -1636,25 +1636,6 @@
     </message>
 </context>
 <context>
-    <name>FigureTable</name>
-    <message>
-        <source>Metrics of both runs</source>
-        <translation>两条训练记录的指标</translation>
-    </message>
-    <message>
-        <source>Metric</source>
-        <translation>指标</translation>
-    </message>
-    <message>
-        <source>Difference (95% CI)</source>
-        <translation>差值（95% 置信区间）</translation>
-    </message>
-    <message>
-        <source>Second run</source>
-        <translation>第二条训练记录</translation>
-    </message>
-</context>
-<context>
     <name>FileCommands</name>
     <message>
         <source>&amp;New project…</source>
@@ -1946,7 +1927,7 @@
     </message>
 </context>
 <context>
-    <name>HeadlineFigures</name>
+    <name>HeadlineMetrics</name>
     <message>
         <source>Recall</source>
         <translation>召回率</translation>
@@ -3421,6 +3402,25 @@
     <message>
         <source>Skipped: {n} ({why})</source>
         <translation>已跳过：{n}（{why}）</translation>
+    </message>
+</context>
+<context>
+    <name>MetricTable</name>
+    <message>
+        <source>Metrics of both runs</source>
+        <translation>两条训练记录的指标</translation>
+    </message>
+    <message>
+        <source>Metric</source>
+        <translation>指标</translation>
+    </message>
+    <message>
+        <source>Difference (95% CI)</source>
+        <translation>差值（95% 置信区间）</translation>
+    </message>
+    <message>
+        <source>Second run</source>
+        <translation>第二条训练记录</translation>
     </message>
 </context>
 <context>
@@ -5951,6 +5951,10 @@
         <translation>继续标注</translation>
     </message>
     <message>
+        <source>Training…</source>
+        <translation>正在训练…</translation>
+    </message>
+    <message>
         <source>Train with {n} new {n:label|labels}</source>
         <translation>用 {n} 个新标注训练</translation>
     </message>
@@ -6017,6 +6021,22 @@
     <message>
         <source>The training is running. New labels are used in it. Click to open the next image that is not done.</source>
         <translation>训练正在进行，新标注会加入训练。点击可打开下一张未完成的图片。</translation>
+    </message>
+    <message>
+        <source>The training is running. All images are marked as done, so there is nothing left to label.</source>
+        <translation>正在训练。所有图片均已完成，没有待标注的图片。</translation>
+    </message>
+    <message>
+        <source>The training is running. The project is read-only in this window, so no image can be labeled.</source>
+        <translation>正在训练。此窗口中的项目为只读，无法标注图片。</translation>
+    </message>
+    <message>
+        <source>The model is being exported.</source>
+        <translation>正在导出模型。</translation>
+    </message>
+    <message>
+        <source>The labels of the images are being read.</source>
+        <translation>正在读取图片的标注。</translation>
     </message>
     <message>
         <source>The model misses many defects. Label the images that would improve it most.</source>
@@ -6859,8 +6879,16 @@
         <translation>{what}：{done} / {total}</translation>
     </message>
     <message>
+        <source>Finishing…</source>
+        <translation>即将完成…</translation>
+    </message>
+    <message>
         <source>Starting…</source>
         <translation>正在启动…</translation>
+    </message>
+    <message>
+        <source>{time} left</source>
+        <translation>剩余 {time}</translation>
     </message>
     <message>
         <source>{share} done, {time} left</source>
@@ -7611,6 +7639,14 @@
     <message>
         <source>An image of typical size takes {time} on this computer.</source>
         <translation>在本机上，常见尺寸的图片用时 {time}。</translation>
+    </message>
+    <message>
+        <source>On the validation images, the model predicts no verdict correctly other than {verdict} ({share} of the images are correct). Set more verdicts or train longer before you use the model.</source>
+        <translation>在验证图片上，除“{verdict}”外，模型没有正确预测任何判定（{share} 的图片正确）。使用模型前，请设置更多判定或延长训练时间。</translation>
+    </message>
+    <message>
+        <source>The model detects {found} of {n} {n:defect|defects} in the validation images (Dice {dice}). Label more defects or train longer before you use the model.</source>
+        <translation>验证图片中有 {n} 处缺陷，模型检出 {found} 处（Dice {dice}）。使用模型前，请标注更多缺陷或延长训练时间。</translation>
     </message>
     <message>
         <source>Mean Dice of the classes</source>
@@ -11784,10 +11820,6 @@
         <translation>表中按每张图片可能性最大的判定计数。{m} 张图片中有 {n} 张为“{name}”，需要人工检查；其余 {k} 个判定中有 {p} 个错误。</translation>
     </message>
     <message>
-        <source>Fewer than {n} images have the verdict {names}: the metrics for it are not reliable.</source>
-        <translation>判定为 {names} 的图片不足 {n} 张：其指标不可靠。</translation>
-    </message>
-    <message>
         <source>Labeled (row), predicted (column)</source>
         <translation>标注（行）、预测（列）</translation>
     </message>
@@ -12792,6 +12824,10 @@
         <translation>其训练仍在进行，模型可能会改变</translation>
     </message>
     <message>
+        <source>Only {n} {n:part|parts} of the validation/test images {n:counts|count} in the metric. A forecast needs at least {m}.</source>
+        <translation>验证/测试图片中只有 {n} 个零件计入该指标。预测范围至少需要 {m} 个。</translation>
+    </message>
+    <message>
         <source>Expect Dice {low} to {high} on other parts.</source>
         <translation>其他零件上 Dice 预计为 {low} 到 {high}。</translation>
     </message>
@@ -12884,6 +12920,10 @@
         <translation>全景分段图片中有 {n} 个分段未列在文件中</translation>
     </message>
     <message>
+        <source>The metrics of verdicts with fewer than {n} images are not reliable: {names}.</source>
+        <translation>图片不足 {n} 张的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
         <source>An image is {bad} if its anomaly score, the area of its regions weighted by the probability, is above {n} px²; otherwise it is {good}.</source>
         <translation>如果图片的异常分数（其区域按概率加权的面积）高于 {n} px²，则判定为 {bad}；否则判定为 {good}。</translation>
     </message>
@@ -12918,10 +12958,6 @@
     <message>
         <source>Testing changed lighting</source>
         <translation>正在测试光照变化</translation>
-    </message>
-    <message>
-        <source>Validation/test images show {n} different {n:part|parts}. A forecast needs at least {m}.</source>
-        <translation>验证/测试图片只包含 {n} 个不同的零件。预测范围至少需要 {m} 个。</translation>
     </message>
     <message>
         <source>{value} on {n} {n:part that is|parts that are} not in the training images.</source>

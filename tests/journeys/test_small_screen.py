@@ -33,15 +33,6 @@ def test_every_stage_on_a_small_screen(user, qtbot, tmp_path):
     area = np.zeros_like(session.mask)
     area[SPOT] = 1
     user.scribble(area)
-    print(
-        "TOOL",
-        user.canvas.tool,
-        session.class_id,
-        session.note,
-        user.at(60, 5),
-        user.canvas.size(),
-        user.window.tools.geometry(),
-    )
     assert (session.mask != before).any()
     strokes = user.inputs.drags - 1
     user.click(window.header.done)  # the image was done: it is not any more

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.ui.widgets.elided_label import ShrinkingLabel
+from workbench.ui.widgets.elided_label import ElidedLabel
 
 MOST_ROUNDS = 20  # of layouts that request another one
 _ARROWS = 26  # px, arrows and frame of a combo box or a number field
@@ -44,8 +44,8 @@ def _cut_reason(widget: QWidget) -> str:
     scrolled = isinstance(parent.parentWidget(), QAbstractScrollArea) and parent.parentWidget().viewport() is parent
     if not (inside or scrolled):
         return f"{widget.geometry()} is outside {parent.rect()}"
-    elides = isinstance(widget, ShrinkingLabel)
-    ignores = elides or widget.sizePolicy().horizontalPolicy() == QSizePolicy.Policy.Ignored  # elides its text
+    ignored = widget.sizePolicy().horizontalPolicy() == QSizePolicy.Policy.Ignored
+    ignores = ignored or isinstance(widget, ElidedLabel)
     if isinstance(widget, QLabel) and widget.wordWrap():
         needed = widget.heightForWidth(widget.width())
         return f"{widget.height()} px high, needs {needed}" if widget.height() < needed else ""

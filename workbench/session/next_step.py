@@ -12,6 +12,7 @@ STAGES: tuple[Stage, ...] = ("label", "train", "evaluate", "export")
 # Images with defects, or with a verdict. With fewer, none is used for validation, and the quality stays unknown.
 ENOUGH = FEWEST
 WEAK_SHARE = 0.3  # more labels are recommended from this share of missed defects or wrong verdicts
+USELESS_SHARE = 0.9  # and even after an export from this share
 NEW_SHARE = 0.2  # another training is recommended from this ratio of new labels to those of the run
 MIN_NEW = 3  # and from this number of them
 MIN_EXAMPLES = 2  # examples without which no training is possible
@@ -102,8 +103,9 @@ def next_step(state: WorkflowState) -> NextStep:
     if state.exporting:
         return NextStep(stage="export", id="exporting")
     if state.training:
-        command = "next_open" if state.open_images and state.writable else ""
-        return NextStep(stage="train", id="training", command=command)
+        if state.open_images and state.writable:
+            return NextStep(stage="train", id="training", command="next_open")
+        return NextStep(stage="train", id="all_done" if state.writable else "training_read_only")
     if not state.writable:
         return NextStep(stage="label", id="read_only") if state.run is None else _use_model(state.run)
     if not state.images:
@@ -161,9 +163,8 @@ def _use_model(run: RunFacts, *, can_label: bool = False) -> NextStep:
         if run.false_alarms:
             return NextStep(stage="evaluate", id="false_alarms", command="review", count=run.false_alarms)
         return NextStep(stage="evaluate", id="evaluate", command="review")
+    if can_label and run.missed > (USELESS_SHARE if run.exported else WEAK_SHARE) * run.defects:
+        return NextStep(stage="label", id="label_next", command="label_next")
     if not run.exported:
-        weak = run.missed > WEAK_SHARE * run.defects
-        if can_label and weak:
-            return NextStep(stage="label", id="label_next", command="label_next")
         return NextStep(stage="export", id="export", command="export")
     return NextStep(stage="export", id="predict", command="predict_folder")

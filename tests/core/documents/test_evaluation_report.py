@@ -224,7 +224,7 @@ def test_report_states_the_expected_range_and_every_change_of_lighting(run):
 def test_report_states_that_few_parts_give_no_range(run):
     store_result(run, **{**stored_result(parts=2), "lighting": None})
     text = re.sub(r"<[^>]*>", " ", to_html(make_report(run)))
-    assert "cannot be stated. Validation/test images show 2 different parts." in text
+    assert "cannot be stated. Only 2 parts of the validation/test images count in the metric." in text
     assert "Measured at the end of the training" in text and "Difference in points" not in text
 
 

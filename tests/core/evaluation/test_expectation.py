@@ -32,7 +32,7 @@ def verdicts(errors: int, groups: int, per_group: int = 10):
 
 def test_few_parts_give_no_range():
     result = forecast(*verdicts(1, 2))
-    assert result.low is None and result.high is None and "2 different parts" in result.why[0]
+    assert result.low is None and result.high is None and "Only 2 parts of" in result.why[0]
 
 
 def test_range_contains_the_metric_and_narrows_with_the_number_of_parts():
@@ -119,8 +119,8 @@ def test_range_of_few_parts_cannot_be_stated():
     found = Expectation.of_result(result(forecast=few, lighting=None), "unet")
     assert found.limits is None and found.worst is None and found.worst_text == ""
     assert found.lines() == [
-        "The range to expect on other parts cannot be stated. Validation/test images show 2 different parts. A "
-        "forecast needs at least 3."
+        "The range to expect on other parts cannot be stated. Only 2 parts of the validation/test images count in the "
+        "metric. A forecast needs at least 3."
     ]
 
 

@@ -57,7 +57,7 @@ def test_few_parts_state_that_there_is_no_range(application, tmp_path, qtbot):
     run = store_result(make_mask_project(tmp_path / "p"), **{**stored_result(parts=2), "lighting": None})
     bar = open_evaluation(application, run, qtbot).expectation
     assert bar.range.text() == "The range to expect on other parts cannot be stated."
-    assert "show 2 different parts" in bar.reason.text() and not bar.lighting.isVisible()
+    assert "Only 2 parts of the validation/test images count" in bar.reason.text() and not bar.lighting.isVisible()
 
 
 def test_run_of_an_earlier_version_shows_nothing(application, tmp_path, qtbot):

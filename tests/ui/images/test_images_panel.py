@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QListView, QSlider
 
 from tests.ui.images.list_projects import CountedList, HundredThousand
-from workbench.core.project.project import DONT_CARE
+from workbench.core.project.project import DONT_CARE, Project
 from workbench.inference.io.image_io import write_png
 from workbench.ui.canvas.layers.prediction_layer import MODES
 from workbench.ui.images.image_delegate import shown_folder
@@ -250,3 +250,24 @@ def test_message_of_a_failed_save_is_removed_after_success(driver):
 def test_folder_of_an_image_in_a_source_folder_has_no_mark():
     assert shown_folder("@camera 1/lot 2/a.png") == "camera 1/lot 2" and shown_folder("lot 2/a.png") == "lot 2"
     assert shown_folder("a.png") == ""
+
+
+def test_list_shows_the_current_image_after_the_evaluation(application, tmp_path, qtbot):
+    """The evaluation hides the list, which is laid out again after that."""
+    root, session, window = tmp_path / "many", application.services.session, application.window
+    with Project.create(root, classes=["scratch"], verdicts=[]) as project:
+        for number in range(60):
+            write_png(project.image_path(f"lot1/part{number:02d}.png"), np.full((16, 20), 140, np.uint8))
+    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+        session.open_project(root)
+    view, last = window.images.view, session.keys[-1]
+    session.open_image(last)
+
+    def shown() -> bool:
+        return view.viewport().rect().contains(view.visualRect(view.currentIndex()).center())
+
+    qtbot.waitUntil(lambda: session.key == last and shown(), timeout=10_000)
+    window.evaluation_navigation.toggle()
+    view.verticalScrollBar().setValue(0)  # as the layout of a hidden list does
+    window.evaluation_navigation.leave()
+    qtbot.waitUntil(shown, timeout=5000)

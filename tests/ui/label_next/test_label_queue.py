@@ -122,6 +122,23 @@ def test_bar_of_a_suspected_verdict_does_not_cover_the_predicted_region(
     assert advice.bar.isVisible() and advice.bar.geometry().center().y() > canvas.height() / 2  # at its usual place
 
 
+def test_bar_moves_off_the_flagged_region_when_the_view_changes(with_model, driver, qtbot):
+    canvas, advice = driver.canvas, driver.window.label_next
+    driver.key(Qt.Key.Key_L, CTRL | SHIFT)
+    wait_for_queue(with_model, qtbot)
+    qtbot.waitUntil(lambda: not advice.bar.isHidden() and advice.marker.area is not None, timeout=5000)
+    region = advice.errors.issue.rect
+    x, y = region.x + region.width / 2, region.y + region.height / 2
+    scale = canvas.view.scale
+    for share in (0.4, -0.4, 0.4):  # the region at the bottom, at the top and at the bottom again
+        canvas.set_view(canvas.view.at_scale(scale).centered(x, y - share * canvas.height() / scale))
+        assert canvas.rect().contains(advice.marker.area) and canvas.rect().contains(advice.bar.geometry())
+        assert not advice.bar.geometry().contains(advice.marker.area.center())
+    with qtbot.waitSignal(canvas.view_state.changed):
+        canvas.set_view(canvas.view.translated(0, 20))
+    assert canvas.rect().contains(advice.bar.geometry())
+
+
 def test_search_filters_queue(with_model, driver, qtbot):
     panel = driver.window.images
     driver.key(Qt.Key.Key_L, CTRL)

@@ -138,7 +138,7 @@ def test_continuous_training_shows_added_labels(driver, qtbot):
         training.receive(event)
     assert sent == ["keep_open"]
     training.receive(BestKept(step=1, round=0, waiting=True))
-    qtbot.waitUntil(lambda: "Waiting for new labels" in window.training.controls.left.text(), timeout=2000)
+    qtbot.waitUntil(lambda: "Waiting for new labels" in window.training.controls.left.full_text, timeout=2000)
     training.receive(LabelsAdded(step=1, picture="a.png", how="new"))
     assert line.status.text() == "1 label added"
     window.training.heading.setChecked(True)
@@ -149,7 +149,7 @@ def test_continuous_training_shows_added_labels(driver, qtbot):
     training.receive(BestKept(step=1, round=1))
     training.receive(Step(step=2, loss=1.0, rate=0.1, progress=1.0, round=1))
     window.training.refresh()
-    assert "Training continues" in window.training.controls.left.text()
+    assert "Training continues" in window.training.controls.left.full_text
     driver.key(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier | SHIFT)
     assert sent[-1] == "let_end" and not kept.on and not line.check.isChecked()
     training._thread = None

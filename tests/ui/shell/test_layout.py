@@ -196,3 +196,14 @@ def test_names_of_the_tools_are_shown_in_a_single_column_only(opened, qtbot):
     assert all(button.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonIconOnly for button in buttons)
     window.table["tool_names"].trigger()
     assert not opened.services.preferences.tool_names
+
+
+def test_header_of_the_image_has_room_for_a_prediction_at_once(opened, qtbot):
+    """Its other texts give way with the text of the prediction, not with the next layout."""
+    header, shown = opened.window.header, "Prediction: 2 defects"
+    opened.window.resize(1900, 800)
+    qtbot.waitUntil(lambda: header._level == 0)
+    while header._width_at(0) <= header.width():
+        header.prediction.setText(shown := shown + " and more")
+    header.show_model_text(shown)
+    assert header._width_at(header._level) <= header.width()

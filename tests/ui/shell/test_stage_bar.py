@@ -10,8 +10,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from workbench.core.project import annotation
+from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import write_png
-from workbench.session.next_step import ENOUGH, NextStep, RunFacts, WorkflowState, next_step, workflow
+from workbench.session.next_step import ENOUGH, NextStep, RunFacts, Workflow, WorkflowState, next_step, workflow
 from workbench.ui.help.guide_window import GuideWindow
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.project.quick_project_dialog import QuickProjectDialog
@@ -80,6 +81,23 @@ def test_bar_follows_the_project(opened, qtbot):
     qtbot.waitUntil(lambda: not bar.isVisible())
 
 
+def test_disabled_step_names_the_reason(application, monkeypatch):
+    """A step without a command explains it, one whose command is disabled has the reason of the command."""
+    bar, monitor = application.window.stage_bar, application.services.workflow
+    for step, text in (
+        (NextStep(stage="train", id="all_done"), "All images are marked as done"),
+        (NextStep(stage="train", id="training_read_only"), "read-only in this window"),
+        (NextStep(stage="export", id="exporting"), "being exported"),
+        (NextStep(stage="label", id="reading"), "being read"),
+        (NextStep(stage="label", id="read_only"), "read-only in this window"),
+        (NextStep(stage="train", id="train", command="train", count=5), "Open or create a project first"),
+    ):
+        monkeypatch.setattr(monitor, "workflow", Workflow(step))
+        bar.refresh()
+        assert not bar.next.isEnabled() and text in bar.next.toolTip(), step.id
+    monkeypatch.setattr(monitor, "workflow", None)
+
+
 def test_step_is_run_by_a_click(driver, qtbot):
     bar, monitor = driver.window.stage_bar, driver.services.workflow
     driver.open(FIRST)
@@ -123,6 +141,25 @@ def test_stages_show_their_pages(opened):
     QTest.mouseClick(bar.stages["evaluate"], LEFT)
     QTest.mouseClick(bar.stages["label"], LEFT)
     assert not window.center.in_evaluation and bar.stages["label"].isChecked()
+
+
+def test_step_shows_the_evaluation_of_the_run_in_use_instead_of_another_one(opened, tmp_path, monkeypatch):
+    """After a training that was started from the evaluation, the next step leads to the evaluation of its model."""
+    window, monitor, shown = opened.window, opened.services.workflow, []
+    step = NextStep(stage="evaluate", id="missed", command="review", count=3)
+    monkeypatch.setattr(monitor, "workflow", Workflow(step))
+    monkeypatch.setattr(type(window.overlay), "run", property(lambda _: Run(tmp_path / "runs" / "new")))
+    monkeypatch.setattr(window.evaluation, "show_run", shown.append)
+    window.table["review"].setEnabled(True)
+    window.stage_bar.refresh()
+    QTest.mouseClick(window.stage_bar.next, LEFT)
+    assert window.center.in_evaluation and [run.name for run in shown] == ["new"]
+    window.evaluation.run = Run(tmp_path / "runs" / "old")
+    QTest.mouseClick(window.stage_bar.next, LEFT)
+    assert window.center.in_evaluation and [run.name for run in shown] == ["new", "new"]
+    window.evaluation.run = shown[-1]
+    QTest.mouseClick(window.stage_bar.next, LEFT)
+    assert window.center.in_evaluation and len(shown) == 2  # it is shown already
 
 
 def test_done_button_marks_and_undo_reverts(driver, qtbot):

@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QAbstractTextDocumentLayout, QImage, QPainter
 
-from workbench.core.documents.document import Document, Paragraph, Section, Table
+from workbench.core.documents.document import Document, DocumentImage, ImagePairs, Paragraph, Section, Table
 from workbench.core.documents.html_page import PRINT_PAGE, to_html
 from workbench.inference.io.opencv import cv2
 from workbench.ui.text import pdf_file
@@ -66,3 +66,20 @@ def test_the_head_of_a_table_is_never_the_last_line_of_a_page(qapp, tmp_path, mo
         heading, head, row = (document.find(word).block() for word in ("second", "head", "value 0"))
         pages = {place(heading).top() // height, place(head).top() // height, (place(row).bottom() - 1) // height}
         assert len(pages) == 1, lines
+
+
+def test_names_of_image_pairs_are_on_the_page_of_their_images(qapp, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        pdf_file, "_paint", lambda _painter, document, _number, area, _font: drawn.append((document, area))
+    )
+    jpeg = cv2.imencode(".jpg", np.full((180, 270, 3), 90, np.uint8))[1].tobytes()
+    image = DocumentImage("name", "caption", jpeg, 270, 180)
+    for lines in range(20, 60, 2):  # moves the second pair over the end of the first page
+        blocks = [*(Paragraph(str(n)) for n in range(lines)), ImagePairs(("run a", "run b"), [("key", image, image)])]
+        page = to_html(Document("title", "subtitle", [], [Section("first", blocks)]), template=PRINT_PAGE)
+        pdf_file.write_pdf(page, tmp_path / "page.pdf")
+        document, height = drawn[-1][0], drawn[-1][1].height()
+        place = document.documentLayout().blockBoundingRect
+        name, caption = (place(document.find(word).block()) for word in ("key", "caption"))
+        assert name.top() // height == (caption.bottom() - 1) // height, lines

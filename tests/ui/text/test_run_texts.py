@@ -107,7 +107,7 @@ def test_finished_text_adds_the_range_on_other_parts():
         == finished_text({"metrics": unet, **stored_result()})[0]
     )
     text, _, details = finished_text({"metrics": unet, **stored_result(parts=2)})
-    assert text == "Dice 0.94 on 120 validation images; range on other parts unknown" and "2 different parts" in details
+    assert text == "Dice 0.94 on 120 validation images; range on other parts unknown" and "Only 2 parts" in details
     text, short, details = finished_text({"metrics": {**unet, "only_background": True}, **stored_result()})
     assert text.startswith("No defects detected") and not short and "Expect Dice" in details
 

@@ -273,15 +273,23 @@ def test_time_left_is_that_of_the_whole_run(opened, qtbot):
     training.receive(Started(model="unet", device="cpu", seconds_planned=300.0, pictures={"val": 1}))
     training.receive(Step(step=1, time=100.0, loss=1.0, rate=0.1, progress=0.4))
     panel.refresh()
-    assert panel.controls.left.text() == "3 min 20 s left of 5 min" and panel.controls.bar.value() == 333
+    assert panel.controls.left.full_text == "3 min 20 s left of 5 min" and panel.controls.bar.value() == 333
     line = panel.controls.line
     narrow = line.minimumSizeHint().width()
+    width = panel.controls.left.sizeHint().width()
+    for missing, text in ((0, "3 min 20 s left of 5 min"), (10, "3 min 20 s left")):  # the time left is never cut
+        panel.controls.left.resize(width - missing, panel.controls.left.height())
+        assert panel.controls.left.text() == text
     training.receive(Step(step=2, time=290.0, loss=1.0, rate=0.1, progress=1.0))
     training.receive(Progress(what=Message("progress.evaluating"), done=3, total=40, time=305.0))
     panel.refresh()
-    assert panel.controls.left.text() == "Evaluating validation/test images: 3 of 40"
+    assert panel.controls.left.full_text == "Evaluating validation/test images: 3 of 40"
     assert panel.controls.bar.value() == 1000
     assert line.minimumSizeHint().width() == narrow  # a long text yields to the buttons
+    training.started.emit(training.run)  # of another training, which has no step yet
+    training.progress.steps = 0.0
+    panel.refresh()
+    assert panel.controls.left.full_text == "Starting…"
     without_trainer(opened)
 
 

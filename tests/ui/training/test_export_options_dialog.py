@@ -7,6 +7,8 @@ from PySide6.QtCore import QLocale
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from workbench.core.runs.export_options import FORMATS, LINE_FORMAT, ExportOptions
+from workbench.core.runs.run import Run
+from workbench.core.runs.run_history import RunLine
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import DEFAULT_OPTIONS
 from workbench.ui.text import export_texts
@@ -111,7 +113,7 @@ def test_export_needs_a_format_and_verdicts_have_no_threshold(qtbot):
 
 
 def test_report_shows_formats_and_effect_of_reduced_precision(qtbot):
-    report = ExportReport(RESULT, lambda path: None)
+    report = ExportReport(RESULT, lambda path: None, None, "The model detects 0 of 6 defects")
     qtbot.addWidget(report)
     shown = texts(report)
     for text in (
@@ -123,6 +125,7 @@ def test_report_shows_formats_and_effect_of_reduced_precision(qtbot):
         "False alarms per image 0.50 → 0.25",
         "Not exported: paddlelite is missing",
         "导出 1",
+        "0 of 6 defects",
     ):
         assert text in shown, text
 
@@ -131,6 +134,40 @@ def test_speed_is_that_of_the_first_format_if_known():
     assert "12.3 ms" in export_texts.speed_text(RESULT)
     assert export_texts.speed_text({"formats": ["int8"], "latency": {"int8": None}}) == ""
     assert export_texts.speed_text({"formats": ["onnx"]}) == ""
+
+
+def test_model_that_detects_almost_nothing_has_a_warning():
+    metrics = {"regions": {"defects": 12, "found": 0}, "any_defect": {"dice": 0.004}}
+    assert export_texts.weakness_text(metrics).startswith(
+        "The model detects 0 of 12 defects in the validation images (Dice 0.00)."
+    )
+    metrics["regions"]["found"] = 1
+    assert "1 of 12 defects" in export_texts.weakness_text(metrics)
+    metrics["regions"]["found"] = 2
+    assert export_texts.weakness_text(metrics) == ""
+    assert "0 of 1 defect " in export_texts.weakness_text({"regions": {"defects": 1}, "dice": 0.0})
+    assert export_texts.weakness_text({"regions": {"defects": 0}, "dice": None}) == export_texts.weakness_text({}) == ""
+
+
+@pytest.mark.parametrize("found", [0, 9])
+def test_message_after_an_export_has_the_warning(application, tmp_path, found):
+    services, run = application.services, Run(tmp_path / "runs" / "20260101-000000-unet")
+    metrics = {"regions": {"defects": 12, "found": found}, "any_defect": {"dice": 0.0}}
+    services.run_list.lines = [RunLine(run, "unet", None, metrics=metrics)]
+    services.export_job.run = run
+    services.export_job.finished.emit({"path": str(tmp_path / "out"), "formats": ["onnx"], "parity": {}})
+    shown = texts(application.window.messages)
+    assert f"Model exported to {tmp_path / 'out'}." in shown
+    assert ("0 of 12 defects in the validation images (Dice 0.00)" in shown) == (found == 0)
+
+
+def test_model_that_predicts_one_verdict_has_a_warning():
+    rows = {"OK": {"recall": 1.0, "pictures": 3}, "NG": {"recall": 0.0, "pictures": 9}}
+    metrics = {"accuracy": 0.25, "per_class": rows}
+    assert "other than OK (25% of the images are correct)" in export_texts.weakness_text(metrics)
+    rows["NG"]["recall"] = 0.1
+    assert export_texts.weakness_text(metrics) == ""
+    assert export_texts.weakness_text({"accuracy": 1.0, "per_class": {"OK": {"recall": 1.0, "pictures": 3}}}) == ""
 
 
 def test_content_scrolls_where_the_screen_has_no_room(qtbot):

@@ -7,6 +7,7 @@ import re
 import time
 
 import numpy as np
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -117,6 +118,18 @@ def test_failed_run_shows_advice(opened, qtbot):
     assert panel.view.status.full_text == "raw"
 
 
+@pytest.mark.parametrize("problem, kind", [("NoLabels", "info"), ("TooFewLabels", "info"), ("NoSpace", "problem")])
+def test_missing_labels_are_a_hint_and_no_fault(opened, problem, kind):
+    """Hints disappear by themselves; messages of faults stay until they are closed."""
+    messages, training, panel = [], opened.services.training, opened.window.training
+    panel.view.messaged.connect(lambda *message: messages.append(message))
+    training.preparing = True
+    training.state_changed.emit()
+    training.preparing = False
+    training.ended.emit(Failed(why="raw", problem=problem, fields={"found": 1}))
+    assert [shown for shown, *_ in messages] == [kind]
+
+
 def test_ctrl_t_starts_and_stops(driver, monkeypatch):
     training = driver.services.training
     calls = []
@@ -173,6 +186,7 @@ def test_export_shows_progress_and_result(driver, tmp_path):
     exporter._task = object()
     exporter.state_changed.emit()
     assert window.training.controls.export.text() == "Cancel export"
+    assert window.training.controls.left.full_text == "Starting…" and window.training.controls.bar.isVisible()
     exporter.progressed.emit(Progress(what=Message("progress.evaluating"), done=3, total=4))
     assert window.training.controls.bar.value() == 750 and window.training.controls.bar.isVisible()
     exporter._task = None

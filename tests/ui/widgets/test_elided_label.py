@@ -1,9 +1,11 @@
-"""Elided label: full text, shorter text and tooltip at different widths."""
+"""Elided label: full text, shorter text, tooltip and preferred width at different widths."""
 
 from __future__ import annotations
 
 import pytest
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
+from tests.ui.layout_faults import MOST_ROUNDS, layout_rounds
 from workbench.ui.widgets.elided_label import ElidedLabel
 
 LONG, SHORT = "Dice 0.94 on 120 validation images; expect 0.85 to 0.95", "Dice 0.94; expect 0.85 to 0.95"
@@ -45,3 +47,36 @@ def test_details_are_always_in_the_tooltip(label):
     assert label.toolTip() == f"{LONG}\nreason"
     label.set_text(LONG)
     assert label.toolTip() == LONG
+
+
+def test_label_as_wide_as_its_text_yields_to_the_row(qtbot):
+    """The tooltip is set with the text, not when the label is painted, and eliding requests no further layout."""
+    label, other, row = ElidedLabel(as_wide_as_text=True), QLabel("other"), QWidget()
+    layout = QHBoxLayout(row)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.addWidget(label)
+    layout.addWidget(other)
+    layout.addStretch(1)
+    qtbot.addWidget(row)
+    label.set_text(LONG)
+    full = label.fontMetrics().horizontalAdvance(LONG)
+    row.resize(full + other.sizeHint().width() + 40, 30)
+    row.show()
+    qtbot.waitUntil(lambda: label.width() == full)
+    assert label.text() == LONG and label.toolTip() == ""
+    row.resize(full, 30)
+    assert layout_rounds(row) < MOST_ROUNDS
+    assert label.text().endswith("…") and label.toolTip() == LONG and other.width() == other.sizeHint().width()
+    assert label.sizeHint().width() == full and label.minimumSizeHint().width() == 0
+    label.set_text(SHORTEST)
+    qtbot.waitUntil(lambda: label.text() == SHORTEST)
+    assert label.toolTip() == ""
+
+
+def test_text_is_not_elided_at_its_own_width(label):
+    """Widths are rounded; the text of some of these would be elided by one pixel too few."""
+    for number in range(60):
+        text = f"Measuring the speed, {number} s left"
+        label.resize(label.fontMetrics().horizontalAdvance(text), 20)
+        label.set_text(text)
+        assert label.text() == text

@@ -56,12 +56,13 @@ class ExportJob(Job):
         self._command = command or export_command
         self._cancelling = False
         self.options = DEFAULT_OPTIONS  # of the current or last export
-        self._progress: Progress | None = None
+        self.run: Run | None = None  # of the current or last export
+        self.progress: Progress | None = None  # last one of the current or last export
 
     @property
     def eta_seconds(self) -> float | None:
         """Estimated seconds until the export is done; None if unknown."""
-        last = self._progress
+        last = self.progress
         if not self.running or last is None or not last.total or last.done < _EARLY * last.total:
             return None
         return last.time * (last.total - last.done) / last.done
@@ -70,7 +71,7 @@ class ExportJob(Job):
         """Export `run` into a new folder; `finished`, `failed` or `cancelled` follows."""
         if self.running:
             return
-        self.options, self._progress = options, None
+        self.options, self.run, self.progress = options, run, None
         try:
             run.need_usable()
             folder = Path(out) if out is not None else free_path(run.project_root / "exports", run.name)
@@ -105,7 +106,7 @@ class ExportJob(Job):
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, Progress):
-            self._progress = event
+            self.progress = event
             self.progressed.emit(event)
         self.reported.emit(event)
 

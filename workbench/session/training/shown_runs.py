@@ -6,6 +6,7 @@ import contextlib
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -97,6 +98,10 @@ class RunList(QObject):
         """Return the run of `choose_default`. model: only runs of this kind of model."""
         line = choose_default(self.usable(model))
         return None if line is None else line.run
+
+    def metrics_of(self, run: Run | None) -> dict[str, Any]:
+        """Return the metrics of a run's best evaluation on the validation images, empty without one."""
+        return next((line.metrics for line in self.lines if run is not None and line.run.name == run.name), {})
 
     def models(self) -> list[Path]:
         """Return the folders of the usable runs, that of the run in use first, and of the exports."""

@@ -162,7 +162,10 @@ class SceneRenderer:
         self._areas = [overlay.area for overlay in self.overlays]
 
     def _follow_view(self, old: Viewport) -> None:
-        """Redraw after a zoom. A pan by whole logical pixels scrolls the existing screen content."""
+        """Redraw after a zoom. A pan by whole logical pixels scrolls the existing screen content.
+
+        `QWidget.scroll` would move bars on the canvas too, so that nothing is scrolled while there is one.
+        """
         view, ratio = self._view.viewport, self._view.ratio
         dx, dy = view.x - old.x, view.y - old.y
         if view != old.translated(dx, dy):
@@ -170,7 +173,8 @@ class SceneRenderer:
             return
         self.backing.scroll(dx, dy)
         whole = ratio == int(ratio) and dx % int(ratio) == 0 and dy % int(ratio) == 0
-        if not whole or any(overlay.showing for overlay in self.overlays):
+        bars = any(isinstance(child, QWidget) and child.isVisible() for child in self._widget.children())
+        if not whole or bars or any(overlay.showing for overlay in self.overlays):
             QWidget.update(self._widget)
             return
         dx, dy = round(dx / ratio), round(dy / ratio)

@@ -1,4 +1,4 @@
-"""Comparison of two runs side by side: figures with differences, and the images on which the runs differ."""
+"""Comparison of two runs side by side: metrics with differences, and the images on which the runs differ."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ReportWriter(Protocol):
     def save_comparison(self, compared: ComparedEvaluations, parent: QWidget) -> None: ...
 
 
-class FigureTable(QTableWidget):
+class MetricTable(QTableWidget):
     """Metrics of both runs, their difference, and whether it is larger than chance, in words and with an icon."""
 
     def __init__(self, style: ThemeManager) -> None:
@@ -70,7 +70,7 @@ class FigureTable(QTableWidget):
         header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 
-    def show_figures(self, compared: ComparedEvaluations) -> None:
+    def show_metrics(self, compared: ComparedEvaluations) -> None:
         names = [formatting.run_name(each.run) for each in (compared.first, compared.second)]
         self.setHorizontalHeaderLabels(
             [self.tr("Metric"), *names, self.tr("Difference (95% CI)"), self.tr("Second run")]
@@ -150,7 +150,7 @@ class ComparisonDialog(QDialog):
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.bar = QProgressBar(textVisible=False)
         self.bar.setAccessibleName(self.tr("Progress"))
-        self.table, self.pairs = FigureTable(style), PairView()
+        self.table, self.pairs = MetricTable(style), PairView()
         self.pairs_heading = QLabel(wordWrap=True)
         self.cancel_button = self._button(self.tr("Cancel"), self._job.cancel)
         self.save_button = self._button(self.tr("&Save report…"), self._save)
@@ -269,7 +269,7 @@ class ComparisonDialog(QDialog):
         about = comparison_text(type(compared.runs)(True, True, tuple(runs)))
         left_out = translate_message(Message("compare.left_out", n=comparison.left_out)) if comparison.left_out else ""
         self.status.setText(formatting.sentences(measured, left_out, about))
-        self.table.show_figures(compared)
+        self.table.show_metrics(compared)
         one_right = sum(pair.weight[0] for pair in comparison.pairs)
         if comparison.pairs:
             text = Message("compare.differing", n=len(comparison.pairs), m=one_right, k=comparison.images)

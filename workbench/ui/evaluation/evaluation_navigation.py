@@ -125,9 +125,13 @@ class EvaluationNavigation(QObject):
                 self._page.show_run(self._overlay.run)
 
     def show(self) -> None:
-        """Show the evaluation if it is not shown."""
+        """Show the evaluation of the run in use, also in place of that of another run."""
+        run, shown = self._overlay.run, self._page.run
         if not self.is_on():
             self.toggle()
+        elif run is not None and (shown is None or shown.root != run.root):
+            self._page.show_run(run)
+            self.switched.emit(True)
 
     def leave(self) -> None:
         if self._center is not None:
@@ -179,4 +183,7 @@ class EvaluationNavigation(QObject):
         elif not on and self._collapsed:
             self._collapsed = False
             heading.setChecked(True)
+        if not on:
+            self._attempts, self._successes = _ATTEMPTS, 0
+            self._scroll_list()
         self.switched.emit(on)

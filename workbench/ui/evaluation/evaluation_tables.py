@@ -50,20 +50,20 @@ class ClassTable(QTableWidget):
         header.setMinimumSectionSize(72)
         header.setHighlightSections(False)
 
-    def show_figures(
-        self, figures: EvaluationSummary, classes: dict[int, tuple[str, str]], um_per_pixel: float | None
+    def show_metrics(
+        self, metrics: EvaluationSummary, classes: dict[int, tuple[str, str]], um_per_pixel: float | None
     ) -> None:
         self.setRowCount(0)
         self.clearSpans()
-        for row in figures.classes:
+        for row in metrics.classes:
             name, color = classes[row.class_id]
             false = "" if row.false is None else formatting.number(row.false.count)
             self._add_row(
                 name, row.found, false, evaluation_texts.score(row.dice), evaluation_texts.score(row.iou), color=color
             )
-        for size in figures.sizes:
+        for size in metrics.sizes:
             self._add_row(evaluation_texts.size(size, um_per_pixel), size.found)
-        if not figures.sizes and figures.found.total:
+        if not metrics.sizes and metrics.found.total:
             text = self.tr("Too few defects to group by size")
             self._add_texts([text, "", "", "", "", ""])
             self.setSpan(self.rowCount() - 1, 0, 1, self.columnCount())

@@ -121,13 +121,13 @@ class OperatingPointPanel(QWidget):
         self.threshold_value.setText(evaluation_texts.threshold(point, indices))
         self.area_value.setText(evaluation_texts.least_area(point, indices, um_per_pixel))
 
-    def show_figures(self, figures: EvaluationSummary | None) -> None:
+    def show_metrics(self, metrics: EvaluationSummary | None) -> None:
         """Show the total cost of the errors at this point."""
         self._show_cost()
-        if figures is None:
+        if metrics is None:
             self.total.clear()
             return
-        missed, false = figures.found.total - figures.found.hits, figures.false.count
+        missed, false = metrics.found.total - metrics.found.hits, metrics.false.count
         text = self.tr("Missed: {missed}, false alarms: {false}, cost: {total}")
         total = formatting.number(missed * self.ratio + false, 0 if self.ratio >= 1 else 1)
         self.total.setText(text.format(missed=formatting.number(missed), false=formatting.number(false), total=total))

@@ -1,4 +1,4 @@
-"""Evaluation of a UNet: key figures, metrics and sliders on the left, errors on the right, curve and table below."""
+"""Evaluation of a UNet: metrics, classes and sliders on the left, errors on the right, curve and table below."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.evaluation.defect_browser import DefectBrowser
 from workbench.ui.evaluation.evaluation_notices import EvaluationNotices, EvaluationPlaceholder
 from workbench.ui.evaluation.evaluation_tables import ClassTable
-from workbench.ui.evaluation.headline_figures import HeadlineFigures
+from workbench.ui.evaluation.headline_metrics import HeadlineMetrics
 from workbench.ui.evaluation.image_verdict_panel import ImageVerdictPanel
 from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
 from workbench.ui.widgets.theme import ThemeManager
@@ -41,7 +41,7 @@ class SegmentationEvaluation(QWidget):
         self.scope = QComboBox()
         self.scope.setAccessibleName(self.tr("Classes"))
         self.scope.setToolTip(self.tr("Classes included in the metrics and affected by the sliders"))
-        self.summary, self.points, self.classes = HeadlineFigures(), OperatingPointPanel(), ClassTable()
+        self.summary, self.points, self.classes = HeadlineMetrics(), OperatingPointPanel(), ClassTable()
         self.verdict = ImageVerdictPanel(style)
         self.browser = DefectBrowser(evaluation, style)
         self._build()
@@ -142,7 +142,7 @@ class SegmentationEvaluation(QWidget):
         self._evaluation.cheapest(ratio, self._class_indices[0] if self.class_id is not None else None)
         self._show_point()
         if self._evaluation.result is not None:
-            self.points.show_figures(self._evaluation.result.figures)
+            self.points.show_metrics(self._evaluation.result.figures)
 
     def _set_threshold(self, threshold: float) -> None:
         point = self._evaluation.point
@@ -172,7 +172,7 @@ class SegmentationEvaluation(QWidget):
             self._list_classes()
             self.summary.clear()
             self.browser.gallery.clear()
-            self.points.show_figures(None)
+            self.points.show_metrics(None)
             self.verdict.show_choice(evaluation.verdicts.choice)
             self.verdict.show_result(None)
         if evaluation.stage == "looking":
@@ -199,11 +199,11 @@ class SegmentationEvaluation(QWidget):
             self.verdict.show_border(evaluation.point.verdict_border)
 
     def _evaluated(self, result: EvaluatedImages) -> None:
-        figures = result.figures
-        self.summary.show_figures(figures, self.class_id)
-        self.points.show_figures(figures)
-        self.classes.show_figures(figures, self._evaluation.classes, self._evaluation.um_per_pixel)
-        self.notices.show_alerts(figures.alerts)
+        metrics = result.figures
+        self.summary.show_metrics(metrics, self.class_id)
+        self.points.show_metrics(metrics)
+        self.classes.show_metrics(metrics, self._evaluation.classes, self._evaluation.um_per_pixel)
+        self.notices.show_alerts(metrics.alerts)
         self._show_point()
         self._draw_curve()
         self.browser.show_class(self.class_id)

@@ -188,7 +188,8 @@ class LabelNextController(QObject):
         queue.changed.connect(self._open_first)
         queue.failed.connect(messages.problem)
         errors.changed.connect(self._show_issue)
-        canvas.suggestions.replaced.connect(self._keep_suggestions_free)
+        canvas.suggestions.replaced.connect(self._keep_reason_free)
+        canvas.view_state.changed.connect(self._keep_reason_free)
         errors.refused.connect(canvas.refused)
         errors.confirmed.connect(self._label_confirmed)
         session.history_changed.connect(self._withdraw_undo)
@@ -225,21 +226,22 @@ class LabelNextController(QObject):
         issue, canvas = self.errors.issue, self._canvas
         if issue is None or issue.kind == "verdict" or canvas.scene.image is None:
             self.marker.show(None)
-            self._keep_suggestions_free()
+            self._keep_reason_free()
             return
         rect, view = issue.rect, canvas.view
         scale = min(_MAX_SCALE, _SHARE * view.width / rect.width, _SHARE * view.height / rect.height)
         canvas.set_view(view.at_scale(scale).centered(rect.x + rect.width / 2, rect.y + rect.height / 2))
         self.marker.show(rect)
-        self.bar.keep_free([area] if (area := self.marker.area) is not None else [])
+        self._keep_reason_free()
 
-    def _keep_suggestions_free(self) -> None:
-        """Keep the bar of a suspected verdict off the suggestions, which are the reason for it."""
+    def _keep_reason_free(self, *_: object) -> None:
+        """Keep the bar off the flagged region, or off the suggestions, which are the reason for a suspected verdict."""
         issue, canvas = self.errors.issue, self._canvas
-        if issue is None or issue.kind != "verdict":
-            return
-        areas = (canvas.view_state.to_widget_rect(rect) for rect in canvas.scene.suggested.rects)
-        self.bar.keep_free([area.toAlignedRect() for area in areas])
+        if issue is not None and issue.kind == "verdict":
+            areas = (canvas.view_state.to_widget_rect(rect) for rect in canvas.scene.suggested.rects)
+            self.bar.keep_free([area.toAlignedRect() for area in areas])
+        elif issue is not None:
+            self.bar.keep_free([area] if (area := self.marker.area) is not None else [])
 
     def _withdraw_undo(self) -> None:
         """Withdraw the button to undo a kept label once it would undo another change."""

@@ -150,6 +150,7 @@ class CanvasHeader(QWidget):
 
     def show_model_text(self, text: str) -> None:
         self.prediction.setText(text)
+        self._fit()  # not only with the next layout: a busy window would show the text cut until then
 
     def refresh(self, *_: object) -> None:
         number, count = self._images.position()

@@ -31,7 +31,7 @@ class Notifications(QObject):
     def __init__(self, services: Services, messages: MessageBar, commands: ProjectCommands) -> None:
         super().__init__(messages)
         self._session, self._messages, self._commands = services.session, messages, commands
-        self._export_job, self._error_log = services.export_job, services.error_log
+        self._export_job, self._error_log, self._run_list = services.export_job, services.error_log, services.run_list
         services.error_log.occurred.connect(self._unexpected)
         self._undo_step: VerdictChange | None = None  # its message has the Undo button
         session = services.session
@@ -258,12 +258,13 @@ class Notifications(QObject):
         parities = result.get("parity") or {}
         first = next(iter(result.get("formats") or parities), "")
         parity = formatting.parity_text({first: parities.get(first)})
+        weakness = export_texts.weakness_text(self._run_list.metrics_of(self._export_job.run))
         if self._export_job.options != DEFAULT_OPTIONS:
-            ExportReport(result, self._commands.show_path, self._messages.window()).show()
+            ExportReport(result, self._commands.show_path, self._messages.window(), weakness).show()
         self._messages.show_message(
-            "success",
+            "warning" if weakness else "success",
             text,
-            " ".join(filter(None, (parity, export_texts.speed_text(result)))),
+            weakness or " ".join(filter(None, (parity, export_texts.speed_text(result)))),
             button=self.tr("Open folder"),
             callback=lambda: self._commands.show_path(path),
             topic="export",

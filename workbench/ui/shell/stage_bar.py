@@ -15,6 +15,7 @@ from workbench.session.workflow_monitor import WorkflowMonitor
 from workbench.ui.actions.actions import Actions
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
 _GAP = 32  # px between the last menu and the bar
@@ -92,9 +93,9 @@ class StageBar(QWidget):
             return
         self._show_stages(workflow)
         step = workflow.step
-        self._follow_action(step.command)
         self.next.setText(step_text(step).replace("&", "&&"))
-        self.next.setToolTip(_step_tip(step) or (self._action.toolTip() if self._action else ""))
+        self.next.setToolTip(_step_tip(step) or (self._actions[step.command].toolTip() if step.command else ""))
+        self._follow_action(step.command)
         self.next.setAccessibleName(self.tr("Next step: {step}").format(step=step_text(step)))
         self.updateGeometry()
 
@@ -118,6 +119,8 @@ class StageBar(QWidget):
         self._update_enabled()
 
     def _update_enabled(self, *_: object) -> None:
+        """Enable the button, or add the reason of its command to its tooltip. Steps without a command explain it."""
+        set_disabled_reason(self.next, "" if self._action is None else self._actions.reason(self._action.objectName()))
         self.next.setEnabled(self._action is not None and self._action.isEnabled())
 
     def _run_step(self) -> None:
@@ -126,7 +129,9 @@ class StageBar(QWidget):
             return
         if workflow.step.stage in ("label", "train"):
             self._pages["label"]()
-        if not (workflow.step.command == "review" and self._in_evaluation):  # the command would leave it
+        if workflow.step.command == "review":  # the command would leave the evaluation of another run
+            self._pages["evaluate"]()
+        else:
             self._action.trigger()
 
     def _show_page(self, stage: Stage) -> None:
@@ -200,6 +205,8 @@ def step_text(step: NextStep) -> str:
             else QCoreApplication.translate("StageBar", "Train {n} minutes")
         ),
         "training": QCoreApplication.translate("StageBar", "Continue labeling"),
+        "all_done": QCoreApplication.translate("StageBar", "Training…"),
+        "training_read_only": QCoreApplication.translate("StageBar", "Training…"),
         "train_again": QCoreApplication.translate("StageBar", "Train with {n} new {n:label|labels}"),
         "missed": (
             QCoreApplication.translate("StageBar", "Look at 1 missed defect")
@@ -249,6 +256,14 @@ def _step_tip(step: NextStep) -> str:
             "StageBar",
             "The training is running. New labels are used in it. Click to open the next image that is not done.",
         ),
+        "all_done": QCoreApplication.translate(
+            "StageBar", "The training is running. All images are marked as done, so there is nothing left to label."
+        ),
+        "training_read_only": QCoreApplication.translate(
+            "StageBar", "The training is running. The project is read-only in this window, so no image can be labeled."
+        ),
+        "exporting": QCoreApplication.translate("StageBar", "The model is being exported."),
+        "reading": QCoreApplication.translate("StageBar", "The labels of the images are being read."),
         "label_next": QCoreApplication.translate(
             "StageBar", "The model misses many defects. Label the images that would improve it most."
         ),

@@ -6,8 +6,11 @@ from typing import Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
+from workbench.core.runs.events import overall_dice
+from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 
+_USABLE_RECALL = 0.1  # share of the defects; a model that detects fewer is exported with a warning
 # Engine -> name, purpose.
 _FORMATS: dict[str, tuple[str, str]] = {
     "onnx": ("ONNX", QT_TRANSLATE_NOOP("export", "Runs everywhere with ONNX Runtime; the usual choice")),
@@ -65,6 +68,36 @@ def speed_text(result: dict[str, Any]) -> str:
         return ""
     text = QCoreApplication.translate("export", "An image of typical size takes {time} on this computer.")
     return text.format(time=milliseconds(times[0]))
+
+
+def weakness_text(metrics: dict[str, Any]) -> str:
+    """Return a warning that a model is not usable: it detects almost no defects or only one verdict; else "".
+
+    metrics: of the run's best evaluation on the validation images, empty without one.
+    """
+    if "accuracy" in metrics:
+        verdicts = {name: row["recall"] for name, row in metrics.get("per_class", {}).items() if row.get("pictures")}
+        correct = [name for name, recall in verdicts.items() if recall]
+        if len(verdicts) < 2 or len(correct) > 1:
+            return ""
+        text = QCoreApplication.translate(
+            "export",
+            "On the validation images, the model predicts no verdict correctly other than {verdict} ({share} of the "
+            "images are correct). Set more verdicts or train longer before you use the model.",
+        )
+        name = correct[0] if correct else "–"
+        return text.format(verdict=name, share=formatting.percent(metrics["accuracy"]))
+    regions, dice = metrics.get("regions") or {}, overall_dice(metrics)
+    defects, found = regions.get("defects") or 0, regions.get("found") or 0
+    if not defects or dice is None or found >= _USABLE_RECALL * defects:
+        return ""
+    text = QCoreApplication.translate(
+        "export",
+        "The model detects {found} of {n} {n:defect|defects} in the validation images (Dice {dice}). Label more "
+        "defects or train longer before you use the model.",
+    )
+    numbers = {"found": formatting.number(found), "n": formatting.number(defects), "dice": formatting.number(dice, 2)}
+    return fill(text, **numbers)
 
 
 def cost_text(held_out: dict[str, Any]) -> list[str]:

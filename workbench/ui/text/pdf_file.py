@@ -73,7 +73,7 @@ def write_pdf(page: str, path: Path) -> None:
     area = QSizeF(writer.width(), writer.height())
     document.setPageSize(area)
     writer.setTitle(document.metaInformation(QTextDocument.MetaInformation.DocumentTitle))
-    _keep_headings(document, area.height())
+    _keep_together(document, area.height())
     painter = QPainter(writer)
     for number in range(document.pageCount()):
         if number:
@@ -86,19 +86,29 @@ def write_pdf(page: str, path: Path) -> None:
         raise CannotWrite.of(path, error) from error
 
 
-def _keep_headings(document: QTextDocument, height: float) -> None:
-    """Move headings to the next page if what follows them does not fit on theirs."""
+def _keep_together(document: QTextDocument, height: float) -> None:
+    """Move headings to the next page if what follows them does not fit on theirs, and rows of images as a whole."""
     document.pageCount()  # a change during the first layout, which is made in parts, loses later blocks
+    place = document.documentLayout().blockBoundingRect
     block = document.begin()
     while block.isValid():
-        following = block.next().next()
-        if block.blockFormat().headingLevel() == 2 and following.isValid():
-            place = document.documentLayout().blockBoundingRect
-            if place(block).top() // height != (place(following).bottom() - 1) // height:
-                cursor = QTextCursor(block)
-                layout = block.blockFormat()
-                layout.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
-                cursor.setBlockFormat(layout)
+        cursor, following = QTextCursor(block), block.next().next()
+        table = cursor.currentTable()
+        if table is not None and table.rows() == 1 and table.firstCursorPosition().block() == block:
+            cells = (table.cellAt(0, column) for column in range(table.columns()))
+            bottom = max(place(cell.lastCursorPosition().block()).bottom() for cell in cells)
+            if place(block).top() // height != (bottom - 1) // height:
+                format = table.format()
+                format.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
+                table.setFormat(format)
+        elif (
+            block.blockFormat().headingLevel() == 2
+            and following.isValid()
+            and place(block).top() // height != (place(following).bottom() - 1) // height
+        ):
+            layout = block.blockFormat()
+            layout.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
+            cursor.setBlockFormat(layout)
         block = block.next()
 
 

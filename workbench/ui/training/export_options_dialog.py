@@ -231,10 +231,10 @@ def _label(text: str, field: QWidget) -> QLabel:
 
 
 class ExportReport(QDialog):
-    """Dialog that shows the result of an export. result: as emitted by `ExportJob.finished`."""
+    """Dialog that shows the result of an export: `result` as emitted by `ExportJob.finished`, and a warning if any."""
 
     def __init__(
-        self, result: dict[str, Any], show_folder: Callable[[Path], None], parent: QWidget | None = None
+        self, result: dict[str, Any], show_folder: Callable[[Path], None], parent: QWidget | None, warning: str = ""
     ) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -248,9 +248,8 @@ class ExportReport(QDialog):
         where.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         column.addWidget(where)
         column.addLayout(self._table(result))
-        note = formatting.translate_message(stored_text(result, "note"))
-        if note:
-            column.addWidget(QLabel(note, wordWrap=True))
+        for text in filter(None, (warning, formatting.translate_message(stored_text(result, "note")))):
+            column.addWidget(QLabel(text, wordWrap=True))
         buttons = QHBoxLayout()
         buttons.addStretch(1)
         close = QPushButton(self.tr("Close"))

@@ -19,6 +19,7 @@ from workbench.ui.widgets.elided_label import ElidedLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _INTERVAL = 500  # ms between updates of texts and numbers; shorter intervals are unreadable
+_MISSING_LABELS = ("NoImages", "NoLabels", "NoVerdicts", "LoneVerdict", "TooFewLabels", "OnlyBackground")  # Problems
 _SAMPLE = QSize(26, 10)  # logical pixels
 _TONES = {"good": ("success", "success"), "info": ("info", "muted"), "warning": ("warning", "warning")}
 
@@ -140,8 +141,9 @@ class RunDashboard(QWidget):
         """Show the ending. notify: the ending is new, so a failure also goes to the message bar."""
         if isinstance(ending, Failed):
             self._ending, advice = formatting.failure_text(ending)
-            if notify:
-                self.messaged.emit("problem", self._ending, advice)
+            if notify:  # labels that are missing are the user's next step, no fault
+                kind = "info" if ending.problem in _MISSING_LABELS else "problem"
+                self.messaged.emit(kind, self._ending, advice)
         else:
             self._ending = formatting.ending_text(ending)
             if ending.result.get("metrics"):

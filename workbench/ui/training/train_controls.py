@@ -25,7 +25,7 @@ from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, 
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.ui.text import formatting
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
-from workbench.ui.widgets.elided_label import ShrinkingLabel
+from workbench.ui.widgets.elided_label import ElidedLabel
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -116,11 +116,10 @@ class TrainControls(QWidget):
         self.pause.clicked.connect(self.pause_clicked)
         self.export = QPushButton(self.tr("Export model"))
         self.export.clicked.connect(self.export_clicked)
-        self.bar = QProgressBar(textVisible=False, maximum=1000)
+        self.bar = QProgressBar(textVisible=False, maximum=1000, minimumWidth=40, maximumWidth=160)
         self.bar.setAccessibleName(self.tr("Progress"))
-        self.bar.setMinimumWidth(40)
-        self.bar.setMaximumWidth(160)
-        self.left = ShrinkingLabel(objectName="muted")
+        self.left = ElidedLabel(as_wide_as_text=True)
+        self.left.setObjectName("muted")
         self.line = QWidget()
         row = QHBoxLayout(self.line)
         row.setContentsMargins(0, 0, 0, 0)
@@ -197,11 +196,11 @@ class TrainControls(QWidget):
         self._overrides = count
         self.settings.setIcon(self._style.theme.icon("tune", "accent" if count else "text"))
 
-    def show_progress(self, share: float | None, text: str) -> None:
-        """Show a progress of 0..1; None hides the bar."""
+    def show_progress(self, share: float | None, text: str, *short: str) -> None:
+        """Show a progress of 0..1; None hides the bar. short: texts for less space, ever shorter."""
         self.bar.setVisible(share is not None)
         self.left.setVisible(bool(text))
-        self.left.setText(text)
+        self.left.set_text(text, short=short)
         if share is not None:
             # `setValue` paints the bar and all pending updates synchronously unless updates are disabled.
             self.bar.setUpdatesEnabled(False)

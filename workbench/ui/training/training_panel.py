@@ -18,7 +18,7 @@ from workbench.session.training.training_control import TrainingControl
 from workbench.ui.training.run_dashboard import RunDashboard
 from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.training.training_header import PanelFolding, TrainingHeader
-from workbench.ui.training.training_texts import export_text, hint_text, progress_text, reason_not_to_train
+from workbench.ui.training.training_texts import export_text, hint_text, progress_texts, reason_not_to_train
 from workbench.ui.widgets.theme import ThemeManager
 
 
@@ -161,6 +161,7 @@ class TrainingPanel(QWidget):
         self.heading.toggle()
 
     def _started(self, run: Run) -> None:
+        self._final_work = None  # that of the training before
         self.recovered.emit()
         self.view.clear()
         self.runs.show_running()
@@ -181,7 +182,8 @@ class TrainingPanel(QWidget):
 
     def _export_progressed(self, progress: Progress) -> None:
         share = progress.done / progress.total if progress.total else 0.0
-        self.controls.show_progress(share, export_text(progress, self._exporter.eta_seconds))
+        texts = export_text(progress, self._exporter.eta_seconds), export_text(progress, None)
+        self.controls.show_progress(share, *texts)
 
     def reset(self) -> None:
         """Show the default run of the project."""
@@ -218,12 +220,14 @@ class TrainingPanel(QWidget):
     def _refresh_progress(self, *_: object) -> None:
         training = self._training
         if self._exporter.running:
+            if self._exporter.progress is None:  # its program is being started
+                self.controls.show_progress(0.0, export_text(None, None))
             return
         if not training.running:
             self.controls.show_progress(None, "")
             return
         self.controls.pause.setEnabled(self.can_pause())
-        self.controls.show_progress(training.progress.share, progress_text(training, self._final_work))
+        self.controls.show_progress(training.progress.share, *progress_texts(training, self._final_work))
 
     def _set_expanded(self, expanded: bool) -> None:
         self.body.setVisible(expanded)

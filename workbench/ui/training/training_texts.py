@@ -22,8 +22,10 @@ def reason_not_to_train(session: Session, training: TrainingControl) -> str:
     return "" if session.keys else QCoreApplication.translate("TrainingPanel", "The project has no images yet")
 
 
-def export_text(progress: Progress, eta: float | None) -> str:
-    """Return the progress of an export with the remaining time, if it is known."""
+def export_text(progress: Progress | None, eta: float | None) -> str:
+    """Return the progress of an export with the remaining time, if it is known. progress: None before the first one."""
+    if progress is None:
+        return QCoreApplication.translate("TrainingPanel", "Starting…")
     what = formatting.translate_message(progress.what)
     if eta is None:
         return what
@@ -55,24 +57,31 @@ def hint_text(session: Session, training: TrainingControl, *, runs: bool) -> str
     ).format(key=key_text("done_next"))
 
 
-def progress_text(training: TrainingControl, final_work: Progress | None) -> str:
-    """Return the remaining time of the whole run, including the work after the last step, and the time limit."""
+def progress_texts(training: TrainingControl, final_work: Progress | None) -> tuple[str, ...]:
+    """Return the remaining time of the whole run, including the work after the last step, and the time limit.
+
+    Shorter texts for narrow windows follow.
+    """
     eta, planned = training.eta_seconds, training.progress.planned_seconds
     if training.progress.kept_open_event is not None:
         if training.progress.kept_open_event.waiting:
-            return QCoreApplication.translate("TrainingPanel", "Time limit reached. Waiting for new labels.")
-        return QCoreApplication.translate("TrainingPanel", "Time limit reached. Training continues.")
+            return (QCoreApplication.translate("TrainingPanel", "Time limit reached. Waiting for new labels."),)
+        return (QCoreApplication.translate("TrainingPanel", "Time limit reached. Training continues."),)
     if final_work is not None and not 0 < training.progress.steps < 1:
         text = QCoreApplication.translate("TrainingPanel", "{what}: {done} of {total}")
         what = formatting.translate_message(final_work.what)
-        return text.format(what=what, done=final_work.done, total=final_work.total)
+        short = QCoreApplication.translate("TrainingPanel", "Finishing…")
+        return text.format(what=what, done=final_work.done, total=final_work.total), short
     if eta is None or training.progress.steps <= 0:
-        return QCoreApplication.translate("TrainingPanel", "Starting…")
+        return (QCoreApplication.translate("TrainingPanel", "Starting…"),)
+    left = QCoreApplication.translate("TrainingPanel", "{time} left").format(time=formatting.duration(max(0.0, eta)))
     if planned is None:
         text = QCoreApplication.translate("TrainingPanel", "{share} done, {time} left")
-        return text.format(share=formatting.percent(training.progress.steps), time=formatting.duration(eta))
+        share = formatting.percent(training.progress.steps)
+        return text.format(share=share, time=formatting.duration(eta)), left
     if eta <= 0:
         text = QCoreApplication.translate("TrainingPanel", "Finishing, {time} over the time limit")
-        return text.format(time=formatting.duration(training.progress.seconds - planned))
+        over = formatting.duration(training.progress.seconds - planned)
+        return text.format(time=over), QCoreApplication.translate("TrainingPanel", "Finishing…")
     text = QCoreApplication.translate("TrainingPanel", "{time} left of {planned}")
-    return text.format(time=formatting.duration(eta), planned=formatting.duration(planned))
+    return text.format(time=formatting.duration(eta), planned=formatting.duration(planned)), left

@@ -1,4 +1,4 @@
-"""Headline figures of the evaluation of a UNet run: recall, false alarms and Dice, with their confidence."""
+"""Headline metrics of the evaluation of a UNet run: recall, false alarms and Dice, with their confidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.evaluation_texts import NOTHING
 
 
-class HeadlineFigure(QWidget):
+class HeadlineMetric(QWidget):
     """One metric: caption, value and confidence."""
 
     def __init__(self, caption: str) -> None:
@@ -31,7 +31,7 @@ class HeadlineFigure(QWidget):
         self.setAccessibleName(f"{self.caption.text()}: {number}, {detail}")
 
 
-class HeadlineFigures(QWidget):
+class HeadlineMetrics(QWidget):
     """Metrics of all classes, or of one."""
 
     def __init__(self) -> None:
@@ -39,9 +39,9 @@ class HeadlineFigures(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(9)
-        self.recall = HeadlineFigure(self.tr("Recall"))
-        self.false_alarms = HeadlineFigure(self.tr("False alarms per image"))
-        self.dice = HeadlineFigure(self.tr("Dice"))
+        self.recall = HeadlineMetric(self.tr("Recall"))
+        self.false_alarms = HeadlineMetric(self.tr("False alarms per image"))
+        self.dice = HeadlineMetric(self.tr("Dice"))
         self.recall.setToolTip(
             self.tr(
                 "A labeled defect counts as detected if predictions cover at least 10% of it. The interval is "
@@ -57,25 +57,25 @@ class HeadlineFigures(QWidget):
         self.dice.setToolTip(
             self.tr("Dice and IoU over the pixels of all images. Good images without predictions do not count.")
         )
-        for figure in (self.recall, self.false_alarms, self.dice):
-            column.addWidget(figure)
+        for metric in (self.recall, self.false_alarms, self.dice):
+            column.addWidget(metric)
 
-    def show_figures(self, figures: EvaluationSummary, class_id: int | None) -> None:
-        row = next((row for row in figures.classes if row.class_id == class_id), None)
-        summary: EvaluationSummary | ClassSummary = figures if row is None else row
+    def show_metrics(self, metrics: EvaluationSummary, class_id: int | None) -> None:
+        row = next((row for row in metrics.classes if row.class_id == class_id), None)
+        summary: EvaluationSummary | ClassSummary = metrics if row is None else row
         self.recall.set_value(evaluation_texts.share(summary.found), evaluation_texts.counted(summary.found))
         false = summary.false or RatePerImage(0, 0, None)
         detail = evaluation_texts.rate_counted(false)
-        if row is None and figures.good and figures.good < figures.images:
-            good = self.tr("good images: {rate}").format(rate=evaluation_texts.rate(figures.false_on_good))
+        if row is None and metrics.good and metrics.good < metrics.images:
+            good = self.tr("good images: {rate}").format(rate=evaluation_texts.rate(metrics.false_on_good))
             detail = formatting.clauses(detail, good)
         self.false_alarms.set_value(evaluation_texts.rate(false), detail)
         detail = f"IoU {evaluation_texts.score(summary.iou)}"
-        if row is None and figures.dice_interval:  # of Dice, so it stands before the IoU
-            low, high = (evaluation_texts.score(edge) for edge in figures.dice_interval)
+        if row is None and metrics.dice_interval:  # of Dice, so it stands before the IoU
+            low, high = (evaluation_texts.score(edge) for edge in metrics.dice_interval)
             detail = formatting.clauses(self.tr("95% CI: {range}").format(range=f"{low}–{high}"), detail)
         self.dice.set_value(evaluation_texts.score(summary.dice), detail)
 
     def clear(self) -> None:
-        for figure in (self.recall, self.false_alarms, self.dice):
-            figure.set_value(NOTHING, "")
+        for metric in (self.recall, self.false_alarms, self.dice):
+            metric.set_value(NOTHING, "")
