@@ -273,7 +273,7 @@ class Predictor:
 
 
 def _check_image(image: ImageArray) -> None:
-    if image.ndim not in (2, 3) or image.ndim == 3 and image.shape[2] != 3 or 0 in image.shape:
+    if image.ndim not in (2, 3) or image.shape[2:] not in ((), (3,)) or 0 in image.shape:
         raise ValueError(f"an image is (H,W) or (H,W,3) and not empty, not {image.shape}")
 
 
