@@ -336,10 +336,12 @@ def measure(folder: Path, options: argparse.Namespace) -> bool:
             with cores_of("server"):
                 rows.setdefault("predictor alone", []).append(sequential(predictor, job))
             with cores_of("clients"):
-                for clients in options.clients:
+                for number, clients in enumerate(options.clients):
                     row = {**load(url, pid, job, clients, count), "mb": memory(pid)}
-                    rows.setdefault(f"served, {clients} clients", []).append(row)
-                for clients in options.clients if rival else ():
+                    again = options.clients[:number].count(clients)
+                    name = f"served, {clients} clients" + (f", {again + 1}" if again else "")
+                    rows.setdefault(name, []).append(row)
+                for clients in dict.fromkeys(options.clients if rival else ()):
                     # The results of this server differ at thresholds.
                     row = {**load(*rival, job, clients, count), "mixed": 0}
                     rows.setdefault(f"FastAPI, {clients} clients", []).append(row)

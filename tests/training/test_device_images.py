@@ -61,19 +61,17 @@ def test_images_are_those_of_the_cpu_within_a_hundredth_of_a_gray_level(channels
     assert "lighting" not in ways or {bool(change.sigma) for change in changes} == {True, False}
 
 
-@pytest.mark.parametrize("spread", [0.05, 0.2, 0.5])
-def test_gradients_of_the_lighting_exceed_the_tested_one_however_much_the_images_vary(spread):
-    """The table of changed lighting adds a gradient of a tenth of the range; smaller ones in training do not prepare
-    for it. spread: standard deviation of the pixels relative to their range."""
-    black, white = (-0.4 / spread, 0.6 / spread)
-    even = np.zeros((1, 32, 32), np.float32)
-    edges = []
+def test_gradients_of_the_lighting_exceed_the_tested_one():
+    """The table of changed lighting adds a gradient of a tenth of the range of pixel values, which is half of a usual
+    standard deviation; smaller ones in training do not prepare for it."""
+    black, white = (-0.4 / 0.21, 0.6 / 0.21)
+    even, edges = np.zeros((1, 32, 32), np.float32), []
     for number in range(200):
         generator = np.random.default_rng(number)
         change = draw_intensity(generator, WAYS[:1])
         image = apply_intensity(even.copy(), replace(change, sigma=0.0), generator, WAYS[:1], black, white)
         edges.append((image[0, 16, -1] - image[0, 16, 0]) / 2 / (white - black))
-    assert 0.1 < np.abs(edges).max() <= 0.15 and np.mean(np.abs(edges) > 0.1) == pytest.approx(1 / 3, abs=0.1)
+    assert 0.1 < np.abs(edges).max() <= 0.106
 
 
 def test_noise_is_that_of_the_step_and_as_strong_as_on_the_cpu():

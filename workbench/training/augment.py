@@ -11,7 +11,7 @@ import numpy as np
 from workbench.core.project.project import NOT_LABELED
 from workbench.inference.io.opencv import cv2
 
-_MAX_GRADIENT = 0.15  # see Intensity; images in production vary by a tenth, see `core.evaluation.expectation`
+_MAX_GRADIENT = 0.5  # standard deviations of the pixels; larger ones slow down the first hundreds of steps
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,9 @@ class Intensity:
     """Change of the intensities of a normalized patch; the defaults change nothing. Ranges: see `draw_intensity`.
 
     gamma: exponent of the tone curve between the darkest and the brightest pixel value. spread: factor of the contrast;
-    shift: change of the brightness; across, down: gradients, difference between the middle and an edge relative to the
-    range from the darkest to the brightest pixel value; sigma: of a Gaussian blur in pixels, 0 for none. All of these
-    belong to "lighting". contrast, brightness, noise: of the augmentations of these names, noise as its standard
-    deviation.
+    shift: change of the brightness; across, down: gradients, difference between the middle and an edge; sigma: of a
+    Gaussian blur in pixels, 0 for none. All of these belong to "lighting". contrast, brightness, noise: of the
+    augmentations of these names; noise is a standard deviation.
     """
 
     gamma: float = 1.0
@@ -125,8 +124,8 @@ class Intensity:
 def draw_intensity(generator: np.random.Generator, ways: Collection[str]) -> Intensity:
     """Draw a random change. "lighting" is that of another lamp, exposure or focus.
 
-    Its ranges: gamma 0.7 to 1.4, contrast 0.57 to 1.74, brightness 1.2 standard deviations, gradients 15% of the range
-    of pixel values, Gaussian blur of a standard deviation up to 1 pixel in a third of the patches. Brightness and
+    Its ranges: gamma 0.7 to 1.4, contrast 0.57 to 1.74, brightness 1.2 standard deviations of the pixels,
+    gradients half of one, Gaussian blur of a standard deviation up to 1 pixel in a third of the patches. Brightness and
     contrast do not change a standardized image, so they may vary more than what makes defects harder to recognize.
     """
     lighting = {}
@@ -196,8 +195,8 @@ def _vary_lighting(patch: np.ndarray, change: Intensity, black: float, white: fl
     patch *= np.float32(change.spread)
     patch += mean + np.float32(change.shift)
     height, width = patch.shape[-2:]
-    patch += np.linspace(-1, 1, width, dtype=np.float32) * np.float32((white - black) * change.across)
-    patch += np.linspace(-1, 1, height, dtype=np.float32)[:, None] * np.float32((white - black) * change.down)
+    patch += np.linspace(-1, 1, width, dtype=np.float32) * np.float32(change.across)
+    patch += np.linspace(-1, 1, height, dtype=np.float32)[:, None] * np.float32(change.down)
     if change.sigma:
         for plane in patch:
             cv2.GaussianBlur(plane, (0, 0), change.sigma, dst=plane)

@@ -49,9 +49,8 @@ def prepare_images(
         mean = x.mean(axis=[1, 2, 3], keepdim=True)
         x = (x - mean) * change["spread"] + (mean + change["shift"])
         height, width = x.shape[-2:]
-        across, down = ([getattr(one, field) * (white - black) for one in changes] for field in ("across", "down"))
-        x = x + upload(_ramps(across, width).reshape(-1, 1, 1, width))
-        x = x + upload(_ramps(down, height).reshape(-1, 1, height, 1))
+        x = x + upload(_ramps([one.across for one in changes], width).reshape(-1, 1, 1, width))
+        x = x + upload(_ramps([one.down for one in changes], height).reshape(-1, 1, height, 1))
         if any(one.sigma for one in changes):
             x = _blur(x, upload(_kernels(changes)))
     if "contrast" in ways:
