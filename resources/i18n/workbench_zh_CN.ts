@@ -12532,10 +12532,6 @@
         <translation>未知</translation>
     </message>
     <message>
-        <source>{figure}: {name}</source>
-        <translation>{figure}：{name}</translation>
-    </message>
-    <message>
         <source>{n} ({low} to {high})</source>
         <translation>{n}（{low} 至 {high}）</translation>
     </message>
@@ -12962,6 +12958,10 @@
     <message>
         <source>mean Dice of the classes {n} in 32 bits, {m} in reduced precision</source>
         <translation>各类别的平均 Dice：32 位 {n}，低精度 {m}</translation>
+    </message>
+    <message>
+        <source>{metric}: {name}</source>
+        <translation>{metric}：{name}</translation>
     </message>
     <message>
         <source>this is not an image file that can be read</source>
