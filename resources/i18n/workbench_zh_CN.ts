@@ -4447,6 +4447,10 @@
         <translation>此训练记录的阈值</translation>
     </message>
     <message>
+        <source>Shown as probabilities, as the model does not match the labels well enough.</source>
+        <translation>模型与标注相差较大，因此显示为概率图。</translation>
+    </message>
+    <message>
         <source>Latest</source>
         <translation>最新</translation>
     </message>
@@ -4516,6 +4520,26 @@
     <message>
         <source>the model does not match the labels yet</source>
         <translation>模型与标注尚不一致</translation>
+    </message>
+    <message>
+        <source>Prediction: the model marks almost everything</source>
+        <translation>预测：模型几乎标出全部区域</translation>
+    </message>
+    <message>
+        <source>Prediction: the model marks far too much</source>
+        <translation>预测：模型标出的区域过多</translation>
+    </message>
+    <message>
+        <source>Prediction: the model marks many small regions</source>
+        <translation>预测：模型标出许多零碎区域</translation>
+    </message>
+    <message>
+        <source>Prediction: the model is uncertain</source>
+        <translation>预测：模型不确定</translation>
+    </message>
+    <message>
+        <source>Prediction: the model does not match the labels</source>
+        <translation>预测：模型与标注不一致</translation>
     </message>
     <message>
         <source>After step {step}</source>
@@ -5951,8 +5975,12 @@
         <translation>继续标注</translation>
     </message>
     <message>
-        <source>Training…</source>
-        <translation>正在训练…</translation>
+        <source>Training (all images done)</source>
+        <translation>正在训练（图片已全部完成）</translation>
+    </message>
+    <message>
+        <source>Training (read-only project)</source>
+        <translation>正在训练（只读项目）</translation>
     </message>
     <message>
         <source>Train with {n} new {n:label|labels}</source>
@@ -6519,6 +6547,10 @@
     <message>
         <source>Suggestions appear once the model in training matches the labels better.</source>
         <translation>训练中的模型与标注更接近后，此处会显示预标注。</translation>
+    </message>
+    <message>
+        <source>This model does not match the labels well enough for suggestions. Train longer, label more defects or raise the threshold.</source>
+        <translation>此模型与标注相差较大，不提供预标注。请延长训练时间、标注更多缺陷或提高阈值。</translation>
     </message>
     <message>
         <source>{n} more predicted {n:region is|regions are} not offered: too many, or too large.</source>
@@ -12500,10 +12532,6 @@
         <translation>未知</translation>
     </message>
     <message>
-        <source>{figure}: {name}</source>
-        <translation>{figure}：{name}</translation>
-    </message>
-    <message>
         <source>{n} ({low} to {high})</source>
         <translation>{n}（{low} 至 {high}）</translation>
     </message>
@@ -12930,6 +12958,10 @@
     <message>
         <source>mean Dice of the classes {n} in 32 bits, {m} in reduced precision</source>
         <translation>各类别的平均 Dice：32 位 {n}，低精度 {m}</translation>
+    </message>
+    <message>
+        <source>{metric}: {name}</source>
+        <translation>{metric}：{name}</translation>
     </message>
     <message>
         <source>this is not an image file that can be read</source>

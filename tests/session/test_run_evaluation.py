@@ -34,24 +34,24 @@ def run(tmp_path) -> Run:
 def evaluate(evaluation: RunEvaluation, run, qtbot, split=None):
     with qtbot.waitSignals([evaluation.evaluated, evaluation.sweep_finished], timeout=20_000):
         evaluation.open(run, split)
-    return evaluation.result.figures
+    return evaluation.result.metrics
 
 
 def test_metrics_equal_command_line_evaluation(evaluation: RunEvaluation, run, session, qtbot):
-    figures = evaluate(evaluation, run, qtbot)
+    metrics = evaluate(evaluation, run, qtbot)
     assert evaluation.split == "test" and evaluation.splits == {"val": COUNTS["val"], "test": COUNTS["test"]}
     predictor, meter = Predictor.open(run.best), SegmentationMeter({1: "scratch", 2: "pit"})
     for item in run.dataset().of("test"):
         image = read(session.project.image_path(item.key))
         meter.add(annotation.load_mask(session.project, item.key), predictor.predict(image).mask)
     report = meter.report()
-    assert (figures.found.hits, figures.found.total) == (report["regions"]["found"], report["regions"]["defects"])
-    assert figures.false.count == report["regions"]["false"] and figures.dice == report["any_defect"]["dice"]
-    assert (figures.images, figures.good, figures.groups) == (8, report["good_pictures"], 4)
-    assert figures.found.hits == figures.found.total - 1 and figures.false.count == 1
+    assert (metrics.found.hits, metrics.found.total) == (report["regions"]["found"], report["regions"]["defects"])
+    assert metrics.false.count == report["regions"]["false"] and metrics.dice == report["any_defect"]["dice"]
+    assert (metrics.images, metrics.good, metrics.groups) == (8, report["good_pictures"], 4)
+    assert metrics.found.hits == metrics.found.total - 1 and metrics.false.count == 1
     by_key = dict(zip((each.key for each in evaluation.pass_result.predictions), evaluation.result.evaluations))
     assert by_key[MISSED].counts.missed == 1 and by_key[FALSE].alarms[0].box == Rect(60, 5, 14, 10)
-    assert not figures.found.digit and not figures.alerts and not evaluation.leaks
+    assert not metrics.found.digit and not metrics.alerts and not evaluation.leaks
 
 
 def test_predictions_are_cached_and_labels_are_read_again(evaluation: RunEvaluation, run, session, qtbot, monkeypatch):
@@ -60,7 +60,7 @@ def test_predictions_are_cached_and_labels_are_read_again(evaluation: RunEvaluat
     annotation.save_mask(session.project, MISSED, np.zeros((80, 96), np.uint8))
     with qtbot.waitSignals([evaluation.evaluated, evaluation.sweep_finished], timeout=20_000):
         evaluation.refresh()
-    after = evaluation.result.figures
+    after = evaluation.result.metrics
     assert (before.found.hits, before.found.total, before.false.count) == (6, 7, 1)
     # the detected defect is a false alarm now
     assert (after.found.hits, after.found.total, after.false.count) == (5, 5, 2)
@@ -89,7 +89,7 @@ def test_last_operating_point_is_evaluated_without_the_network(evaluation: RunEv
     for area in (50, 100, 200, 400):
         evaluation.set_point(evaluation.point.at(1, area=area))
     qtbot.waitUntil(lambda: evaluation.result.point == last, timeout=10_000)
-    assert evaluation.result.figures.false.count == 0  # the bright spot has 140 pixels
+    assert evaluation.result.metrics.false.count == 0  # the bright spot has 140 pixels
     assert received[-1].point == last
 
 
@@ -100,8 +100,8 @@ def test_cheapest_point_removes_false_alarm(evaluation: RunEvaluation, run, qtbo
         pass
     with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
         evaluation.cheapest(1.0)
-    figures = evaluation.result.figures
-    assert figures.false.count == 0 and figures.found.total - figures.found.hits <= 1
+    metrics = evaluation.result.metrics
+    assert metrics.false.count == 0 and metrics.found.total - metrics.found.hits <= 1
 
 
 def test_stored_point_is_used_by_predictions_and_can_be_restored(evaluation: RunEvaluation, run, session, qtbot):
@@ -158,8 +158,8 @@ def test_data_leak_withholds_metrics_until_acknowledged(evaluation: RunEvaluatio
 def test_unreadable_images_are_skipped_with_reason(evaluation: RunEvaluation, run, session, qtbot):
     session.project.image_path(FALSE).write_bytes(b"\x89PNG\r\n\x1a\n nothing")
     session.project.mask_path("test/p02.png").unlink()
-    figures = evaluate(evaluation, run, qtbot)
-    assert set(evaluation.pass_result.skipped) == {FALSE, "test/p02.png"} and figures.images == 6
+    metrics = evaluate(evaluation, run, qtbot)
+    assert set(evaluation.pass_result.skipped) == {FALSE, "test/p02.png"} and metrics.images == 6
     assert isinstance(evaluation.pass_result.skipped[FALSE], ImageBroken)
 
 

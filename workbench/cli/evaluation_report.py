@@ -108,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--report",
         type=Path,
         metavar="FILE",
-        help="write a report with figures, curves and images to FILE.html or FILE.pdf; with --compare, the comparison",
+        help="write a report with metrics, curves and images to FILE.html or FILE.pdf; with --compare, the comparison",
     )
     parser.add_argument("--compare", metavar="RUN", help="compare with another run, on the same images")
     languages = " or ".join(LANGUAGES)
@@ -161,15 +161,15 @@ def _comparison_fields(comparison: EvaluationComparison, other: Run) -> dict[str
         "left_out": comparison.left_out,
         "figures": [
             {
-                "figure": figure.kind,
-                "class": figure.scope or None,
-                "values": figure.values,
-                "intervals": figure.intervals,
-                "difference": figure.difference,
-                "interval": figure.interval,
-                "outcome": figure.outcome,
+                "figure": metric.kind,
+                "class": metric.scope or None,
+                "values": metric.values,
+                "intervals": metric.intervals,
+                "difference": metric.difference,
+                "interval": metric.interval,
+                "outcome": metric.outcome,
             }
-            for figure in comparison.figures
+            for metric in comparison.metrics
         ],
         "differing": [{"path": pair.key, "errors": pair.errors} for pair in comparison.pairs],
         **{"forecast": None, "lighting": None, **run_line(other).expectation},

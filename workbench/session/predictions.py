@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
-from workbench.core.evaluation.prediction_maps import MOST_BYTES, PredictionMaps
+from workbench.core.evaluation.prediction_maps import (
+    MOST_BYTES,
+    LabelFacts,
+    Maturity,
+    PredictionFacts,
+    PredictionMaps,
+    measure_prediction,
+    trained_maturity,
+)
 from workbench.core.images import image_files
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.runs.run import Run
@@ -52,6 +60,7 @@ class Predictions(QObject):
         self._stamp = ""
         self._predictor: Predictor | None = None  # used by the worker thread only
         self._cache: OrderedDict[tuple[str, str], Prediction] = OrderedDict()  # by stamp of the model and key
+        self._facts: dict[tuple[str, str], tuple[PredictionFacts, LabelFacts]] = {}  # of those, and of the labels then
         self._requested: str | None = None
         self._expected: list[str] = []
         self._prefetching: Task | None = None
@@ -81,6 +90,7 @@ class Predictions(QObject):
         self.tasks.stop()
         self.source, self._folder, self._stamp, self._predictor = source, folder, stamp, None
         self._cache.clear()  # results of former models could add up to hundreds of megabytes
+        self._facts.clear()
         self._clear_requests()
         self.model_changed.emit()
 
@@ -101,7 +111,8 @@ class Predictions(QObject):
         path = project.image_path(key)
 
         def work(_: Task) -> Prediction:
-            return self._predict_one(folder, open_image if open_image is not None else image_files.read(path))
+            image = open_image if open_image is not None else image_files.read(path)
+            return self._predict_one(folder, (stamp, key), image)
 
         def on_done(result: Prediction) -> None:
             self._store((stamp, key), result)
@@ -144,7 +155,9 @@ class Predictions(QObject):
             from workbench.inference.predictor import PredictionCancelled
 
             try:
-                return None if task.cancelled() else self._predict_one(folder, image_files.read(path), task.cancelled)
+                if task.cancelled():
+                    return None
+                return self._predict_one(folder, (stamp, key), image_files.read(path), task.cancelled)
             except PredictionCancelled:
                 return None  # another image was requested
 
@@ -168,17 +181,23 @@ class Predictions(QObject):
         pixels = row.width * row.height if row is not None else 0
         return 0 < pixels <= AHEAD_PIXELS and (self._stamp, key) not in self._cache
 
-    def _predict_one(self, folder: Path, image: ImageArray, cancelled: Callable[[], bool] | None = None) -> Prediction:
-        """Predict an image, in the worker thread."""
+    def _predict_one(
+        self, folder: Path, name: tuple[str, str], image: ImageArray, cancelled: Callable[[], bool] | None = None
+    ) -> Prediction:
+        """Predict an image and measure the result, in the worker thread. name: stamp of the model and key."""
         if self._predictor is None:
             _lower_priority()  # inherited by the network's own threads, which start now
             self._predictor = _open(folder)
             self._settings = self._predictor.settings
         classes = len(self._predictor.settings.classes)
         by_class = classes > 1 and classes * image.shape[0] * image.shape[1] <= MOST_BYTES
-        return self._predictor.predict(
+        result = self._predictor.predict(
             image, keep_probabilities=by_class, keep_heat=True, most_regions=MOST, cancelled=cancelled
         )
+        if result.mask is not None and result.scores is not None:
+            labels = LabelFacts.of_run(Run(folder.parent), self._session.rows)  # none of an export
+            self._facts[name] = measure_prediction(PredictionMaps(result.mask, result.scores)), labels
+        return result
 
     def cached(self, key: str) -> PredictionMaps | None:
         """Return the prediction maps of the loaded model for an image; None if there are none in the cache."""
@@ -186,6 +205,14 @@ class Predictions(QObject):
         if result is None or result.mask is None or result.scores is None:
             return None
         return PredictionMaps(result.mask, result.scores, result.class_scores, self._settings)
+
+    def maturity(self, key: str, validation: float | None) -> Maturity | None:
+        """Return the maturity of the loaded model in its cached prediction for an image; None if there is none.
+
+        validation: Dice of the model on the validation images, None without one.
+        """
+        facts = self._facts.get((self._stamp, key))
+        return None if facts is None else trained_maturity(*facts, validation)
 
     def result(self, key: str) -> Prediction | None:
         """Return the cached prediction of the loaded model for an image."""
@@ -200,6 +227,7 @@ class Predictions(QObject):
         self.source = self._folder = self._predictor = None
         self._stamp = ""
         self._cache.clear()
+        self._facts.clear()
         self._release.start()
 
     def _release_model(self) -> None:
@@ -218,7 +246,8 @@ class Predictions(QObject):
     def _store(self, name: tuple[str, str], result: Prediction) -> None:
         self._cache[name] = result
         while len(self._cache) > 1 and sum(map(_nbytes, self._cache.values())) > LIMIT:
-            self._cache.popitem(last=False)
+            oldest, _ = self._cache.popitem(last=False)
+            self._facts.pop(oldest, None)
 
 
 def _lower_priority() -> None:

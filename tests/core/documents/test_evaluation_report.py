@@ -1,4 +1,4 @@
-"""Evaluation reports and comparisons: figures, curves, images, caveats, in one self-contained page."""
+"""Evaluation reports and comparisons: metrics, curves, images, caveats, in one self-contained page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.session.mask_run import FALSE, MISSED, make_mask_project
 from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
 from tests.training.model_card.card_pages import Page
-from workbench.core.documents.comparison_report import comparison_report, comparison_rows, figure_cells
+from workbench.core.documents.comparison_report import comparison_report, comparison_rows, metric_cells
 from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Series
 from workbench.core.documents.html_page import PRINT_COLORS, PRINT_PAGE, chart_svg, to_html
 from workbench.core.documents.metric_tables import rounded_area
@@ -21,7 +21,7 @@ from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import MOST, ReportImages
 from workbench.core.evaluation.evaluation_comparison import (
     EvaluationComparison,
-    FigureDifference,
+    MetricDifference,
     compare_masks,
     compare_verdicts,
 )
@@ -54,7 +54,7 @@ def galleries(document: Document) -> list[Gallery]:
     return [block for section in document.sections for block in section.blocks if isinstance(block, Gallery)]
 
 
-def test_report_of_masks_holds_figures_errors_and_caveats(run):
+def test_report_of_masks_holds_metrics_errors_and_caveats(run):
     document = make_report(run)
     html = to_html(document)
     page = Page(html)
@@ -133,7 +133,7 @@ def test_comparison_finds_the_image_that_one_run_gets_right(run):
     project, first = evaluated(run)
     second = evaluate_like(project, other, first, progress=nothing)
     found = compare_masks(first, second)
-    by_name = {(figure.kind, figure.scope): figure for figure in found.figures}
+    by_name = {(metric.kind, metric.scope): metric for metric in found.metrics}
     alarms = by_name["false_alarms", ""]
     assert alarms.values == (0.125, 0.0) and alarms.difference == -0.125
     assert alarms.outcome == "unknown" and alarms.interval is None  # 4 parts are too few
@@ -190,23 +190,23 @@ def test_difference_is_clear_only_if_its_interval_excludes_zero(tmp_path):
         verdicts = type(first.verdicts)(names, tuple(images))
         return compare_verdicts(first, type(first)(**{**vars(first), "verdicts": verdicts}))
 
-    outcome = {count: flipped(count).figures[0].outcome for count in (0, 1, 12)}
+    outcome = {count: flipped(count).metrics[0].outcome for count in (0, 1, 12)}
     assert outcome == {0: "equal", 1: "unclear", 12: "worse"}
     assert len(flipped(3).pairs) == 3 and flipped(3).pairs[0].errors == (0, 1)
 
 
 def test_outcome_of_false_alarms_is_better_when_they_fall():
-    falling = FigureDifference("false_alarms", "", (2.0, 1.0), (None, None), -1.0, [-1.5, -0.5])
+    falling = MetricDifference("false_alarms", "", (2.0, 1.0), (None, None), -1.0, [-1.5, -0.5])
     assert falling.outcome == "better"
-    assert FigureDifference("recall", "", (0.9, 0.5), (None, None), -0.4, [-0.6, -0.2]).outcome == "worse"
-    assert FigureDifference("recall", "", (None, None), (None, None), None, None).outcome == "unknown"
+    assert MetricDifference("recall", "", (0.9, 0.5), (None, None), -0.4, [-0.6, -0.2]).outcome == "worse"
+    assert MetricDifference("recall", "", (None, None), (None, None), None, None).outcome == "unknown"
 
 
 def test_evaluation_of_the_command_equals_that_of_the_window(run):
     _, evaluation = evaluated(run)
     assert isinstance(evaluation, MaskEvaluation) and evaluation.sweep is not None
-    figures = evaluation.images.figures
-    assert (figures.found.hits, figures.found.total, figures.false.count) == (6, 7, 1)
+    metrics = evaluation.images.metrics
+    assert (metrics.found.hits, metrics.found.total, metrics.false.count) == (6, 7, 1)
 
 
 # --- other parts ----------------------------------------------------------------------------------
@@ -243,20 +243,20 @@ def test_report_of_verdicts_states_a_share(tmp_path):
     ],
 )
 def test_comparison_has_one_number_format(kind, cells):
-    figure = FigureDifference(kind, "", (0.92, 0.91), ([0.8, 0.97], None), -0.01, [-0.09, 0.07])
-    assert figure_cells(figure)[1:] == cells[1:]
+    metric = MetricDifference(kind, "", (0.92, 0.91), ([0.8, 0.97], None), -0.01, [-0.09, 0.07])
+    assert metric_cells(metric)[1:] == cells[1:]
 
 
 def test_comparison_has_rows_on_other_parts_if_a_run_states_them(run):
     other = make_other(run)
     project, first = evaluated(run)
     second = evaluate_like(project, other, first, progress=nothing)
-    figures = comparison_rows(compare_masks(first, second))
-    assert all(outcome for _, outcome in figures)
+    metrics = comparison_rows(compare_masks(first, second))
+    assert all(outcome for _, outcome in metrics)
     store_result(other, **stored_result())
     rows = comparison_rows(compare_masks(first, second))
-    assert len(rows) == len(figures) + 2 and [row for row in rows if row[1]] == figures
-    expected, lighting = (cells for cells, outcome in rows[3:5] if not outcome)  # after the figures of all classes
+    assert len(rows) == len(metrics) + 2 and [row for row in rows if row[1]] == metrics
+    expected, lighting = (cells for cells, outcome in rows[3:5] if not outcome)  # after the metrics of all classes
     assert expected[:2] == ["Expected on other parts", "–"] and re.fullmatch(r"0\.8\d to 0\.9\d", expected[2])
     assert lighting == ["Worst changed lighting", "–", "darker 0.91 (−3 points)", "–", ""]
     store_result(run, **stored_result(parts=2))

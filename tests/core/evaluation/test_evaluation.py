@@ -101,7 +101,7 @@ def test_verdict_counts_the_same_regions_as_a_prediction(seed, point, border, sm
 
 @limits(max_examples=40, deadline=None)
 @given(seeds=some.lists(some.integers(0, 10_000), min_size=1, max_size=3, unique=True), point=points)
-def test_figures_agree_with_other_implementations(seeds, point):
+def test_metrics_agree_with_other_implementations(seeds, point):
     """Pixels by scikit-learn; regions by scipy."""
     from sklearn.metrics import f1_score, jaccard_score  # not by every process that collects this test
 

@@ -15,6 +15,7 @@ from workbench.core.evaluation.prediction_maps import (
     PredictionMaps,
     maturity,
     measure_prediction,
+    trained_maturity,
 )
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import DONT_CARE, NOT_LABELED
@@ -173,3 +174,21 @@ def test_label_facts_are_the_greatest_of_any_image():
     ]
     assert LabelFacts.of(rows) == LabelFacts(marked=0.01, density=12.0)
     assert LabelFacts.of([]) == LabelFacts()
+
+
+def trained_state(validation: float | None, **facts) -> str:
+    return trained_maturity(PredictionFacts(**(vars(GOOD) | facts)), LABELS, validation).state
+
+
+def test_weak_model_of_a_finished_run_is_immature():
+    assert trained_state(0.02) == "wrong" and trained_state(0.02, marked=0.0001) == "wrong"
+    assert trained_state(0.1, marked=0.2) == "too_much" and trained_state(0.3, regions=5000) == "scattered"
+    assert trained_state(0.3, undecided=0.8) == "uncertain"
+    assert trained_state(0.6, marked=0.95) == trained_state(None, marked=0.95) == "everything"
+
+
+def test_finished_run_may_find_nothing_or_more_than_the_labels():
+    assert trained_state(0.02, marked=0.0, regions=0) == "mature"
+    assert trained_state(0.3) == "mature"
+    for validation in (0.6, None):  # a model that detects defects, and one that was never measured
+        assert trained_state(validation, marked=0.3, regions=5000, undecided=0.8) == "mature"

@@ -74,7 +74,7 @@ def dialog(application, tmp_path, qtbot) -> ComparisonDialog:
     return window.findChild(ComparisonDialog)
 
 
-def test_comparison_shows_figures_in_words_and_both_predictions(dialog, application, qtbot):
+def test_comparison_shows_metrics_in_words_and_both_predictions(dialog, application, qtbot):
     assert dialog.first.currentData() == "20261122-090000-unet"
     texts = [[dialog.table.item(row, column).text() for column in range(5)] for row in range(dialog.table.rowCount())]
     assert texts[1] == ["False alarms per image", "0.00", "0.12", "+0.12", "not known"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QSettings, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, QRect, QSettings, Qt
 from PySide6.QtWidgets import QWidget
 
 from tests.ui.layout_faults import MOST_ROUNDS, cut, layout_rounds
@@ -77,6 +77,29 @@ def test_options_of_a_tool(opened):
 def test_thumbnails(opened):
     opened.window.table["sheet"].trigger()
     assert at_each_size(opened) == {}
+
+
+def test_messages_cover_no_controls(opened, qtbot):
+    """They are over the image or the thumbnails, beside the tools and below their options."""
+    window = opened.window
+    messages, thumbnails = window.messages, window.images.thumbnail_view
+    for kind in ("info", "success"):
+        messages.show_message(kind, f"{kind}: the labels of the image have been changed", "Press a key.")
+    for browsing in (False, True):
+        if browsing:
+            window.table["sheet"].trigger()
+        for size in SIZES:
+            window.resize(*size)
+            window.grab()
+            area = thumbnails.list_view.viewport() if browsing else window.canvas
+            qtbot.waitUntil(lambda area=area: screen_rect(area).contains(screen_rect(messages)))
+            shown = [widget for widget in (window.options, window.tools, window.header) if widget.isVisible()]
+            shown += [thumbnails.bulk, thumbnails.close_button] if browsing else []
+            assert not [w for w in shown if screen_rect(w).intersects(screen_rect(messages))]
+
+
+def screen_rect(widget: QWidget) -> QRect:
+    return QRect(widget.mapToGlobal(QPoint()), widget.size())
 
 
 def test_evaluation_without_a_run(opened):

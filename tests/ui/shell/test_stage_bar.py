@@ -227,6 +227,14 @@ def test_escape_closes_the_newest_message(driver):
         assert messages.texts == texts
 
 
+def test_progress_of_a_closed_project_is_not_shown(opened):
+    status = opened.window.status
+    opened.services.session.index_progress.emit(300, 321)
+    assert status.progress.isVisible() and status.progress_label.text() == "Reading 321 images…"
+    opened.services.session.close_project()
+    assert not (status.progress.isVisible() or status.progress_label.isVisible())
+
+
 def test_messages_fade(driver, qtbot, monkeypatch):
     monkeypatch.setattr("workbench.ui.widgets.message_bar._TIMEOUT", 10)
     monkeypatch.setattr("workbench.ui.widgets.message_bar._FADE", 10)

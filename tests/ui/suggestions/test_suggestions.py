@@ -14,7 +14,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset
-from workbench.core.runs.events import Preview
+from workbench.core.runs.events import Evaluated, Finished, Preview, Started, encode
 from workbench.core.runs.run import Run
 from workbench.core.suggestions.suggestion_files import load_stored
 from workbench.inference.io.image_io import write_png
@@ -447,6 +447,30 @@ def test_immature_model_shows_probabilities_and_suggests_nothing(user, running):
     assert not scene.predictions.soft and scene.predictions.mode == "outline"
     assert not user.window.layers.display.immature.isVisibleTo(user.window.layers.display)
     assert user.canvas.grab().toImage() != soft
+
+
+@pytest.fixture
+def weak(root):
+    """The run has ended with a model that detects almost no defects of the validation images."""
+    events = [Started(model="unet", device="cpu"), Evaluated(step=9, metrics={"dice": 0.03}, best=True), Finished()]
+    run = Run(root / "runs" / RUN)
+    run.events_path.write_text("\n".join(map(encode, events)) + "\n", "utf-8")
+    write_json(run.dataset_path, Dataset(model="unet", classes=[]).model_dump(mode="json"))
+
+
+def test_weak_model_of_a_finished_run_suggests_nothing_until_thresholds_are_chosen(weak, opened, qtbot):
+    window, scene, suggestions = opened.window, opened.window.canvas.scene, opened.services.suggestions
+    qtbot.waitUntil(lambda: window.overlay.immature, timeout=10_000)
+    suggestions.wait()
+    assert suggestions.shown == [] and scene.predictions.soft
+    assert window.header.prediction.text() == "Prediction: the model marks far too much"
+    assert window.suggestions_panel.hint.text().startswith("This model does not match the labels well enough")
+    assert window.layers.display.immature.text().startswith("Shown as probabilities, as the model does not match")
+    window.overlay.move_threshold(None, 0.6)
+    qtbot.waitUntil(lambda: len(suggestions.shown) == 5, timeout=10_000)
+    assert not scene.predictions.soft and not window.layers.display.immature.isVisibleTo(window.layers.display)
+    window.overlay.reset_thresholds()
+    qtbot.waitUntil(lambda: not suggestions.shown and scene.predictions.soft)
 
 
 def test_preview_of_running_training_can_be_accepted(user, running):

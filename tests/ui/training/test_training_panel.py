@@ -22,6 +22,7 @@ from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Prediction
 from workbench.inference.regions import Region
 from workbench.ui.text import formatting
+from workbench.ui.training.train_controls import TrainControls
 
 
 def test_earlier_run_is_shown_with_curves_and_result(opened, old_run, qtbot):
@@ -179,6 +180,42 @@ def test_predictions_are_shown_for_current_image_only(driver):
     )
     predictions.predicted.emit(session.key, Prediction(mask[:9, :9].copy(), mask, [], None, None, 3.0))
     assert canvas.scene.predictions is None  # of another size: the image was replaced
+
+
+@pytest.fixture
+def controls(qtbot, application):
+    """Controls of their own, whose guard lasts however slow the machine is. `clicked` lists the signals."""
+    controls = TrainControls(application.style)
+    qtbot.addWidget(controls)
+    qtbot.addWidget(controls.line)
+    controls.guard.timer.setInterval(1_000_000)
+    controls.clicked = []
+    controls.train_clicked.connect(lambda: controls.clicked.append("train"))
+    controls.export_clicked.connect(lambda: controls.clicked.append("export"))
+    controls.show_export(True, False)
+    controls.show_state("running", "")
+    controls.line.show()
+    return controls
+
+
+def test_click_on_stop_does_not_hit_the_button_that_takes_its_place(controls):
+    controls.show_state("idle", "")
+    for button in (controls.button, controls.export):
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert controls.clicked == []
+    controls.guard.timer.stop()
+    QTest.mouseClick(controls.export, Qt.MouseButton.LeftButton)
+    assert controls.clicked == ["export"]
+
+
+def test_click_on_cancel_export_does_not_start_another(controls):
+    controls.show_export(True, True)
+    QTest.mousePress(controls.export, Qt.MouseButton.LeftButton)
+    controls.show_export(True, False)
+    QTest.mouseRelease(controls.export, Qt.MouseButton.LeftButton)
+    assert controls.clicked == [] and not controls.export.isDown()
+    controls.export.click()  # as keys do
+    assert controls.clicked == ["export"]
 
 
 def test_export_shows_progress_and_result(driver, tmp_path):

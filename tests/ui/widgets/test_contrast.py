@@ -30,7 +30,7 @@ from workbench.ui.widgets.theme import NAMES, Theme, ThemeManager
 SURFACES = ("window", "panel", "base", "raised")  # backgrounds of texts
 TEXT, LARGE, CONTROL = 4.5, 3.0, 3.0
 DISABLED = 3.0  # WCAG exempts inactive controls; they remain readable here
-LARGE_SELECTORS = {"QLabel#title", "QLabel#figure"}  # at least 18 pt, or 14 pt in bold
+LARGE_SELECTORS = {"QLabel#title", "QLabel#metric"}  # at least 18 pt, or 14 pt in bold
 
 
 def luminance(color: QColor) -> float:

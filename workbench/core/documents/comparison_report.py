@@ -1,4 +1,4 @@
-"""Content of the comparison of two runs: figures with their differences, and images on which the runs differ."""
+"""Content of the comparison of two runs: metrics with their differences, and images on which the runs differ."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from workbench.core.documents.report_images import MOST, ReportImages
 from workbench.core.evaluation.evaluation_comparison import (
     FEWEST_PARTS,
     EvaluationComparison,
-    FigureDifference,
-    FigureKind,
+    MetricDifference,
+    MetricKind,
     compare_masks,
     compare_verdicts,
 )
@@ -66,21 +66,21 @@ def comparison_report(
         subtitle=subtitle(project, when),
         headlines=[],
         sections=[
-            Section(Message("report.figures"), list(figure_blocks(first, second, comparison))),
+            Section(Message("report.metrics"), list(metric_blocks(first, second, comparison))),
             Section(Message("compare.images"), list(_images(first, second, comparison, images))),
             Section(Message("report.not_shown"), [Points(list(_caveats(comparison)))]),
         ],
     )
 
 
-def figure_blocks(first: SplitEvaluation, second: SplitEvaluation, comparison: EvaluationComparison) -> Iterator[Block]:
-    """Yield the description of the data and the table of figures."""
+def metric_blocks(first: SplitEvaluation, second: SplitEvaluation, comparison: EvaluationComparison) -> Iterator[Block]:
+    """Yield the description of the data and the table of metrics."""
     split = metric_tables.split_name(first.split)
     yield Paragraph(Message("compare.measured", n=comparison.images, m=comparison.parts, split=split))
     if comparison.left_out:
         yield Paragraph(Message("compare.left_out", n=comparison.left_out), warns=True)
     head = [
-        Message("compare.figure"),
+        Message("compare.metric"),
         first.run.name,
         second.run.name,
         Message("compare.difference"),
@@ -95,15 +95,15 @@ def figure_blocks(first: SplitEvaluation, second: SplitEvaluation, comparison: E
 def comparison_rows(comparison: EvaluationComparison) -> list[tuple[list[str], str]]:
     """Return (texts, outcome) of each row of the table; the outcome is "" where runs are not compared.
 
-    Figures of all images come first, then other parts and changed lighting if known, then figures of single classes.
+    Metrics of all images come first, then other parts and changed lighting if known, then metrics of single classes.
     """
-    figures = [(figure_cells(figure), figure.outcome) for figure in comparison.figures]
-    whole = sum(not figure.scope for figure in comparison.figures)  # these are first
-    return [*figures[:whole], *((cells, "") for cells in _expectation_cells(comparison)), *figures[whole:]]
+    metrics = [(metric_cells(metric), metric.outcome) for metric in comparison.metrics]
+    whole = sum(not metric.scope for metric in comparison.metrics)  # these are first
+    return [*metrics[:whole], *((cells, "") for cells in _expectation_cells(comparison)), *metrics[whole:]]
 
 
 def _expectation_cells(comparison: EvaluationComparison) -> list[list[str]]:
-    """Return the rows on other parts and changed lighting, with columns as of `figure_cells`.
+    """Return the rows on other parts and changed lighting, with columns as of `metric_cells`.
 
     These have no outcome: each run was measured on its own validation/test images.
     """
@@ -136,17 +136,17 @@ def _worst_lighting(expectation: Expectation | None) -> str:
     return Message("compare.changed", change=worst.text, value=expectation.number(worst.value), points=worst.points)
 
 
-def figure_cells(figure: FigureDifference) -> list[str]:
+def metric_cells(metric: MetricDifference) -> list[str]:
     """Return the texts of a row: name, both values, difference, outcome. Intervals are 95% CI."""
-    name: str = Message(_KINDS[figure.kind])
-    if figure.scope:
-        name = Message("compare.of", figure=name, name=figure.scope)
-    values = [_value(*each, figure.kind) for each in zip(figure.values, figure.intervals, strict=True)]
-    difference = _value_difference(figure.difference, figure.interval, figure.kind)
-    return [name, *values, difference, Message(_OUTCOMES[figure.outcome])]
+    name: str = Message(_KINDS[metric.kind])
+    if metric.scope:
+        name = Message("compare.of", metric=name, name=metric.scope)
+    values = [_value(*each, metric.kind) for each in zip(metric.values, metric.intervals, strict=True)]
+    difference = _value_difference(metric.difference, metric.interval, metric.kind)
+    return [name, *values, difference, Message(_OUTCOMES[metric.outcome])]
 
 
-def _value(value: float | None, interval: list[float] | None, kind: FigureKind) -> str:
+def _value(value: float | None, interval: list[float] | None, kind: MetricKind) -> str:
     """Return a value with its interval: shares in percent, others with two decimals."""
     if value is None:
         return NOTHING
@@ -154,7 +154,7 @@ def _value(value: float | None, interval: list[float] | None, kind: FigureKind) 
     return Message("compare.value", n=text, low=edges[0], high=edges[1]) if edges else text
 
 
-def _value_difference(value: float | None, interval: list[float] | None, kind: FigureKind) -> str:
+def _value_difference(value: float | None, interval: list[float] | None, kind: MetricKind) -> str:
     """Return the difference of two values with its interval, as `_value` shows them."""
     if value is None:
         return NOTHING
@@ -165,7 +165,7 @@ def _value_difference(value: float | None, interval: list[float] | None, kind: F
     return Message("compare.value", n=text, low=low, high=high)
 
 
-def _difference(value: float, kind: FigureKind) -> str:
+def _difference(value: float, kind: MetricKind) -> str:
     return points_text(value) if kind in _SHARES else signed(value, 2)
 
 

@@ -1,4 +1,4 @@
-"""Content of an evaluation report: data, figures with intervals, curves, largest errors, and what is not shown."""
+"""Content of an evaluation report: data, metrics with intervals, curves, largest errors, and what is not shown."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def evaluation_report(project: Project, evaluation: SplitEvaluation, images: Rep
     result = _result(evaluation)
     sections = [
         Section(Message("report.data"), list(_data(evaluation, result))),
-        Section(Message("report.figures"), [*_alerts(evaluation), *_figures(evaluation, result)]),
+        Section(Message("report.metrics"), [*_alerts(evaluation), *_metrics(evaluation, result)]),
         *expectation_sections(evaluation.run),
         Section(Message("card.operating_point"), list(_operating_point(evaluation))),
         *_curves(evaluation),
@@ -110,12 +110,12 @@ def _data(evaluation: SplitEvaluation, result: HoldoutResult) -> Iterator[Block]
 def _parts(evaluation: SplitEvaluation) -> int:
     """Return the number of different parts that the evaluated images show."""
     if isinstance(evaluation, MaskEvaluation):
-        return evaluation.images.figures.groups
+        return evaluation.images.metrics.groups
     group_of = {item.key: item.group or item.key for item in evaluation.dataset.current}
     return len({group_of.get(image.key, image.key) for image in evaluation.verdicts.images})
 
 
-# --- figures --------------------------------------------------------------------------------------
+# --- metrics --------------------------------------------------------------------------------------
 
 
 def _alerts(evaluation: SplitEvaluation) -> Iterator[Paragraph]:
@@ -125,23 +125,23 @@ def _alerts(evaluation: SplitEvaluation) -> Iterator[Paragraph]:
             "every_good_picture": "report.every_good_image",
             "one_class": "report.one_class",
         }
-        for alert in evaluation.images.figures.alerts:
+        for alert in evaluation.images.metrics.alerts:
             if alert in texts:  # another one is part of the tables
                 yield Paragraph(Message(texts[alert]), warns=True)
 
 
-def _figures(evaluation: SplitEvaluation, result: HoldoutResult) -> Iterator[Block]:
+def _metrics(evaluation: SplitEvaluation, result: HoldoutResult) -> Iterator[Block]:
     yield from metric_tables.tables(evaluation.settings, result)
     if not isinstance(evaluation, MaskEvaluation):
         return
-    figures, names = evaluation.images.figures, {entry.id: entry.name for entry in evaluation.settings.classes}
-    rows: list[list[str]] = [[Message("card.all"), *_rate(figures.false)]]
-    if figures.good:
-        rows.append([Message("report.good_images"), *_rate(figures.false_on_good)])
-    if len(figures.classes) > 1:
+    metrics, names = evaluation.images.metrics, {entry.id: entry.name for entry in evaluation.settings.classes}
+    rows: list[list[str]] = [[Message("card.all"), *_rate(metrics.false)]]
+    if metrics.good:
+        rows.append([Message("report.good_images"), *_rate(metrics.false_on_good)])
+    if len(metrics.classes) > 1:
         rows += [
             [Message("report.of_class", name=names[row.class_id]), *_rate(row.false)]
-            for row in figures.classes
+            for row in metrics.classes
             if row.false is not None
         ]
     head = [Message("card.false_alarms"), Message("card.value"), Message("report.interval"), Message("report.counted")]

@@ -1,6 +1,6 @@
 """Comparison of two evaluated runs on the images that both kept out of training.
 
-Every figure is a ratio of sums over images. The interval of a difference is found by a paired bootstrap: parts, the
+Every metric is a ratio of sums over images. The interval of a difference is found by a paired bootstrap: parts, the
 groups of similar images, are drawn with replacement, and both runs are measured on the same draw (Efron and Tibshirani
 1993, chapter 8). A difference whose interval contains 0 may be chance.
 """
@@ -23,19 +23,19 @@ from workbench.core.evaluation.verdict_evaluation import PredictedVerdict
 FEWEST_PARTS = 5  # with fewer parts, the bootstrap is no estimate for other parts
 _RESAMPLES = 2000
 
-FigureKind = Literal["recall", "false_alarms", "dice", "accuracy"]
+MetricKind = Literal["recall", "false_alarms", "dice", "accuracy"]
 Ratios = Sequence[tuple[float, float]]  # numerator and denominator, one pair per image
 
 
 @dataclass(frozen=True)
-class FigureDifference:
-    """One figure of both runs. scope: name of a class or verdict, "" for all.
+class MetricDifference:
+    """One metric of both runs. scope: name of a class or verdict, "" for all.
 
     values, intervals: of the first and the second run; None if there is nothing to count, or too few parts.
     difference: second minus first. interval: 95% interval of the difference. good: True if a high value is desirable.
     """
 
-    kind: FigureKind
+    kind: MetricKind
     scope: str
     values: tuple[float | None, float | None]
     intervals: tuple[list[float] | None, list[float] | None]
@@ -85,7 +85,7 @@ class EvaluationComparison:
     images: int
     parts: int
     left_out: int
-    figures: tuple[FigureDifference, ...]
+    metrics: tuple[MetricDifference, ...]
     pairs: tuple[ImagePair, ...]
     expectations: tuple[Expectation | None, Expectation | None] = (None, None)
 
@@ -99,18 +99,18 @@ def compare_masks(first: MaskEvaluation, second: MaskEvaluation) -> EvaluationCo
     groups = [row[0][0].group or row[0][0].key for row in rows]
     names = {entry.id: entry.name for entry in first.settings.classes}
     shared = [id for id in names if id in {entry.id for entry in second.settings.classes}]
-    figures = [
+    metrics = [
         _difference("recall", "", *_both(rows, lambda image: _recall(image)), groups),
         _difference("false_alarms", "", *_both(rows, lambda image: (image.counts.false, 1)), groups),
         _difference("dice", "", *_both(rows, lambda image: _dice(image, ANY)), groups),
     ]
     for id in shared if len(names) > 1 else []:
-        figures += [
+        metrics += [
             _difference("recall", names[id], *_both(rows, lambda image, id=id: _recall(image, id)), groups),
             _difference("dice", names[id], *_both(rows, lambda image, id=id: _dice(image, id)), groups),
         ]
     pairs = [_mask_pair(*row) for row in rows]
-    return _result(first, second, first.passed.predictions, keys, groups, figures, pairs)
+    return _result(first, second, first.passed.predictions, keys, groups, metrics, pairs)
 
 
 def compare_verdicts(first: VerdictSplitEvaluation, second: VerdictSplitEvaluation) -> EvaluationComparison:
@@ -128,13 +128,13 @@ def compare_verdicts(first: VerdictSplitEvaluation, second: VerdictSplitEvaluati
             for n in (0, 1)
         )
 
-    figures = [_difference("accuracy", "", *ratios(""), groups)]
-    figures += [_difference("recall", name, *ratios(name), groups) for name in names[0] if name in names[1]]
+    metrics = [_difference("accuracy", "", *ratios(""), groups)]
+    metrics += [_difference("recall", name, *ratios(name), groups) for name in names[0] if name in names[1]]
     pairs = [
         ImagePair(row[0].key, (int(not _right(row[0], names[0])), int(not _right(row[1], names[1]))), verdicts=row)
         for row in rows
     ]
-    return _result(first, second, first.verdicts.images, keys, groups, figures, pairs)
+    return _result(first, second, first.verdicts.images, keys, groups, metrics, pairs)
 
 
 def _result(
@@ -143,7 +143,7 @@ def _result(
     shown: Sequence[object],
     keys: Sequence[str],
     groups: Sequence[str],
-    figures: Sequence[FigureDifference],
+    metrics: Sequence[MetricDifference],
     pairs: Sequence[ImagePair],
 ) -> EvaluationComparison:
     differing = sorted((pair for pair in pairs if any(pair.weight)), key=lambda pair: pair.key)
@@ -152,7 +152,7 @@ def _result(
         len(keys),
         len(set(groups)),
         len(shown) - len(keys),
-        tuple(figures),
+        tuple(metrics),
         tuple(differing),
         (expectation_of(first.run), expectation_of(second.run)),
     )
@@ -169,7 +169,7 @@ def _common(
     return [key for key in shown if key in other and key not in trained]
 
 
-# --- figures --------------------------------------------------------------------------------------
+# --- metrics --------------------------------------------------------------------------------------
 
 
 def _both(rows, ratio) -> tuple[Ratios, Ratios]:
@@ -190,8 +190,8 @@ def _right(image: PredictedVerdict, names: Sequence[str]) -> bool:
     return names[image.predicted] == image.truth
 
 
-def _difference(kind: FigureKind, scope: str, first: Ratios, second: Ratios, groups: Sequence[str]) -> FigureDifference:
-    """Return one figure of both runs with intervals, by a paired bootstrap over groups. Deterministic."""
+def _difference(kind: MetricKind, scope: str, first: Ratios, second: Ratios, groups: Sequence[str]) -> MetricDifference:
+    """Return one metric of both runs with intervals, by a paired bootstrap over groups. Deterministic."""
     order = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     sums = np.zeros((len(order), 2, 2))  # group, run, (numerator, denominator)
     for run, ratios in enumerate((first, second)):
@@ -202,18 +202,18 @@ def _difference(kind: FigureKind, scope: str, first: Ratios, second: Ratios, gro
     difference = None if values[0] is None or values[1] is None else values[1] - values[0]
     informative = int(np.count_nonzero(sums[..., 1].any(axis=1)))
     if informative < FEWEST_PARTS:
-        return FigureDifference(kind, scope, (values[0], values[1]), (None, None), difference, None)
+        return MetricDifference(kind, scope, (values[0], values[1]), (None, None), difference, None)
     draws = np.random.default_rng(0).multinomial(len(order), np.full(len(order), 1 / len(order)), _RESAMPLES)
     drawn = np.einsum("ng,grv->nrv", draws, sums)
     drawn = drawn[(drawn[..., 1] > 0).all(axis=1)]  # draws with something to count
     ratios = drawn[..., 0] / drawn[..., 1]
     intervals = [_interval(kind, own, groups, ratios[:, run]) for run, own in enumerate((first, second))]
     interval = None if difference is None else _percentiles(ratios[:, 1] - ratios[:, 0])
-    return FigureDifference(kind, scope, (values[0], values[1]), (intervals[0], intervals[1]), difference, interval)
+    return MetricDifference(kind, scope, (values[0], values[1]), (intervals[0], intervals[1]), difference, interval)
 
 
-def _interval(kind: FigureKind, ratios: Ratios, groups: Sequence[str], drawn: np.ndarray) -> list[float] | None:
-    """Return the interval of one run's figure, by the same method as in its evaluation where that needs no draws."""
+def _interval(kind: MetricKind, ratios: Ratios, groups: Sequence[str], drawn: np.ndarray) -> list[float] | None:
+    """Return the interval of one run's metric, by the same method as in its evaluation where that needs no draws."""
     if not any(below for _, below in ratios):
         return None
     if kind == "dice":

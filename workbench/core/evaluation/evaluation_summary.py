@@ -1,4 +1,4 @@
-"""Evaluation figures: defects found by class and size, metrics with confidence intervals, false alarms."""
+"""Metrics of an evaluation: defects found by class and size, Dice with its confidence interval, false alarms."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RatePerImage:
 
 @dataclass(frozen=True)
 class ClassSummary:
-    """Figures of one class. false: false alarms of this class; None if they were not counted by class."""
+    """Metrics of one class. false: false alarms of this class; None if they were not counted by class."""
 
     class_id: int
     found: Proportion
@@ -72,9 +72,9 @@ class SizeSummary:
 
 @dataclass(frozen=True)
 class EvaluationSummary:
-    """Figures of an evaluation.
+    """Metrics of an evaluation.
 
-    groups: number of parts in the images. alerts: problems of the model as a whole that make the figures meaningless.
+    groups: number of parts in the images. alerts: problems of the model as a whole that make the metrics meaningless.
     """
 
     images: int
@@ -99,7 +99,7 @@ def summarize(
     alarms: Mapping[int, Sequence[int]] | None = None,
     marked: float = 0.0,
 ) -> EvaluationSummary:
-    """Compute the figures.
+    """Compute the metrics.
 
     counts: one per image. groups: part shown in each image. classes: ids of the model. alarms: class id -> false alarms
     per image. marked: share of all pixels that is marked.
@@ -171,7 +171,7 @@ def _labeled_pixels(counts: ImageCounts) -> int:
 def _alerts(
     counts: Sequence[ImageCounts], good: Sequence[int], classes: Sequence[ClassSummary], marked: float
 ) -> tuple[Alert, ...]:
-    """Return problems that make all figures meaningless, such as a prediction that does not depend on the image."""
+    """Return problems that make all metrics meaningless, such as a prediction that does not depend on the image."""
     alerts: list[Alert] = []
     if any(image.defects for image in counts) and not any(image.regions for image in counts):
         alerts.append("only_background")

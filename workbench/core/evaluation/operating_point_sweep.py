@@ -2,7 +2,7 @@
 
 Counts per image and class are made once on a grid of thresholds and minimum areas, with each pixel assigned to its
 strongest class. If all thresholds are at least 0.5, or equal, this equals a prediction. Otherwise it differs at pixels
-where a class above its own lower threshold is second. A point is therefore *chosen* by these counts, and its figures
+where a class above its own lower threshold is second. A point is therefore *chosen* by these counts, and its metrics
 are recomputed.
 """
 

@@ -8,19 +8,23 @@ of steps: a warm start is mature at once, and a difficult surface later.
 Limits are wider if the prediction before was mature (hysteresis), so that the display does not alternate between
 predictions of similar quality. A model whose validation has shown that it detects defects
 may mark more than the labels: an unlabeled image may have larger defects than all labeled ones.
+
+The best model of a finished run is judged by `trained_maturity`: a short training may end before it is mature.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from workbench.core.problems import Problem
 from workbench.core.project.image_row import ImageRow, count_regions
 from workbench.core.project.project import DONT_CARE, NOT_LABELED
+from workbench.core.runs.run import Run
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import apply_thresholds
@@ -152,6 +156,15 @@ class LabelFacts:
             max((1e6 * _defects(row.regions) / pixels for row, pixels in sizes), default=0.0),
         )
 
+    @classmethod
+    def of_run(cls, run: Run, rows: Mapping[str, ImageRow]) -> LabelFacts:
+        """Return the facts of the labels that a run is trained on. rows: those of the project by key."""
+        try:
+            keys = [item.key for item in run.dataset().of("train")]
+        except Problem:
+            return cls()
+        return cls.of(rows[key] for key in keys if key in rows)
+
 
 @dataclass(frozen=True)
 class Maturity:
@@ -197,6 +210,23 @@ def maturity(
     mature, so wider limits apply.
     """
     return Maturity(_state(facts, labels, validation, mature_before), facts)
+
+
+def trained_maturity(facts: PredictionFacts, labels: LabelFacts, validation: float | None) -> Maturity:
+    """Return the maturity of the best model of a finished run in its prediction for one image.
+
+    validation: Dice of its evaluation on the validation images, None without one. Only the mark of nearly everything
+    counts against a model that has shown that it detects defects, or that was never measured, such as an adopted one.
+    An image without any region is a result of every model.
+    """
+    state = _state(facts, labels, validation, mature_before=False)
+    if state == "everything":
+        return Maturity(state, facts)
+    if validation is None or validation >= PROVEN:
+        return Maturity("mature", facts)
+    if state == "nothing":
+        state = "wrong" if facts.regions and validation < LEAST_DICE else "mature"
+    return Maturity(state, facts)
 
 
 def _state(facts: PredictionFacts, labels: LabelFacts, validation: float | None, mature_before: bool) -> State:

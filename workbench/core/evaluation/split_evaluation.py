@@ -77,15 +77,15 @@ class EvaluatedImages:
 
     point: OperatingPoint
     evaluations: list[ImageEvaluation]
-    figures: EvaluationSummary
+    metrics: EvaluationSummary
     images: list[ScoredImage]
 
     @property
     def place(self) -> tuple[float, float]:
         """Recall of defects and precision of regions; NaN if there is nothing to count."""
         regions = sum(result.counts.regions for result in self.evaluations)
-        precision = 1 - self.figures.false.count / regions if regions else float("nan")
-        recall = self.figures.found.value
+        precision = 1 - self.metrics.false.count / regions if regions else float("nan")
+        recall = self.metrics.found.value
         return float("nan") if recall is None else recall, precision
 
 

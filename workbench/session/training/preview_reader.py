@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,6 @@ from workbench.core.evaluation.prediction_maps import (
 )
 from workbench.core.problems import Problem
 from workbench.core.project.annotation import load_mask, read_mask
-from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import NOT_LABELED, Project
 from workbench.core.project.storage import inside
 from workbench.core.runs.events import Evaluated, Preview
@@ -174,7 +173,7 @@ class PreviewReader(QObject):
             if maps is None:
                 return None
             label = _label(project, event.picture, maps.mask) if finished and project is not None else None
-            return _ReadPreview(maps, measure_prediction(maps, label), _label_facts(run, rows))
+            return _ReadPreview(maps, measure_prediction(maps, label), LabelFacts.of_run(run, rows))
 
         return read
 
@@ -195,15 +194,6 @@ class PreviewReader(QObject):
         earlier = own or [(s, found) for (_, s), found in self._maturities.items() if s <= step]
         mature_before = bool(earlier) and max(earlier, key=lambda entry: entry[0])[1].mature
         self._maturities[place] = maturity(preview.facts, preview.labels, validation, mature_before=mature_before)
-
-
-def _label_facts(run: Run, rows: Mapping[str, ImageRow]) -> LabelFacts:
-    """Return the facts about the labels that a run is trained on."""
-    try:
-        keys = [item.key for item in run.dataset().of("train")]
-    except Problem:
-        return LabelFacts()
-    return LabelFacts.of(rows[key] for key in keys if key in rows)
 
 
 def _label(project: Project, key: str, mask: np.ndarray) -> np.ndarray | None:

@@ -48,7 +48,7 @@ class ConfusionTable(QTableWidget):
         super().__init__()
         self._style = style
         self._report: dict[str, Any] = {"confusion": {"names": (), "rows": []}, "per_class": {}}
-        self.setObjectName("figures")
+        self.setObjectName("metrics")
         self.setAccessibleName(self.tr("Confusion matrix"))
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

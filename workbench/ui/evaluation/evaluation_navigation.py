@@ -48,6 +48,12 @@ class CentralStack(QStackedWidget):
         """Return the least size of the shown page; with that of the others the side panels would be cut."""
         return self.currentWidget().minimumSizeHint()
 
+    def contents(self) -> list[QWidget]:
+        """Return the areas of all pages that show images or results, without the controls above them."""
+        thumbnails = self._thumbnails
+        views = thumbnails.list_view.viewport(), thumbnails.table_view.viewport()
+        return [self._canvas, *views, self._evaluation.pages]
+
     @property
     def in_evaluation(self) -> bool:
         return self.currentWidget() is self._evaluation

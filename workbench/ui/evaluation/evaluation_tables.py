@@ -39,7 +39,7 @@ class ClassTable(QTableWidget):
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.setTabKeyNavigation(False)
         self.setShowGrid(False)
-        self.setObjectName("figures")
+        self.setObjectName("metrics")
         self.setAccessibleName(self.tr("Metrics by class and defect size"))
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(26)

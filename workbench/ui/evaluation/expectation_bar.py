@@ -32,7 +32,7 @@ class LightingTable(QTableWidget):
         super().__init__(2, 0)
         self._style = style
         self._expectation: Expectation | None = None
-        self.setObjectName("figures")
+        self.setObjectName("metrics")
         self.setAccessibleName(self.tr("Metrics under changed lighting"))
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)

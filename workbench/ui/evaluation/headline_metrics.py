@@ -19,7 +19,7 @@ class HeadlineMetric(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(1)
         self.caption = QLabel(caption, objectName="muted")
-        self.number = QLabel(NOTHING, objectName="figure")
+        self.number = QLabel(NOTHING, objectName="metric")
         self.detail = QLabel(objectName="muted", wordWrap=True)
         for label in (self.caption, self.number, self.detail):
             label.setTextFormat(Qt.TextFormat.PlainText)

@@ -142,7 +142,7 @@ class SegmentationEvaluation(QWidget):
         self._evaluation.cheapest(ratio, self._class_indices[0] if self.class_id is not None else None)
         self._show_point()
         if self._evaluation.result is not None:
-            self.points.show_metrics(self._evaluation.result.figures)
+            self.points.show_metrics(self._evaluation.result.metrics)
 
     def _set_threshold(self, threshold: float) -> None:
         point = self._evaluation.point
@@ -199,7 +199,7 @@ class SegmentationEvaluation(QWidget):
             self.verdict.show_border(evaluation.point.verdict_border)
 
     def _evaluated(self, result: EvaluatedImages) -> None:
-        metrics = result.figures
+        metrics = result.metrics
         self.summary.show_metrics(metrics, self.class_id)
         self.points.show_metrics(metrics)
         self.classes.show_metrics(metrics, self._evaluation.classes, self._evaluation.um_per_pixel)

@@ -62,8 +62,7 @@ class PredictionDisplay(QWidget):
         self.modes.activated.connect(lambda index: self.set_mode(MODES[index]))
         self._grid.addWidget(QLabel(self.tr("Style"), objectName="muted"), 0, 0)
         self._grid.addWidget(self.modes, 0, 1, 1, 2)
-        text = self.tr("Shown as probabilities until the model in training matches the labels better.")
-        self.immature = QLabel(text, wordWrap=True, objectName="muted")
+        self.immature = QLabel(wordWrap=True, objectName="muted")
         self._grid.addWidget(self.immature, 1, 0, 1, 3)
 
     def _add_steps(self) -> None:
@@ -130,6 +129,11 @@ class PredictionDisplay(QWidget):
         return self.class_choice.currentData()
 
     def _refresh(self) -> None:
+        self.immature.setText(
+            self.tr("Shown as probabilities until the model in training matches the labels better.")
+            if self._overlay.in_training
+            else self.tr("Shown as probabilities, as the model does not match the labels well enough.")
+        )
         self.immature.setVisible(self._overlay.immature)
         self._refresh_steps()
         self._refresh_thresholds()

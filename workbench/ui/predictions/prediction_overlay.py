@@ -1,8 +1,9 @@
 """Prediction overlay of the current image: training previews during a run, else the result of the shown or default run.
 
-Earlier steps and other thresholds are applied to stored results, without running the network again. While a model in
-training is immature (`core.evaluation.prediction_maps`), only its probabilities are shown, whatever display mode is
-chosen.
+Earlier steps and other thresholds are applied to stored results, without running the network again. While a model is
+immature (`core.evaluation.prediction_maps`), in training or because its training was too short, only its probabilities
+are shown, whatever display mode is chosen. The user can still choose thresholds for a finished run, whose regions are
+then shown.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
 from workbench.core.evaluation.prediction_maps import ActivationMap, Maturity, PredictionMaps
-from workbench.core.runs.events import Event, Preview
+from workbench.core.runs.events import Event, Preview, overall_dice
 from workbench.core.runs.run import Run
 from workbench.inference.predictor import Prediction
 from workbench.session.predictions import AHEAD_PIXELS, Predictions
@@ -26,7 +27,7 @@ from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.shortcuts import key_text
-from workbench.ui.text.prediction_texts import after_step_text, preview_text, regions_text, verdict_text
+from workbench.ui.text.prediction_texts import after_step_text, preview_text, trained_text, verdict_text
 
 _AHEAD = 3  # images after the current one
 
@@ -60,7 +61,7 @@ class PredictionOverlay(QObject):
         self._thresholds, self._runs, self._images = thresholds, runs, images
         self._predicted_with: Path | None = None  # run of the last prediction of the current image
         self.maps: PredictionMaps | None = None  # the result that is shown
-        self.maturity: Maturity | None = None  # of the shown preview; None for the result of a trained model
+        self.maturity: Maturity | None = None  # of the model in the shown result; None if unknown
         self.steps: list[int] = []  # earlier steps of the shown run that have a preview of the current image
         self._text = ""
         self.step: int | None = None  # earlier step that is shown; None: the latest state
@@ -85,8 +86,15 @@ class PredictionOverlay(QObject):
 
     @property
     def immature(self) -> bool:
-        """Return whether the shown preview is of an immature model."""
-        return self.maturity is not None and not self.maturity.mature
+        """Return whether the shown result is of an immature model, and no regions are shown for this reason."""
+        if self.maturity is None or self.maturity.mature:
+            return False
+        return self.in_training or not (self.thresholds and self.own_thresholds)
+
+    @property
+    def in_training(self) -> bool:
+        """Return whether the shown result is a preview of a training, not that of its best model."""
+        return self.maps is not None and self.maps.step is not None
 
     def possible(self) -> bool:
         return self._session.image is not None and self.run is not None and not self._training.running
@@ -138,14 +146,23 @@ class PredictionOverlay(QObject):
         run = self._training.run if self._training.running or self.step is not None else self.run
         return run.name if run is not None else ""
 
+    @property
+    def _validation(self) -> float | None:
+        """Return the Dice of the run used for prediction on the validation images, None without one."""
+        return overall_dice(self._runs.metrics_of(self.run))
+
     # --- events ----------------------------------------------------------------------------------
 
     def _runs_listed(self) -> None:
-        """Predict the current image if its run was not known when the image was opened."""
+        """Predict the current image if its run was not known when the image was opened, or show what is known of it."""
         run, key = self.run, self._session.key
         waits = self.step is None and not self._training.running
-        if waits and run is not None and key is not None and run.root != self._predicted_with:
+        if not waits or run is None or key is None:
+            return
+        if run.root != self._predicted_with:
             self._image_opened(key)
+        elif self.maps is not None and self.maturity != self._predictions.maturity(key, self._validation):
+            self._predictions.predict(key)  # the stored result is shown again
 
     def _clear(self, *_: object) -> None:
         self.step = self._predicted_with = None
@@ -207,7 +224,8 @@ class PredictionOverlay(QObject):
             self._show(maps, verdict_text(result))
         else:
             maps = self._predictions.cached(key) or PredictionMaps(result.mask, result.scores)
-            self._show(maps, regions_text(result))
+            maturity = self._predictions.maturity(key, self._validation)
+            self._show(maps, trained_text(result, maturity), maturity)
         self._predictions.prefetch(_next_keys(self._images, self._session.key))
 
     def _show(self, maps: PredictionMaps | None, text: str, maturity: Maturity | None = None) -> None:

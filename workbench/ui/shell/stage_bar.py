@@ -205,8 +205,8 @@ def step_text(step: NextStep) -> str:
             else QCoreApplication.translate("StageBar", "Train {n} minutes")
         ),
         "training": QCoreApplication.translate("StageBar", "Continue labeling"),
-        "all_done": QCoreApplication.translate("StageBar", "Training…"),
-        "training_read_only": QCoreApplication.translate("StageBar", "Training…"),
+        "all_done": QCoreApplication.translate("StageBar", "Training (all images done)"),
+        "training_read_only": QCoreApplication.translate("StageBar", "Training (read-only project)"),
         "train_again": QCoreApplication.translate("StageBar", "Train with {n} new {n:label|labels}"),
         "missed": (
             QCoreApplication.translate("StageBar", "Look at 1 missed defect")

@@ -56,6 +56,7 @@ class StatusBar(QStatusBar):
         session.project_closed.connect(self._save_state)
         session.save_state_changed.connect(self._save_state)
         session.index_progress.connect(self._show_index_progress)
+        session.project_closed.connect(lambda: self._show_index_progress(1, 1))
         session.image_opened.connect(self._zoomed)
         canvas.hovered.connect(self._hover)
         canvas.view_state.changed.connect(self._zoomed)

@@ -36,7 +36,7 @@ class SuggestionsController(QObject):
         super().__init__(canvas)
         self._session, self._training, self._runs = services.session, services.training, services.run_list
         self._overlay = overlay
-        self.withheld = False  # the model in training is immature: its regions are not suggested
+        self.withheld = False  # the model is immature: its regions are not suggested
         self._canvas, self._layers, self._messages = canvas, layers, messages
         self.suggestions, self.job, self.interaction = services.suggestions, services.suggest_all, canvas.suggestions
         session, suggestions, job = self._session, self.suggestions, self.job
@@ -66,6 +66,11 @@ class SuggestionsController(QObject):
     def can_propose(self) -> bool:
         idle = self._session.writable and not self.job.running
         return idle and bool(self._session.keys) and self._overlay.run is not None
+
+    @property
+    def model_in_training(self) -> bool:
+        """Return whether the suggestions are those of a model in training."""
+        return self._overlay.in_training
 
     @property
     def visible(self) -> bool:

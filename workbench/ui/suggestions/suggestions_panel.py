@@ -178,7 +178,12 @@ class SuggestionsPanel(QWidget):
         if not self._controller.visible:
             return self.tr("Suggestions are hidden. Press {key} to show them.").format(key=key_text("toward_proposals"))
         if self._controller.withheld:
-            return self.tr("Suggestions appear once the model in training matches the labels better.")
+            if self._controller.model_in_training:
+                return self.tr("Suggestions appear once the model in training matches the labels better.")
+            return self.tr(
+                "This model does not match the labels well enough for suggestions. Train longer, label more defects or "
+                "raise the threshold."
+            )
         if left_out:
             return fill(
                 self.tr("{n} more predicted {n:region is|regions are} not offered: too many, or too large."),

@@ -19,6 +19,21 @@ _IMMATURE = {
     "wrong": QT_TRANSLATE_NOOP("PredictionOverlay", "the model does not match the labels yet"),
 }
 
+_WEAK = {
+    "everything": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: the model marks almost everything"),
+    "too_much": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: the model marks far too much"),
+    "scattered": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: the model marks many small regions"),
+    "uncertain": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: the model is uncertain"),
+    "wrong": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: the model does not match the labels"),
+}
+
+
+def trained_text(result: Prediction, maturity: Maturity | None) -> str:
+    """Return the number of predicted defects of a finished run, or why its regions are not shown."""
+    if maturity is None or maturity.mature:
+        return regions_text(result)
+    return QCoreApplication.translate("PredictionOverlay", _WEAK[maturity.state])
+
 
 def preview_text(step: int, maturity: Maturity | None) -> str:
     """Return the state of the model after a training step: its regions, or why they are not shown."""

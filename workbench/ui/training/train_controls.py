@@ -24,6 +24,7 @@ from workbench.core.runs.events import LabelsAdded
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.ui.text import formatting
+from workbench.ui.widgets.click_guard import ClickGuard
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.elided_label import ElidedLabel
 from workbench.ui.widgets.key_tips import set_key_tip
@@ -50,7 +51,7 @@ class TrainControls(QWidget):
         super().__init__(parent)
         self._style = style
         self._running = self._paused = self._short = False
-        self._state, self._overrides = "idle", 0
+        self._state, self._overrides, self._exporting = "idle", 0, False
         self._build()
         style.changed.connect(self._restyle)
         self._restyle()
@@ -116,6 +117,8 @@ class TrainControls(QWidget):
         self.pause.clicked.connect(self.pause_clicked)
         self.export = QPushButton(self.tr("Export model"))
         self.export.clicked.connect(self.export_clicked)
+        # When a training or an export ends, other buttons appear where it could be stopped.
+        self.guard = ClickGuard([self.button, self.pause, self.export], self)
         self.bar = QProgressBar(textVisible=False, maximum=1000, minimumWidth=40, maximumWidth=160)
         self.bar.setAccessibleName(self.tr("Progress"))
         self.left = ElidedLabel(as_wide_as_text=True)
@@ -162,6 +165,8 @@ class TrainControls(QWidget):
 
     def show_state(self, state: str, reason: str, *, paused: bool = False, can_pause: bool = False) -> None:
         """Update the controls. state: one of _STATES. reason: why training can neither start nor stop, or ""."""
+        if self._running and state == "idle":
+            self.guard.start()
         self._state, self._running, self._paused = state, state != "idle", paused
         self.pause.setVisible(state in ("running", "stopping"))
         self.pause.setEnabled(can_pause)
@@ -208,6 +213,9 @@ class TrainControls(QWidget):
             self.bar.setUpdatesEnabled(True)
 
     def show_export(self, possible: bool, busy: bool) -> None:
+        if self._exporting and not busy:
+            self.guard.start()
+        self._exporting = busy
         self.export.setEnabled(possible or busy)
         reason = "" if possible else self.tr("Train a model first")
         set_disabled_reason(self.choices, self.tr("The model is being exported") if busy else reason)

@@ -1,13 +1,13 @@
 """Messages about events, problems and advice.
 
-They float over the window, so that the image does not move during painting.
+They float over the image or the content of a page, so that nothing moves during painting and no control is covered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QPropertyAnimation, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QPoint, QPropertyAnimation, Qt, QTimer
 from PySide6.QtWidgets import (
     QFrame,
     QGraphicsOpacityEffect,
@@ -23,10 +23,13 @@ from workbench.ui.shortcuts import with_key
 from workbench.ui.text.formatting import problem_text
 from workbench.ui.widgets.theme import ThemeManager
 
-MAX_WIDTH, SIDE_SPACE = 780, 290  # px: maximum width, space kept free on both sides
+MAX_WIDTH = 780  # px
+_LEAST_WIDTH = 320  # px, in a very narrow area
+_GAP = 6  # px, to the upper edge of the area
 MAX_MESSAGES = 3  # at a time; the oldest is removed first
 _TIMEOUT = 9000  # ms, for "info" and "success", counted anew when the pointer leaves the message
 _FADE = 250  # ms
+_MOVES = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)  # of an area
 _ICONS = {
     "info": ("info", "accent"),
     "success": ("success", "success"),
@@ -36,36 +39,39 @@ _ICONS = {
 
 
 class MessageBar(QWidget):
-    """Column of messages at the top of a widget, over its option bar. The same text is shown once."""
+    """Column of messages at the top of the shown one of several areas. The same text is shown once."""
 
-    def __init__(self, style: ThemeManager, top: int = 42) -> None:
+    def __init__(self, style: ThemeManager) -> None:
         super().__init__()
-        self._style, self._top = style, top
+        self._style, self._areas = style, []
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(6)
         self.shown: list[BarMessage] = []
         self.hide()
 
-    def float_over(self, parent: QWidget) -> None:
-        """Place the messages over a widget from now on."""
+    def float_over(self, parent: QWidget, areas: Sequence[QWidget]) -> None:
+        """Place the messages over a widget from now on, in the first visible one of these descendants, else in it."""
         self.setParent(parent)
-        parent.installEventFilter(self)
+        self._areas = [*areas, parent]
+        for area in self._areas:
+            area.installEventFilter(self)
 
-    def eventFilter(self, watched, event) -> bool:
-        if event.type() == QEvent.Type.Resize and watched is self.parent():
-            self._update_geometry()
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in _MOVES and self.shown:
+            QTimer.singleShot(0, self, self._update_geometry)  # once the layout is complete
         return super().eventFilter(watched, event)
 
     def _update_geometry(self) -> None:
         parent = self.parentWidget()
         if parent is None or not self.shown:
             return
-        # Between the side panels, if there is room, so that tools and lists are not covered.
-        between = parent.width() - 2 * SIDE_SPACE
-        width = min(MAX_WIDTH, between if between >= 420 else parent.width() - 24)
+        area = next((area for area in self._areas if area.isVisible()), parent)
+        corner = area.mapTo(parent, QPoint()) if area is not parent else QPoint()
+        width = min(MAX_WIDTH, max(area.width() - 2 * _GAP, _LEAST_WIDTH))
+        left = min(max(corner.x() + (area.width() - width) // 2, 0), max(0, parent.width() - width))
         height = sum(m.heightForWidth(width) for m in self.shown) + self._column.spacing() * (len(self.shown) - 1)
-        self.setGeometry((parent.width() - width) // 2, self._top, width, height)
+        self.setGeometry(left, corner.y() + _GAP, width, height)
         self.raise_()
 
     @property
