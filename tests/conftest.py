@@ -189,20 +189,32 @@ def scratched(rng: np.random.Generator, width: int = 96, height: int = 80, defec
     return np.clip(image, 0, 255).astype(np.uint8), mask
 
 
+# Files of the images that `fill_project` has written in this process, by path, for each combination of its arguments.
+_filled: dict[tuple, dict[str, bytes]] = {}
+
+
 def fill_project(project: Project, count: int, *, seed: int = 0, good: int = 0, verdicts: bool = False) -> list[str]:
     """Write `count` labeled images with defects and `good` without. Return their keys."""
+    keys = [f"lot{i // 4}/p{i * 7:03d}.png" for i in range(count + good)]
+    palette = annotation.palette_bytes(project.classes)
+    arguments = (count, seed, good, verdicts, palette)
+    files = {path for key in keys for path in (project.image_path(key), project.mask_path(key), project.note_path(key))}
+    if arguments in _filled:
+        for folder in {path.parent for path in files}:
+            folder.mkdir(parents=True, exist_ok=True)
+        for path in files:
+            path.write_bytes(_filled[arguments][path.relative_to(project.root).as_posix()])
+        return keys
     rng = np.random.default_rng(seed)
-    keys = []
-    for i in range(count + good):
+    for i, key in enumerate(keys):
         image, mask = scratched(rng, defects=1 if i < count else 0)
-        key = f"lot{i // 4}/p{i * 7:03d}.png"
         write_png(project.image_path(key), image)
         annotation.save_mask(project, key, mask)
         note = annotation.Note(status="done")
         if verdicts:
             note.verdict = "NG" if i < count else "OK"
         annotation.save_note(project, key, note)
-        keys.append(key)
+    _filled[arguments] = {path.relative_to(project.root).as_posix(): path.read_bytes() for path in files}
     return keys
 
 
