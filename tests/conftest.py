@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import compileall
 import contextlib
+import functools
 import gc
 import importlib
 import itertools
 import os
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -68,6 +70,18 @@ def pytest_xdist_auto_num_workers():
     return count if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else count + 1
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each worker a contiguous part of the tests: those of a module share its fixtures and imports.
+
+    A worker without tests takes over half of those that another one has left. Another `--dist` on the command line is
+    kept.
+    """
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.option.dist == "load" else None
+
+
 # No limit of time for one example: the outcome of a test does not depend on the speed of the machine.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
@@ -109,6 +123,14 @@ def files_are_not_flushed_to_the_disk():
     """Skip `fsync` in this process: it protects against a loss of power, which no test simulates, and takes long."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_are_read_once():
+    """Share the TLS settings of HTTP clients, which read all certificates again for each request of `httpx.get`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         yield
 
 
