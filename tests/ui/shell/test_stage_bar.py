@@ -238,9 +238,12 @@ def test_progress_of_a_closed_project_is_not_shown(opened):
 def test_messages_fade(driver, qtbot, monkeypatch):
     monkeypatch.setattr("workbench.ui.widgets.message_bar._TIMEOUT", 10)
     monkeypatch.setattr("workbench.ui.widgets.message_bar._FADE", 10)
-    driver.window.messages.show_message("info", "short")
-    driver.window.messages.show_message("problem", "stays")
-    qtbot.waitUntil(lambda: driver.window.messages.texts == ["stays"])
+    messages = driver.window.messages
+    messages.show_message("info", "progress", sticky=True)
+    messages.show_message("info", "short")
+    messages.show_message("problem", "stays")
+    qtbot.waitUntil(lambda: "short" not in messages.texts)
+    assert messages.texts == ["progress", "stays"]
 
 
 @pytest.fixture
