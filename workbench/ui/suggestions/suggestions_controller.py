@@ -86,6 +86,9 @@ class SuggestionsController(QObject):
         if self.interaction.visible:
             self.suggestions.reject(self.interaction.suggestions)
 
+    def focus_canvas(self) -> None:
+        self._canvas.setFocus()
+
     def switch(self) -> None:
         self.interaction.switch(not self.visible)
 
