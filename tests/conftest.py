@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import compileall
 import contextlib
+import functools
 import gc
 import importlib
 import itertools
 import os
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -68,6 +70,18 @@ def pytest_xdist_auto_num_workers():
     return count if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else count + 1
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each worker a contiguous part of the tests: those of a module share its fixtures and imports.
+
+    A worker without tests takes over half of those that another one has left. Another `--dist` on the command line is
+    kept.
+    """
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.option.dist == "load" else None
+
+
 # No limit of time for one example: the outcome of a test does not depend on the speed of the machine.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
@@ -109,6 +123,14 @@ def files_are_not_flushed_to_the_disk():
     """Skip `fsync` in this process: it protects against a loss of power, which no test simulates, and takes long."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_are_read_once():
+    """Share the TLS settings of HTTP clients, which read all certificates again for each request of `httpx.get`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         yield
 
 
@@ -189,20 +211,32 @@ def scratched(rng: np.random.Generator, width: int = 96, height: int = 80, defec
     return np.clip(image, 0, 255).astype(np.uint8), mask
 
 
+# Files of the images that `fill_project` has written in this process, by path, for each combination of its arguments.
+_filled: dict[tuple, dict[str, bytes]] = {}
+
+
 def fill_project(project: Project, count: int, *, seed: int = 0, good: int = 0, verdicts: bool = False) -> list[str]:
     """Write `count` labeled images with defects and `good` without. Return their keys."""
+    keys = [f"lot{i // 4}/p{i * 7:03d}.png" for i in range(count + good)]
+    palette = annotation.palette_bytes(project.classes)
+    arguments = (count, seed, good, verdicts, palette)
+    files = {path for key in keys for path in (project.image_path(key), project.mask_path(key), project.note_path(key))}
+    if arguments in _filled:
+        for folder in {path.parent for path in files}:
+            folder.mkdir(parents=True, exist_ok=True)
+        for path in files:
+            path.write_bytes(_filled[arguments][path.relative_to(project.root).as_posix()])
+        return keys
     rng = np.random.default_rng(seed)
-    keys = []
-    for i in range(count + good):
+    for i, key in enumerate(keys):
         image, mask = scratched(rng, defects=1 if i < count else 0)
-        key = f"lot{i // 4}/p{i * 7:03d}.png"
         write_png(project.image_path(key), image)
         annotation.save_mask(project, key, mask)
         note = annotation.Note(status="done")
         if verdicts:
             note.verdict = "NG" if i < count else "OK"
         annotation.save_note(project, key, note)
-        keys.append(key)
+    _filled[arguments] = {path.relative_to(project.root).as_posix(): path.read_bytes() for path in files}
     return keys
 
 

@@ -105,8 +105,9 @@ def test_wrong_use_and_help_end_quietly(tmp_path):
 
 
 @POSIX
-@pytest.mark.parametrize("closed", [("stdout",), ("stderr",), ("stdout", "stderr")])
-@pytest.mark.parametrize("options", [(), ("--json",)])
+@pytest.mark.parametrize(
+    ("closed", "options"), [(("stdout",), ()), (("stderr",), ("--json",)), (("stdout", "stderr"), ("--json",))]
+)
 def test_verb_ends_quietly(folder, gray_export, tmp_path, closed, options):
     verbs = [
         ("check", folder),
@@ -126,7 +127,7 @@ def test_verb_ends_quietly(folder, gray_export, tmp_path, closed, options):
 
 
 @POSIX
-@pytest.mark.parametrize("closed", [("stdout",), ("stderr",), ("stdout", "stderr")])
+@pytest.mark.parametrize("closed", [("stdout",), ("stdout", "stderr")])
 def test_export_ends_quietly(gray_export, tmp_path, closed):
     images = tmp_path / "in"
     images.mkdir()

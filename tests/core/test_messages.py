@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import json
 import pickle
 import re
@@ -32,16 +33,23 @@ def fields_of(pattern: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(pattern) if name}
 
 
-def trees(*packages: str) -> Iterator[tuple[str, ast.Module]]:
+@functools.cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of the syntax tree of a file, in the order of `ast.walk`."""
+    return tuple(ast.walk(ast.parse(path.read_text("utf-8"))))
+
+
+def syntax(*packages: str) -> Iterator[tuple[str, tuple[ast.AST, ...]]]:
+    """Yield each file of the packages, relative to `ROOT`, with the nodes of its syntax tree."""
     for package in packages:
         for path in sorted((ROOT / package).rglob("*.py")):
-            yield str(path.relative_to(ROOT)), ast.parse(path.read_text("utf-8"))
+            yield str(path.relative_to(ROOT)), nodes(path)
 
 
 def test_every_call_has_an_entry_and_all_its_fields():
     calls = 0
-    for path, tree in trees("core", "session", "training", "cli", "ui"):
-        for node in ast.walk(tree):
+    for path, found in syntax("core", "session", "training", "cli", "ui"):
+        for node in found:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Message":
                 ids = [
                     part.value
@@ -60,8 +68,8 @@ def test_every_call_has_an_entry_and_all_its_fields():
 def test_every_entry_is_used():
     used = {
         node.value
-        for _, tree in trees("core", "session", "training", "cli", "ui")
-        for node in ast.walk(tree)
+        for _, found in syntax("core", "session", "training", "cli", "ui")
+        for node in found
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     assert {id for id in catalog() if not id.startswith((FOREIGN, "queue.", "setting.", "lighting."))} - used == set()
@@ -81,8 +89,8 @@ def test_every_reason_of_the_label_queue_has_an_entry():
 def test_no_producer_bypasses_the_catalog():
     """Reasons and descriptions in `core` and `training` are messages, not literal sentences."""
     names = ("what", "done", "why", "reason")
-    for path, tree in trees("core", "training"):
-        for node in ast.walk(tree):
+    for path, found in syntax("core", "training"):
+        for node in found:
             values = [word.value for word in node.keywords if word.arg in names] if isinstance(node, ast.Call) else []
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in names:
                 values.append(node.value)

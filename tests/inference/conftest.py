@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,7 +85,7 @@ def spotted(rng: np.random.Generator, height: int = 150, width: int = 230) -> np
     return np.clip(image, 0, 255).astype(np.uint8)
 
 
-def _complete(folder: Path, settings: ModelSettings, pictures: Sequence[np.ndarray]) -> Path:
+def _complete(folder: Path, settings: ModelSettings, pictures: Sequence[np.ndarray]) -> None:
     save_settings(settings, folder / "model.json")
     write_package(folder)
     named = []
@@ -95,22 +95,36 @@ def _complete(folder: Path, settings: ModelSettings, pictures: Sequence[np.ndarr
         named.append((f"part {number}", path))
     write_reference_results(folder, Predictor.open(folder), named)
     write_checks(folder)
+
+
+# Files of each kind of export, with those beside its folder, by path relative to the folder above it.
+_made: dict[str, dict[str, bytes]] = {}
+
+
+def _made_once(make: Callable[[Path], None], folder: Path) -> Path:
+    """Return the export that `make` writes to a folder. It is made once in this process and copied from then on."""
+    above = folder.parent
+    if make.__name__ not in _made:
+        make(folder)
+        files = [path for path in above.rglob("*") if path.is_file()]
+        assert all(path.is_relative_to(folder) or path.name.startswith("golden source") for path in files)
+        _made[make.__name__] = {path.relative_to(above).as_posix(): path.read_bytes() for path in files}
+    else:
+        files = {above / name: content for name, content in _made[make.__name__].items()}
+        for each in {path.parent for path in files}:
+            each.mkdir(parents=True, exist_ok=True)
+        for path, content in files.items():
+            path.write_bytes(content)
     return folder
 
 
-@pytest.fixture
-def gray_export(tmp_path) -> Path:
-    """Complete export of a segmentation of gray images, in a folder with blanks and special characters."""
-    folder = tmp_path / "导出 [1] 🔍" / "export"
+def _make_gray_export(folder: Path) -> None:
     write_onnx(folder / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
     rng = np.random.default_rng(5)
-    return _complete(folder, gray_settings(), [spotted(rng), spotted(rng, 40, 50)])
+    _complete(folder, gray_settings(), [spotted(rng), spotted(rng, 40, 50)])
 
 
-@pytest.fixture
-def color_export(tmp_path) -> Path:
-    """Complete export that detects red in color images."""
-    folder = tmp_path / "colour"
+def _make_color_export(folder: Path) -> None:
     write_onnx(folder / "network.onnx", np.array([[0.0, 0, 0], [9, -9, -9]]), np.array([0.0, -6]))
     settings = gray_settings(
         channels=3, mean=(0.5, 0.4, 0.3), std=(0.5, 0.5, 0.5), classes=(DARK,), thresholds=(0.5,), min_area=(0,)
@@ -118,13 +132,10 @@ def color_export(tmp_path) -> Path:
     image = np.zeros((50, 60, 3), np.uint8)
     image[10:20, 10:30] = (250, 10, 10)
     image[30:40, 10:30] = (10, 10, 250)
-    return _complete(folder, settings, [image])
+    _complete(folder, settings, [image])
 
 
-@pytest.fixture
-def verdict_export(tmp_path) -> Path:
-    """Complete export with the verdict OK for bright and NG for dark images."""
-    folder = tmp_path / "verdict"
+def _make_verdict_export(folder: Path) -> None:
     write_onnx(folder / "nets" / "n.onnx", np.array([[5.0], [-5.0]]), np.zeros(2), pooled=True)
     settings = ModelSettings(
         task="classification",
@@ -136,4 +147,22 @@ def verdict_export(tmp_path) -> Path:
         temperature=1.7,
         files={"onnx": "nets/n.onnx"},
     )
-    return _complete(folder, settings, [np.full((40, 30), 150, np.uint8), np.full((10, 90), 90, np.uint8)])
+    _complete(folder, settings, [np.full((40, 30), 150, np.uint8), np.full((10, 90), 90, np.uint8)])
+
+
+@pytest.fixture
+def gray_export(tmp_path) -> Path:
+    """Complete export of a segmentation of gray images, in a folder with blanks and special characters."""
+    return _made_once(_make_gray_export, tmp_path / "导出 [1] 🔍" / "export")
+
+
+@pytest.fixture
+def color_export(tmp_path) -> Path:
+    """Complete export that detects red in color images."""
+    return _made_once(_make_color_export, tmp_path / "colour" / "export")
+
+
+@pytest.fixture
+def verdict_export(tmp_path) -> Path:
+    """Complete export with the verdict OK for bright and NG for dark images."""
+    return _made_once(_make_verdict_export, tmp_path / "verdict" / "export")

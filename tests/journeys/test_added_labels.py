@@ -32,6 +32,7 @@ def stroke(user, x: float, y: float) -> None:
         event(user.canvas, Qt.MouseButton.LeftButton, pos=user.at(x, y))
 
 
+@pytest.mark.slow
 def test_labels_made_during_a_training_enter_it(user, qtbot, root):
     session, training, window = user.session, user.services.training, user.window
     with qtbot.waitSignal(session.image_opened, timeout=15_000):

@@ -34,6 +34,7 @@ def labeled_folder(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_from_labels_of_another_tool_to_an_evaluated_model(user, qtbot, tmp_path, labeled_folder, monkeypatch):
     monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")  # the project is created there
     session, window = user.session, user.window

@@ -66,7 +66,7 @@ def cvat(folder):
     return folder / "task.zip"
 
 
-@pytest.mark.parametrize("make", [labelme, x_anylabeling, yolo, cvat])
+@pytest.mark.parametrize("make", [labelme, pytest.param(x_anylabeling, marks=pytest.mark.slow), yolo, cvat])
 def test_from_the_files_of_a_tool_to_the_training(user, qtbot, tmp_path, make, monkeypatch):
     monkeypatch.setattr("pathlib.Path.home", lambda: tmp_path / "home")  # the project is created there
     folder = tmp_path / "其他工具 [2]"

@@ -32,6 +32,7 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reas
 SHORT = {"epochs": 20, "widths": [8, 16], "patch": 32, "batch": 8, "validations": 2}
 
 
+@pytest.mark.slow
 def test_from_a_folder_of_images_to_a_verified_export(user, qtbot, tmp_path, raw_images, monkeypatch):
     had_paddle = "paddle" in sys.modules
     folder, masks = raw_images
@@ -172,6 +173,7 @@ def test_a_killed_trainer_is_reported_and_the_window_can_be_used(user, qtbot, la
     assert user.window.training.can_train()
 
 
+@pytest.mark.slow
 def test_stopped_training_keeps_a_model(user, qtbot, labeled_root):
     training = user.services.training
     events = []

@@ -50,8 +50,7 @@ def picture(dtype, color: bool = False) -> np.ndarray:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
-@pytest.mark.parametrize("color", [False, True])
+@pytest.mark.parametrize(("dtype", "color"), [(np.uint8, True), (np.uint16, False), (np.float32, False)])
 def test_tiff_regions_equal_whole_image(tmp_path, small_limits, layout, dtype, color):
     if layout == "predictor" and dtype == np.float32:
         pytest.skip("integer predictor")

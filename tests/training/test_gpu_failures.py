@@ -193,7 +193,9 @@ def test_preview_without_memory_is_left_out(gpu_training, monkeypatch):
     assert isinstance(events[-1], Finished) and not [event for event in events if isinstance(event, Preview)]
 
 
-@pytest.mark.parametrize("place", ["start", "step", "trace"])
+@pytest.mark.parametrize(
+    "place", ["start", pytest.param("step", marks=pytest.mark.slow), pytest.param("trace", marks=pytest.mark.slow)]
+)
 def test_profile_that_fails_does_not_end_the_training(gpu_training, monkeypatch, place):
     def fail(*arguments, **options):
         raise OSError(28, "No space left on device")

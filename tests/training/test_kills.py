@@ -22,7 +22,10 @@ from workbench.training.control_channel import ControlChannel
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
-@pytest.mark.parametrize(("model", "kills"), [pytest.param("unet", 3, marks=pytest.mark.new_processes), ("resnet", 2)])
+@pytest.mark.parametrize(
+    ("model", "kills"),
+    [pytest.param("unet", 3, marks=[pytest.mark.new_processes, pytest.mark.slow]), ("resnet", 1)],
+)
 def test_a_run_killed_repeatedly_equals_an_undisturbed_one(labeled_project, model, kills):
     """tests/benchmarks/training_kills.py repeats this with fifty kills."""
     undisturbed, killed = (make_run(labeled_project, model, epochs=4, validations=4) for _ in range(2))
@@ -66,10 +69,10 @@ def small_disk(tmp_path):
         yield folder
 
 
-def test_a_run_continues_on_a_full_disk_or_can_be_resumed_afterwards(small_disk, labeled_project, child):
+def test_a_run_continues_on_a_full_disk(small_disk, child):
     with Project.create(small_disk / "p", classes=["scratch"]) as project:
         fill_project(project, 12, good=4)
-        run, full, undone = (make_run(project, epochs=6, validations=6, widths=[4, 8]) for _ in range(3))
+        run = make_run(project, epochs=6, validations=6, widths=[4, 8])
         trainer = child("train", run.root)
         trainer.next(Checkpoint)
         trainer.next(Checkpoint)
@@ -84,13 +87,18 @@ def test_a_run_continues_on_a_full_disk_or_can_be_resumed_afterwards(small_disk,
             pass
         assert trainer.end() == 0 and isinstance(run.ending(), Finished)
 
-        # The disk stays full until the end; the run can be resumed from the last checkpoint.
-        other = child("train", full.root)
-        other.next(Checkpoint)
-        other.next(Checkpoint)
+
+@pytest.mark.slow
+def test_a_run_whose_disk_was_full_to_the_end_can_be_resumed(small_disk, child):
+    with Project.create(small_disk / "p", classes=["scratch"]) as project:
+        fill_project(project, 12, good=4)
+        full, undone = (make_run(project, epochs=6, validations=6, widths=[4, 8]) for _ in range(2))
+        trainer = child("train", full.root)
+        trainer.next(Checkpoint)
+        trainer.next(Checkpoint)
         ballast = disk.fill_up(small_disk)
-        assert other.end() == 1 and isinstance(other.last, Failed)
-        assert "No space left" in other.last.why and full.resumable
+        assert trainer.end() == 1 and isinstance(trainer.last, Failed)
+        assert "No space left" in trainer.last.why and full.resumable
         ballast.unlink()
         assert child("train", full.root, "--resume").end() == 0
         assert child("train", undone.root).end() == 0

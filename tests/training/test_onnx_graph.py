@@ -72,6 +72,7 @@ def test_uniform_image_has_finite_results(network_case):
     assert np.abs(output_of_onnx(model, batch) - output_of(net, batch)).max() < 2e-5
 
 
+@pytest.mark.slow
 def test_results_equal_those_of_a_general_converter(network_case, tmp_path):
     paddle2onnx = pytest.importorskip("paddle2onnx", reason="paddle2onnx is not made for this Python")
     net, channels, side = network_case

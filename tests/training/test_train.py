@@ -100,7 +100,8 @@ def test_a_resnet_is_trained_on_verdicts(trained_resnet):
 # --- ends ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("way", ["order", "file", "closed pipe", "signal"])
+# Another test closes the pipe as well: test_run_lock.py, a resume that waits.
+@pytest.mark.parametrize("way", ["order", "file", pytest.param("closed pipe", marks=pytest.mark.slow), "signal"])
 def test_a_stopped_run_is_usable_and_can_be_resumed(labeled_project, child, way):
     run = make_run(labeled_project, **{**LONG, "patch": 32, "widths": [4, 8]})
     trainer = child("train", run.root)

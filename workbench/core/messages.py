@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ValidatorFunctionWrapHandler, WrapValidator, model_serializer, model_validator
+from pydantic import ValidatorFunctionWrapHandler, WrapValidator, model_serializer, model_validator
 
 from workbench.core import problems, resources
+from workbench.core.stored_model import StoredModel
 from workbench.core.text_patterns import fill
 
 Translate = Callable[[str, str], str]  # (context, English pattern) -> pattern in another language
@@ -261,7 +262,7 @@ def _keep_message(value: Any, handler: ValidatorFunctionWrapHandler) -> str:
 Text = Annotated[str, WrapValidator(_keep_message)]  # field of a model that may hold a Message
 
 
-class MessageModel(BaseModel):
+class MessageModel(StoredModel):
     """Model with fields of type `Text`; ids and fields of messages are stored under `messages`."""
 
     @model_validator(mode="before")

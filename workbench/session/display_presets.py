@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, ConfigDict
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.images import image_files, reference_difference
@@ -16,6 +16,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem, ProjectBroken, SampleWrongSize
 from workbench.core.project.project import Project
 from workbench.core.project.storage import file_stamp, write_json
+from workbench.core.stored_model import StoredModel
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 
@@ -33,7 +34,7 @@ def _check(display: Display) -> Display:
     return display
 
 
-class DisplayFile(BaseModel):
+class DisplayFile(StoredModel):
     """Content of display.json, a file of the project because it depends on the camera and its illumination.
 
     No other program reads it, and it may be deleted. presets: by name, in order of creation. good_sample: key of an

@@ -147,8 +147,12 @@ def changed_shortcuts() -> dict[str, str]:
 
 def key_sequences(id: str) -> list[QKeySequence]:
     """Return the shortcuts of a command or of a fixed key. The list is empty if the command has none."""
-    keys = _changed.get(id, SHORTCUTS.get(id) or FIXED_KEYS.get(id, ""))
-    return [QKeySequence(key) for key in keys.split("; ") if key]
+    return [QKeySequence(key) for key in _keys(id).split("; ") if key]
+
+
+def _keys(id: str) -> str:
+    """Return the shortcuts of a command or of a fixed key as in `SHORTCUTS`."""
+    return _changed.get(id, SHORTCUTS.get(id) or FIXED_KEYS.get(id, ""))
 
 
 def default_sequences(id: str) -> list[QKeySequence]:
@@ -174,7 +178,8 @@ def with_current_keys(text: str) -> str:
 
 def key_text(id: str) -> str:
     """Return the first shortcut as the platform writes it, for example "Ctrl+T"; "" without a shortcut."""
-    return next((keys.toString(QKeySequence.SequenceFormat.NativeText) for keys in key_sequences(id)), "")
+    keys = _keys(id).partition("; ")[0]
+    return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText) if keys else ""
 
 
 def with_key(text: str, id: str) -> str:

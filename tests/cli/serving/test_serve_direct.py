@@ -14,13 +14,15 @@ import pytest
 
 from tests.cli.serving.conftest import png, read_responses, request_of, until
 from tests.inference.conftest import spotted
-from workbench.cli.serving import direct_calls
+from workbench.cli.serving import direct_calls, request_handler
 from workbench.cli.serving.connection import connection_class
 from workbench.cli.serving.direct_calls import DirectCalls
 from workbench.cli.serving.http_app import create_application
 from workbench.cli.serving.http_server import Server
 from workbench.cli.serving.plain_request import RepeatedHead, parse_head
+from workbench.cli.serving.request_handler import RequestHandler
 from workbench.cli.serving.server_limits import Limits
+from workbench.cli.serving.server_metrics import Counters
 from workbench.inference.predictor import Predictor
 
 RNG = np.random.default_rng(1)
@@ -208,6 +210,48 @@ def test_other_requests_return_to_the_threads(local):
         two.connection_lost(None)
 
     asyncio.run(run())
+
+
+def test_images_of_several_clients_need_no_thread_on_one_core(local):
+    handler = local.app.state.handler
+    handler.direct_calls = DirectCalls(any_sender=True)
+
+    async def run():
+        clients = [local.connect() for _ in range(3)]
+
+        async def ask(number: int, image: np.ndarray) -> bool:
+            """Return True if the image was predicted by a thread."""
+            _, body = await local.ask(clients[number % 3], request_of(png(image)))
+            assert body == png(local.predictor.predict(image).mask), number
+            return "image" in local.threads[-1]
+
+        assert [await ask(number, IMAGES[number % 3]) for number in range(14)] == [True] * 8 + [False] * 6
+        # Images of the same size wait for a thread: those that follow need not wait behind them.
+        reservation = handler.reserve()
+        assert await ask(0, IMAGES[0])  # its size is not known
+        reservation.size = handler.direct_calls.size
+        assert not await ask(0, IMAGES[0])
+        reservation.size += 1
+        assert await ask(0, IMAGES[0])
+        reservation.release()
+        assert not await ask(1, IMAGES[0])
+        assert await ask(2, OTHER_SIZE) and await ask(1, IMAGES[0])
+        assert not handler.queue.reserved
+        for client in clients:
+            client.connection_lost(None)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("cores", "task", "expected"), [(1, "masks", True), (2, "masks", False), (1, "verdicts", False)]
+)
+def test_several_clients_use_threads_if_those_can_work_together(request, monkeypatch, cores, task, expected):
+    monkeypatch.setattr(request_handler, "cores", lambda: cores)
+    folder = request.getfixturevalue("gray_export" if task == "masks" else "verdict_export")
+    handler = RequestHandler(Predictor.open(folder).settings, lambda batch: batch, Limits(), Counters())
+    assert handler.direct_calls.any_sender == expected
+    handler.close()
 
 
 def test_results_for_outputs_are_written_by_a_thread(gray_export, monkeypatch):

@@ -280,6 +280,7 @@ def test_large_images_wait_for_memory_and_small_ones_pass(served, gray_export):
     assert len(shapes) >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library gives memory back on Linux")
 def test_memory_is_released_after_a_large_image(server, gray_export):
     running = server(gray_export)

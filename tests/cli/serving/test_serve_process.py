@@ -46,7 +46,7 @@ def post_all(server, pictures, clients, **request):
         return list(pool.map(lambda each: client.post(f"{server.url}/predict", content=png(each), **request), pictures))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_forty_parallel_requests_get_their_own_mask(server, gray_export, workers):
     running = server(gray_export, "--workers", str(workers), "--queue", "64")
     assert running.facts["model"] == "spots" and running.facts["workers"] == workers
@@ -80,7 +80,7 @@ def test_verdicts_for_many_clients(server, verdict_export):
 @pytest.mark.new_processes
 def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_export):
     running = server(gray_export, "--timeout", "500", "--stall-timeout", "500")  # for a busy machine
-    large, small = (spotted(np.random.default_rng(3), side, side) for side in (3200, 50))
+    large, small = (spotted(np.random.default_rng(3), side, side) for side in (1600, 50))
     expected = [png(Predictor.open(gray_export).predict(image).mask) for image in (large, small)]
     address = ("127.0.0.1", int(running.url.rpartition(":")[2]))
     answers = []

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 LIMITED = settings(max_examples=30, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.parametrize("token", [None, "a-token"])
-@pytest.mark.parametrize("kind", ["gray_export", "verdict_export"])
+@pytest.mark.parametrize(("kind", "token"), [("gray_export", None), ("verdict_export", "a-token")])
 def test_every_response_is_described_in_the_schema(served, request, kind, token):
     import schemathesis  # not by every process that collects this test
     from schemathesis.specs.openapi.checks import positive_data_acceptance

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 
 from tests.cli.sinks.conftest import record
 from workbench.cli.sinks.marker_files import MarkerFiles
@@ -32,3 +34,13 @@ def test_temporary_file_of_a_killed_process_is_removed(tmp_path):
     (tmp_path / f".{'a' * 16}.tmp").write_bytes(b"{")
     MarkerFiles(tmp_path).open(durable=True)
     assert markers(tmp_path) == []
+
+
+def test_temporary_file_of_another_server_process_is_kept(tmp_path):
+    killed, writing = (tmp_path / f".{digit * 16}.tmp" for digit in "ab")
+    killed.write_bytes(b"{")
+    hour_ago = time.time() - 3600
+    os.utime(killed, (hour_ago, hour_ago))
+    writing.write_bytes(b"{")
+    MarkerFiles(tmp_path).open(durable=False)
+    assert markers(tmp_path) == [writing.name]

@@ -29,7 +29,7 @@ def card(index: int, load: float) -> GpuSample:
     return GpuSample(index, f"Card {index}", load, 2 * GB, 16 * GB, 60.0, 100.0, 1500.0, GB)
 
 
-@pytest.mark.parametrize("count", [1000, 5000, 1_000_000])
+@pytest.mark.parametrize("count", [1000, 5000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_thinned_series_keeps_every_peak(count):
     columns = Columns(("a", "b"))
     rng = np.random.default_rng(0)

@@ -213,7 +213,6 @@ def test_memory_from_the_file_to_mask_and_overlay_is_bounded(tmp_path):
         [sys.executable, "-c", _WHOLE_PROGRAM, root, str(tmp_path), str(side)],
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     before, most = map(float, done.stdout.split())

@@ -99,9 +99,8 @@ def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child,
     assert printed == {"launcher.log", "rank-0.log", "rank-1.log", "rank-1.jsonl"}
 
 
-def test_killed_rank_is_reported_and_the_run_can_resume(labeled_project, child):
+def test_killed_rank_is_reported(labeled_project, child):
     run = make_run(labeled_project, device="cpu:2", **LONG)
-    key = run.dataset().of("train")[0].key
     trainer = child("train", run.root)
     trainer.next(Step)
     ranks_of(run)[1].kill()
@@ -111,11 +110,17 @@ def test_killed_rank_is_reported_and_the_run_can_resume(labeled_project, child):
         "rank-1.log"
     )
     assert [event.kind for event in trainer.events].count("failed") == 1 and wait_until_ended(run) and run.resumable
-    again = child("train", run.root, "--resume")
-    again.next(Step)
+
+
+@pytest.mark.slow
+def test_run_with_a_killed_leader_can_resume(labeled_project, child):
+    run = make_run(labeled_project, device="cpu:2", **LONG)
+    key = run.dataset().of("train")[0].key
+    first = child("train", run.root)
+    first.next(Step)
     ranks_of(run)[0].kill()  # the rank that reports events
-    assert again.end() == 1 and again.last.problem == "WorkerFailed" and wait_until_ended(run)
-    assert "process 1: the process was killed by signal 9" in again.last.why and again.last.fields["log"].endswith(
+    assert first.end() == 1 and first.last.problem == "WorkerFailed" and wait_until_ended(run)
+    assert "process 1: the process was killed by signal 9" in first.last.why and first.last.fields["log"].endswith(
         "rank-0.log"
     )
     resumed = child("train", run.root, "--resume")
@@ -151,6 +156,7 @@ def test_ranks_hold_the_lock_and_end_if_the_launcher_is_killed(labeled_project, 
     assert not list(tmp_path.glob("workbench-launcher-*"))  # it contains all environment variables
 
 
+@pytest.mark.slow
 def test_run_on_two_hosts(labeled_project):
     """Two launchers that share only an address, as started by a scheduler on each host."""
     run = make_run(labeled_project, device="cpu:2", **TINY)
@@ -192,6 +198,7 @@ def test_impossible_run_is_reported_once(labeled_project, child):
     assert trainer.last.fields["device"] == "gpu:0,1" and not run.usable
 
 
+@pytest.mark.slow
 def test_diverged_training_is_rolled_back_in_all_ranks(labeled_project, child):
     run = make_run(labeled_project, device="cpu:2", std=[1e-38], local_contrast=False, **TINY)
     trainer = child("train", run.root)

@@ -54,7 +54,7 @@ def test_overlap_equals_the_receptive_field(choices):
 
 
 # 3,584: three tiles overlap there, the border of the middle one at the end of the last one.
-@pytest.mark.parametrize("size", [(2200, 2200), (200, 3584), (3584, 200)])
+@pytest.mark.parametrize("size", [pytest.param((2200, 2200), marks=pytest.mark.slow), (200, 3584), (3584, 200)])
 def test_tiled_prediction_equals_that_of_the_whole_image(size):
     recipe = TrainingSettings(model="unet", stem=4, widths=[4, 8, 8, 8])
     recipe = recipe.model_copy(update={"overlap": 2 * receptive_field(recipe) + 32})

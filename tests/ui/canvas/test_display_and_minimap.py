@@ -255,7 +255,7 @@ def test_status_bar_shows_value_position_and_region_size(driver):
     driver.qtbot.waitUntil(lambda: "⚠" in status.region.text() or status.region.text() == "", timeout=5000)
 
 
-@pytest.mark.parametrize("name", ["20260101-000000-unet", "20260101-000000-unet-2", "renamed"])
+@pytest.mark.parametrize("name", ["20260101-000000-unet-2", "renamed"])
 def test_minimum_area_warning_does_not_depend_on_the_run_name(driver, name):
     run = Run(driver.session.project.root / "runs" / name)
     write_json(run.settings_path, TrainingSettings(model="unet", min_area=40).model_dump(mode="json"))

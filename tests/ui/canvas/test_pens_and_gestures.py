@@ -167,7 +167,7 @@ def test_change_of_the_pixel_ratio_keeps_the_pixels_exact(view, qtbot, monkeypat
         assert (block == image[20, 31]).all()
 
 
-@pytest.mark.parametrize("factor", ["1.5", "2"])
+@pytest.mark.parametrize("factor", ["1.5", pytest.param("2", marks=pytest.mark.slow)])
 def test_canvas_on_a_high_resolution_screen(factor):
     """Run exactness tests in a child process, because the scale factor is read when Qt starts."""
     chosen = "(partial_repaints and uint8) or each_device_pixel or stroke_equals"

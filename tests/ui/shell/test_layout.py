@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, QRect, QSettings, Qt
@@ -28,10 +30,10 @@ def application(qapp, qtbot, request):
     QSettings().clear()
 
 
-def at_each_size(application) -> dict[tuple[int, int], list[str]]:
+def at_each_size(application, sizes: Sequence[tuple[int, int]] = SIZES) -> dict[tuple[int, int], list[str]]:
     """Return the controls that are cut, by size of the window."""
     window, result = application.window, {}
-    for size in SIZES:
+    for size in sizes:
         window.resize(*size)
         rounds = layout_rounds(window)
         assert rounds < MOST_ROUNDS, "each layout requests another one, so that the idle window uses a whole core"
@@ -44,16 +46,22 @@ def test_welcome_page(application):
     assert at_each_size(application) == {}
 
 
-def test_labeling(opened):
-    assert not opened.window.training.body.isVisible()
+def test_labeling_training_thumbnails_and_evaluation(opened):
+    window = opened.window
+    assert not window.training.body.isVisible()
     assert at_each_size(opened) == {}
+    window.training.heading.setChecked(True)
+    assert at_each_size(opened) == {}, "with the training panel"
+    window.training.heading.setChecked(False)
+    for tool in ("brush", "wand", "threshold", "crack", "polygon", "region"):
+        window.canvas.choose_tool(tool)
+        assert at_each_size(opened, SIZES[:1]) == {}, tool
+    for command in ("sheet", "review"):  # thumbnails, and the evaluation without a run
+        window.table[command].trigger()
+        assert at_each_size(opened) == {}, command
 
 
-def test_labeling_with_open_training_panel(opened):
-    opened.window.training.heading.setChecked(True)
-    assert at_each_size(opened) == {}
-
-
+@pytest.mark.parametrize("application", ["en"], indirect=True)
 def test_every_tool_button_is_visible(opened):
     window = opened.window
     window.training.heading.setChecked(True)
@@ -66,17 +74,6 @@ def test_every_tool_button_is_visible(opened):
     window.resize(1280, 1024)
     QCoreApplication.processEvents()
     assert len({button.y() for group in window.tools.groups for button in group}) == count
-
-
-def test_options_of_a_tool(opened):
-    for tool in ("brush", "wand", "threshold", "crack", "polygon", "region"):
-        opened.window.canvas.choose_tool(tool)
-        assert at_each_size(opened) == {}, tool
-
-
-def test_thumbnails(opened):
-    opened.window.table["sheet"].trigger()
-    assert at_each_size(opened) == {}
 
 
 def test_messages_cover_no_controls(opened, qtbot):
@@ -111,16 +108,11 @@ def screen_rect(widget: QWidget) -> QRect:
     return QRect(widget.mapToGlobal(QPoint()), widget.size())
 
 
-def test_evaluation_without_a_run(opened):
-    opened.window.table["review"].trigger()
-    assert at_each_size(opened) == {}
-
-
 def test_other_texts_are_left_out_before_the_name_of_the_image_is_elided(opened):
     window, header = opened.window, opened.window.header
     header.name.set_text("close-up-0101.png")
     shown = 0
-    for width in range(1024, 1600, 24):
+    for width in range(1024, 1600, 48):
         window.resize(width, 720)
         layout_rounds(window)
         if header.position.isVisible():
@@ -144,29 +136,27 @@ def cut_after_layout(window: QWidget) -> list[str]:
     return cut(window)
 
 
-@pytest.mark.parametrize("page", ["labeling", "training", "review"])
-def test_large_text_in_the_window(large_text, opened, page):
-    if page == "training":
-        opened.window.training.heading.setChecked(True)
-    elif page == "review":
-        opened.window.table["review"].trigger()
-    assert cut_after_layout(opened.window) == []
-    assert (opened.window.width(), opened.window.height()) == (1440, 900)
-
-
-def test_side_panels_are_as_wide_as_large_texts_need(large_text, opened, qtbot):
-    window = opened.window
+def test_large_text_in_the_window(large_text, root, qtbot):
+    window, session = large_text.window, large_text.services.session
+    assert cut_after_layout(window) == [], "welcome page"
+    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+        session.open_project(root)
+    qtbot.waitUntil(lambda: len(session.rows) == 5, timeout=10_000)
+    assert cut_after_layout(window) == []
     window.resize(1280, 720)
     qtbot.waitUntil(lambda: cut_after_layout(window) == [])
-    assert window.side.widget().width() <= window.side.viewport().width()
+    assert window.side.widget().width() <= window.side.viewport().width(), "side panels are as wide as necessary"
     assert window.side.mapTo(window, window.side.rect().topRight()).x() < window.width() == 1280
+    window.resize(1440, 900)
+    window.training.heading.setChecked(True)
+    assert cut_after_layout(window) == [], "training"
+    window.training.heading.setChecked(False)
+    window.table["review"].trigger()
+    assert cut_after_layout(window) == [], "evaluation"
+    assert (window.width(), window.height()) == (1440, 900)
 
 
-def test_large_text_on_the_welcome_page(large_text):
-    assert cut_after_layout(large_text.window) == []
-
-
-def test_large_text_in_the_import_dialog(large_text, opened, qtbot, tmp_path):
+def test_large_text_in_dialogs(large_text, opened, qtbot, tmp_path):
     for number in range(3):
         write_png(tmp_path / "in" / "images" / f"n{number}.png", np.full((40, 60), 90, np.uint8))
     write_png(tmp_path / "in" / "masks" / "n0.png", np.eye(40, 60, dtype=np.uint8))
@@ -180,11 +170,8 @@ def test_large_text_in_the_import_dialog(large_text, opened, qtbot, tmp_path):
     )
     assert dialog.width() <= 1440 and dialog.height() <= 900
     dialog.reject()
-
-
-def test_large_text_in_the_settings(large_text):
-    large_text.window.table["settings"].trigger()
-    dialog = large_text.window.findChild(PreferencesDialog)
+    opened.window.table["settings"].trigger()
+    dialog = opened.window.findChild(PreferencesDialog)
     for page in PAGES:
         dialog.open_page(page)
         assert cut_after_layout(dialog) == []
@@ -193,6 +180,7 @@ def test_large_text_in_the_settings(large_text):
     dialog.reject()
 
 
+@pytest.mark.parametrize("application", ["en"], indirect=True)
 def test_a_cut_control_is_found(opened):
     """The check itself finds a button that is too narrow, and one outside its parent."""
     window = opened.window
@@ -230,6 +218,7 @@ def test_names_of_the_tools_are_shown_in_a_single_column_only(opened, qtbot):
     assert not opened.services.preferences.tool_names
 
 
+@pytest.mark.parametrize("application", ["en"], indirect=True)
 def test_header_of_the_image_has_room_for_a_prediction_at_once(opened, qtbot):
     """Its other texts give way with the text of the prediction, not with the next layout."""
     header, shown = opened.window.header, "Prediction: 2 defects"

@@ -14,12 +14,15 @@ class DirectCalls:
     answered during a prediction in the event loop, an image is predicted there only if the last 8 images came from the
     same connection, have the same size and took less than 10 ms on average. Such a client waits for each response, so
     that no other work could be done meanwhile. Images of several clients are left to the threads, which share calls of
-    the network.
+    the network and work on several cores.
 
+    any_sender: for a server with one core whose network takes one image per call: there threads have no advantage,
+    so the last 8 images may come from any connection.
     size: of the last image in bytes, decoded; 0 if it could not be decoded.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, any_sender: bool = False) -> None:
+        self.any_sender = any_sender
         self.size = 0
         self._sender: object = None
         self._count = 0
@@ -27,14 +30,16 @@ class DirectCalls:
 
     def allows(self, sender: object) -> bool:
         """Return True if an image of this size from the connection `sender` may be predicted in the event loop."""
-        return self._count >= _STREAK and self._mean < _MAX_SECONDS and sender is self._sender
+        is_same = self.any_sender or sender is self._sender
+        return self._count >= _STREAK and self._mean < _MAX_SECONDS and is_same
 
     def record(self, sender: object, size: int, seconds: float) -> None:
         """Record a processed image. sender: the same object for all images of one connection.
 
         size: as above. seconds: duration without the time in the queue.
         """
-        if sender is not self._sender or size != self.size or not size:
+        is_same = self.any_sender or sender is self._sender
+        if not is_same or size != self.size or not size:
             self._sender, self.size, self._count, self._mean = sender, size, 0, seconds
         self._count += bool(size)
         self._mean += _WEIGHT * (seconds - self._mean)

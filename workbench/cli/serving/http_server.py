@@ -32,6 +32,8 @@ _BACKLOG = 2048  # connections that may wait to be accepted
 _ACCEPTED_AT_ONCE = 4
 _SPARE_HANDLES = 8 * _ACCEPTED_AT_ONCE + 16  # for connections being set up or closed, and for the model
 _DRAIN_SECONDS = 5.0
+# Windows has an event loop of its own, which does not use selectors.
+_EVENT_LOOP = "asyncio" if sys.platform == "win32" else "workbench.cli.serving.event_loop:PollingEventLoop"
 _ATTACH_FILTER = 26  # SO_ATTACH_FILTER of Linux
 
 
@@ -135,7 +137,7 @@ class Server(uvicorn.Server):
         # Requests in flight have their own time limit; the added seconds are for writing the answers.
         config = uvicorn.Config(
             app,
-            loop="asyncio",
+            loop=_EVENT_LOOP,
             ws="none",
             lifespan="on",
             log_level="warning",

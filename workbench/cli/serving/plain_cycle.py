@@ -14,6 +14,7 @@ from concurrent.futures import Future
 
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES
 
+from workbench.cli.serving.event_loop import PollingEventLoop
 from workbench.cli.serving.plain_request import Head, RepeatedHead
 from workbench.cli.serving.predict_route import PlainRoute
 from workbench.cli.serving.request_handler import result_of
@@ -118,6 +119,8 @@ class PlainCycle:
         if answer is None:
             return False
         self._write(_response(200, [*default_headers, *_PREDICTED[self._form]], answer))
+        if isinstance(self._loop, PollingEventLoop):
+            self._loop.expect_request()
         self._handler.counters.count_response(200)
         self._handler.counters.observe_duration(time.perf_counter() - started)
         return True
@@ -131,6 +134,7 @@ class PlainCycle:
             self._send(200, _PREDICTED[self._form], answer)
             return
         self._reservation = self._handler.reserve()
+        self._reservation.size = self._handler.size_of(content)
         work = self._handler.work(content, self._reservation, self._form, (), self._name)
         del content  # `work` then holds the only reference, and drops it after decoding
         self._job = self._reservation.submit(work)

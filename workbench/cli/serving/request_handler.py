@@ -20,6 +20,7 @@ from workbench.cli.serving.server_limits import Limits
 from workbench.cli.serving.server_metrics import Counters
 from workbench.cli.serving.upload import read_upload
 from workbench.cli.serving.work_queue import QueueFull, Reservation, WorkQueue
+from workbench.inference.cpu_environment import cores
 from workbench.inference.engines import EngineError
 from workbench.inference.io.declared_size import declared_size
 from workbench.inference.io.image_io import ReadError, decode_image
@@ -57,10 +58,10 @@ class RequestHandler:
         self.engine = engine
         self.limits = limits
         self.counters = counters
-        self.direct_calls = DirectCalls()
         self._has_outputs = on_result is not None
         self._on_result = on_result or (lambda result, name: None)
         max_batch = max(settings.batch, _MAX_BATCH) if settings.task == "classification" else 1
+        self.direct_calls = DirectCalls(any_sender=max_batch == cores() == 1)
         self.network = EngineBatcher(engine, max_batch=max_batch, on_call=counters.count_call)
         self.memory = MemoryBudget(limits.memory)
         self.bodies = BodyBudget(max(limits.received, limits.bytes), limits.stall, limits.seconds)
@@ -103,10 +104,13 @@ class RequestHandler:
         """Return the body of the answer, predicted in this thread: that of the event loop, see `DirectCalls`.
 
         None if the image must be queued: also after an error, which then is reported. Not while other requests are
-        processed, which use the network and the memory, and not with result outputs, which write files.
+        processed, which use the network and the memory, unless they are as small, and not with result outputs, which
+        write files.
         """
         calls = self.direct_calls
-        if self._has_outputs or self.queue.reserved or not calls.allows(sender):
+        if self._has_outputs or not calls.allows(sender):
+            return None
+        if self.queue.reserved and not (calls.any_sender and self.queue.has_only(calls.size)):
             return None
         started = time.perf_counter()
         try:
@@ -166,13 +170,13 @@ class RequestHandler:
     ) -> Callable[[Callable[[], bool]], bytes]:
         """Return the work of a thread: decode the image, predict and write the body of the answer.
 
-        It sets `reservation.size` to the size of the decoded image in bytes.
+        It sets `reservation.size` to the size of the decoded image in bytes. The caller has done so if it is known.
         """
         held = [data]
 
         def work(may_stop: Callable[[], bool]) -> bytes:
             try:
-                size = reservation.size = self._check(held[0])
+                size = reservation.size = reservation.size or self._check(held[0])
                 with self.memory.reserve(size, may_stop):
                     return self._predict(held, may_stop, form, include, reservation.waited, name)
             except (HttpError, ReadError, EngineError, MemoryError) as error:
@@ -198,6 +202,13 @@ class RequestHandler:
         body = write_response(image, result, self.settings, form, include=include, waited=waited)
         self._on_result(result, name)
         return body
+
+    def size_of(self, data: bytearray) -> int:
+        """Return the size of the decoded image in bytes, 0 if the image will be refused."""
+        try:
+            return self._check(data)
+        except HttpError:
+            return 0
 
     def _check(self, data: bytearray) -> int:
         """Return the size of the decoded image in bytes, computed from its header. Raises HttpError 413 or 422."""

@@ -29,7 +29,8 @@ class Reservation:
 
     Work that has not begun is then dropped. Work that has begun is requested to stop and keeps its place until it ends.
 
-    waited: seconds in the queue. seconds: duration of the work. size: set by the work, see `RequestHandler.work`.
+    waited: seconds in the queue. seconds: duration of the work. size: of the decoded image in bytes, 0 if not known
+    yet; set before `submit` or by the work, see `RequestHandler.work`.
     """
 
     def __init__(self, queue: WorkQueue) -> None:
@@ -81,7 +82,7 @@ class WorkQueue:
         self._threads = threads
         self._on_change = on_change or (lambda depth, reservations: None)
         self._queued: deque[Reservation] = deque()
-        self._reserved = 0
+        self._reserved: set[Reservation] = set()
         self._closed = False
         self._mean_seconds = 0.0
         self._lock = threading.Lock()
@@ -96,17 +97,23 @@ class WorkQueue:
     def reserve(self) -> Reservation:
         """Return a reservation. Raises QueueFull."""
         with self._lock:
-            if self._closed or self._reserved >= self._capacity:
+            if self._closed or len(self._reserved) >= self._capacity:
                 ahead = (len(self._queued) + 1) * self._mean_seconds / self._threads
                 raise QueueFull(min(60, max(1, math.ceil(ahead))))
-            self._reserved += 1
+            reservation = Reservation(self)
+            self._reserved.add(reservation)
             self._notify()
-        return Reservation(self)
+        return reservation
 
     @property
     def reserved(self) -> int:
         """Number of requests between arrival and answer, and of abandoned work that has not ended yet."""
-        return self._reserved
+        return len(self._reserved)
+
+    def has_only(self, size: int) -> bool:
+        """Return True if all images between arrival and answer have this size, in bytes."""
+        with self._lock:
+            return all(reservation.size == size for reservation in self._reserved)
 
     def close(self, seconds: float = 5.0) -> None:
         """Drop work that has not begun and wait up to `seconds` for the threads, since a network may hang."""
@@ -142,7 +149,7 @@ class WorkQueue:
             if reservation in self._queued:
                 self._queued.remove(reservation)
                 reservation.future.cancel()
-            self._reserved -= 1
+            self._reserved.discard(reservation)
             self._notify()
 
     def _serve(self) -> None:
@@ -177,7 +184,7 @@ class WorkQueue:
         with self._lock:
             reservation.running = False
             if reservation.released:
-                self._reserved -= 1
+                self._reserved.discard(reservation)
             reservation.seconds = seconds = time.perf_counter() - started
             self._mean_seconds += (seconds - self._mean_seconds) / 8 if self._mean_seconds else seconds
             self._notify()
@@ -190,4 +197,4 @@ class WorkQueue:
             reservation.future.set_result(result)
 
     def _notify(self) -> None:
-        self._on_change(len(self._queued), self._reserved)
+        self._on_change(len(self._queued), len(self._reserved))

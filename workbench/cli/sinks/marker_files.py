@@ -9,6 +9,8 @@ from typing import Any
 from workbench.cli.sinks.sink_base import ERROR, NG, OK, Record, Sink, json_line
 from workbench.inference.io.atomic_write import sweep, write_atomic
 
+_MIN_AGE = 60.0  # seconds after which another process has ended writing a marker, or was killed
+
 
 def add_arguments(group: Any) -> None:
     meaning = "write a file NAME.OK, NAME.NG or, without a prediction, NAME.ERROR for each image"
@@ -30,8 +32,8 @@ class MarkerFiles(Sink):
 
     def open(self, *, durable: bool) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        if durable:  # no other process writes here
-            sweep(self._folder)
+        # A server has several processes that write here.
+        sweep(self._folder, min_age=0.0 if durable else _MIN_AGE)
 
     def deliver(self, record: Record) -> None:
         path = self._folder / f"{record['name']}.{record['result']}"

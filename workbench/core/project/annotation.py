@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from workbench.core import problems
 from workbench.core.geometry.drawing import blank
@@ -19,6 +19,7 @@ from workbench.core.messages import Message
 from workbench.core.project import storage
 from workbench.core.project.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
 from workbench.core.project.storage import write_bytes, write_json
+from workbench.core.stored_model import StoredModel
 from workbench.inference.io import size_limits
 from workbench.inference.io.opencv import cv2
 from workbench.inference.io.regular_files import open_regular, read_regular
@@ -28,7 +29,7 @@ Split = Literal["train", "val", "test"]
 NOTE_FORMAT = 1
 
 
-class HistoryEntry(BaseModel):
+class HistoryEntry(StoredModel):
     """One entry of an image's history."""
 
     model_config = ConfigDict(extra="allow")
@@ -38,7 +39,7 @@ class HistoryEntry(BaseModel):
     detail: str = ""  # origin, in English: "run 20261120-101500-unet: scratch 0.93"
 
 
-class SuggestionDecision(BaseModel):
+class SuggestionDecision(StoredModel):
     """Suggested region that the user has accepted or rejected, with class, box and area as given by the model."""
 
     model_config = ConfigDict(extra="allow")
@@ -52,7 +53,7 @@ class SuggestionDecision(BaseModel):
     area: int
 
 
-class ConfirmedLabel(BaseModel):
+class ConfirmedLabel(StoredModel):
     """Place where a model contradicts the label and the user has confirmed the label, see `LabelIssue`."""
 
     model_config = ConfigDict(extra="allow")
@@ -67,7 +68,7 @@ class ConfirmedLabel(BaseModel):
     said: str = ""
 
 
-class Note(BaseModel):
+class Note(StoredModel):
     """Annotation data of an image besides its mask: the content of notes/<key>.json.
 
     Unknown fields are kept and written back, here and in the entries of the lists.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
@@ -25,6 +25,7 @@ from workbench.core.project.image_index import ImageIndex
 from workbench.core.project.image_row import Numbers, walk_stamps
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
 from workbench.core.project.storage import check_links, file_stamp, inside, link_file, write_json
+from workbench.core.stored_model import StoredModel
 from workbench.inference.io.atomic_write import make_folder, replace_path
 from workbench.inference.io.opencv import cv2
 
@@ -33,7 +34,7 @@ Stopped = Callable[[], bool]
 FORMAT = 1
 
 
-class ClassMergePlan(BaseModel):
+class ClassMergePlan(StoredModel):
     """Plan and state of a class change. into: target class id, or 0 for background."""
 
     model_config = ConfigDict(extra="ignore")

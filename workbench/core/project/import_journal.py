@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
@@ -34,12 +34,13 @@ from workbench.core.project.import_files import (
 from workbench.core.project.project import ClassInfo, Project
 from workbench.core.project.sources import Source
 from workbench.core.project.storage import check_links, inside, write_bytes, write_json
+from workbench.core.stored_model import StoredModel
 from workbench.inference.io.atomic_write import replacing
 
 FORMAT = 1
 
 
-class ImportRecord(BaseModel):
+class ImportRecord(StoredModel):
     """State of an import, and its changes of project.json. ignore: patterns by the name of a source."""
 
     model_config = ConfigDict(extra="ignore")

@@ -6,12 +6,13 @@ import unicodedata
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from workbench.core import problems
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
 from workbench.core.project.sources import Source
+from workbench.core.stored_model import StoredModel
 
 FORMAT = 1
 BACKGROUND, DONT_CARE, NOT_LABELED = 0, 254, 255
@@ -39,7 +40,7 @@ PALETTE = (
 )
 
 
-class ClassInfo(BaseModel):
+class ClassInfo(StoredModel):
     """Defect class that can be painted. `id` (1..253) never changes; name, color, key and order can be edited."""
 
     model_config = ConfigDict(extra="ignore")
@@ -49,7 +50,7 @@ class ClassInfo(BaseModel):
     key: str | None = Field(default=None, max_length=1)
 
 
-class Grouping(BaseModel):
+class Grouping(StoredModel):
     """Rule that groups images of the same part, which must stay in the same split.
 
     auto: near-duplicates and images with neighboring numbers; folder: the subfolder; pattern: the groups of a regular
@@ -60,7 +61,7 @@ class Grouping(BaseModel):
     pattern: str = ""
 
 
-class ProjectFile(BaseModel):
+class ProjectFile(StoredModel):
     """Content of project.json."""
 
     model_config = ConfigDict(extra="ignore")

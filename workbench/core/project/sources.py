@@ -16,12 +16,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from pydantic import BaseModel, field_validator
+from pydantic import field_validator
 
 from workbench.core.messages import Message
 from workbench.core.names import numbered_names
 from workbench.core.problems import CannotWrite, FolderMissing
 from workbench.core.project.storage import inside, same_content
+from workbench.core.stored_model import StoredModel
 from workbench.inference.io.atomic_write import replacing
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.natural_order import natural_key
@@ -72,7 +73,7 @@ def _is_readable(entry: os.DirEntry[str]) -> bool:
         return True  # broken links are listed and shown as unreadable
 
 
-class Source(BaseModel):
+class Source(StoredModel):
     """Folder of images. `name` is "" for the project's own `pictures/`. Other sources are read-only.
 
     path: absolute path of the folder when it was added, or a path relative to the project folder. relative: path from

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
@@ -24,6 +24,7 @@ from workbench.core.problems import CannotWrite, NotInProject, Problem, ProjectB
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, walk
 from workbench.core.project.storage import check_links, inside, unused_backup_path, write_json
+from workbench.core.stored_model import StoredModel
 from workbench.inference.io.atomic_write import make_folder, replace_path
 
 Progress = Callable[[int, int], None]
@@ -32,7 +33,7 @@ _LABEL_FILES = (("masks", ".png"), ("notes", ".json"), ("proposals", ".json"))
 _FOLDERS = frozenset({"pictures", *(folder for folder, _ in _LABEL_FILES)})
 
 
-class Removal(BaseModel):
+class Removal(StoredModel):
     """Content of a removal's plan.json.
 
     keys: removed images. files: paths of the moved files in the project. ignored: ignore patterns added, by source.

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
@@ -20,9 +20,10 @@ from workbench.core.project import annotation
 from workbench.core.project.grouping import group
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project
 from workbench.core.runs.held_out import FEWEST, FEWEST_PARTS, Item, informative_items, rare_classes, split_by_part
+from workbench.core.stored_model import StoredModel
 
 
-class AddedImage(BaseModel):
+class AddedImage(StoredModel):
     """Image whose label was added to a run during training; replaces the earlier entry of the image."""
 
     step: int  # first step that could use this entry

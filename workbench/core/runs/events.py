@@ -14,14 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from workbench.core.json_files import to_dataclass
 from workbench.core.messages import restore_messages, with_messages
+from workbench.core.stored_model import StoredModel
 from workbench.inference.io.json_io import JsonError, parse_json
 
 
-class _Checked(BaseModel):
+class _Checked(StoredModel):
     """Declared types of the values in a free-form object. Undeclared values may be of any type."""
 
     model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from pydantic import BaseModel
 
 from workbench.core.project import annotation
 from workbench.core.project.annotation import Split
 from workbench.core.project.project import Project
+from workbench.core.stored_model import StoredModel
 from workbench.inference.io.natural_order import natural_key
 
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
@@ -22,7 +22,7 @@ FEWEST_PARTS = 3  # that show a class; with fewer, all of them are needed for tr
 _LARGEST = 2.0  # images of a class in a held-out part, relative to the share to hold out
 
 
-class Item(BaseModel):
+class Item(StoredModel):
     """Image of a dataset."""
 
     key: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
@@ -15,6 +15,7 @@ from workbench.core.problems import BadSettings, ProjectBroken
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
 from workbench.core.runs.training_settings import TrainingSettings, request
+from workbench.core.stored_model import StoredModel
 
 FORMAT = 1
 Model = Literal["unet", "resnet"]
@@ -28,7 +29,7 @@ def adjustable_settings() -> list[str]:
     return [name for name in TrainingSettings.model_fields if name not in _ELSEWHERE]
 
 
-class SettingsOverrides(BaseModel):
+class SettingsOverrides(StoredModel):
     """Content of training.json: settings by kind of model."""
 
     model_config = ConfigDict(extra="ignore")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from workbench.core import problems
 from workbench.core.messages import Message, Text
+from workbench.core.stored_model import StoredModel
 
 Augmentation = Literal[
     "flip_horizontal", "flip_vertical", "rotate_90", "rotate", "zoom", "brightness", "contrast", "noise", "lighting"
@@ -20,7 +21,7 @@ MIN_MINUTES = 0.1  # of the controls in the window; a run may be shorter
 MAX_MINUTES = 60 * 24 * 14.0
 
 
-class TrainingSettings(BaseModel):
+class TrainingSettings(StoredModel):
     """Content of a run's recipe.json. Lengths are in network pixels unless stated otherwise."""
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True)

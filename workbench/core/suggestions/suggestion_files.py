@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
@@ -24,6 +24,7 @@ from workbench.core.problems import CannotWrite, Problem, ProposesNothing, Sugge
 from workbench.core.project import annotation
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.project.storage import file_stamp, inside, write_json
+from workbench.core.stored_model import StoredModel
 from workbench.core.suggestions.suggestions import (
     MAX_REGION_PIXELS,
     Suggestion,
@@ -40,7 +41,7 @@ from workbench.inference.predictor import PredictionCancelled, Predictor
 FORMAT = 1
 
 
-class StoredRegion(BaseModel):
+class StoredRegion(StoredModel):
     """Region in proposals/<key>.json."""
 
     model_config = ConfigDict(extra="ignore")
@@ -64,7 +65,7 @@ class StoredRegion(BaseModel):
         return np.unpackbits(np.frombuffer(bits, np.uint8), count=count).reshape(self.height, self.width).view(bool)
 
 
-class StoredSuggestions(BaseModel):
+class StoredSuggestions(StoredModel):
     """Content of proposals/<key>.json."""
 
     model_config = ConfigDict(extra="ignore")

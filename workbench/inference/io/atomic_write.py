@@ -44,17 +44,22 @@ def make_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def sweep(folder: Path, *, below: bool = False, stopped: Callable[[], bool] = lambda: False) -> None:
+def sweep(
+    folder: Path, *, below: bool = False, min_age: float = 0.0, stopped: Callable[[], bool] = lambda: False
+) -> None:
     """Remove temporary files of interrupted writes from a folder, as far as possible.
 
-    below: include subfolders. stopped: polled after each folder. No other process may be writing there; files that this
-        process is writing are kept.
+    below: include subfolders. min_age: seconds since the last change, for a folder in which another process may be
+        writing. stopped: polled after each folder. Files that this process is writing are kept.
     """
+    latest = time.time() - min_age
     for path, _, names in os.walk(folder):
         for name in names:
             if _TEMPORARY.fullmatch(name) and name not in _in_progress:
+                file = os.path.join(path, name)
                 with contextlib.suppress(OSError):
-                    os.unlink(os.path.join(path, name))
+                    if not min_age or os.stat(file).st_mtime < latest:
+                        os.unlink(file)
         if stopped() or not below:
             return
 

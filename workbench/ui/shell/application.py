@@ -101,12 +101,13 @@ class Application(QObject):
     def end(self) -> None:
         """Close the window and release all resources, without asking."""
         self.window.retire()
+        # Delete the widgets before the project is closed, which no one sees any more, and before the QApplication, not
+        # in the arbitrary order of interpreter shutdown.
+        self.window.deleteLater()
+        self._app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         self.services.close()
         for translator in self._translators:
             self._app.removeTranslator(translator)
-        # Delete the widgets before the QApplication, not in the arbitrary order of interpreter shutdown.
-        self.window.deleteLater()
-        self._app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         self._garbage.close()
         self.services.error_log.close()
 

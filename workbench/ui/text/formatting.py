@@ -50,7 +50,7 @@ def _filled(pattern: str, fields: dict[str, Any]) -> str:
 
 def plain(text: str) -> str:
     """Return a command's name without its mnemonic, as in "&Undo" and "撤销(&U)"."""
-    return re.sub(r"&(.)", r"\1", re.sub(r"\(&\w\)", "", text))
+    return re.sub(r"&(.)", r"\1", re.sub(r"\(&\w\)", "", text)) if "&" in text else text
 
 
 # --- numbers ---------------------------------------------------------------------------------------

@@ -168,8 +168,7 @@ def _on_line(x: float) -> tuple[float, float]:
     return x, 30 + 8 * np.sin(x / 14)
 
 
-@pytest.mark.parametrize("keys", [Qt.KeyboardModifier.NoModifier, SHIFT])
-@pytest.mark.parametrize("zoom", [None, 64.0])
+@pytest.mark.parametrize(("keys", "zoom"), [(Qt.KeyboardModifier.NoModifier, 64.0), (SHIFT, None)])
 def test_ellipse_is_inscribed_in_its_box(driver, keys, zoom):
     driver.open("a.png")
     ends = ((20.5, 20.5), (70.5, 44.5))
