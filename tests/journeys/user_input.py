@@ -64,10 +64,14 @@ class UserInput:
         assert path, f"{command} is in no menu"
         self.inputs.clicks += 1 + len(path)
         path[0].popup(bar.mapToGlobal(bar.actionGeometry(path[0].menuAction()).bottomLeft()))
-        for menu, entry in zip(path, [*(submenu.menuAction() for submenu in path[1:]), action], strict=True):
-            self.qtbot.waitUntil(menu.isVisible)
-            assert entry.isEnabled() and entry.isVisible(), f"{entry.text()} cannot be chosen"
-            QTest.mouseClick(menu, LEFT, PLAIN, menu.actionGeometry(entry).center())
+        with self.qtbot.waitSignal(action.triggered):
+            for menu, entry in zip(path, [*(submenu.menuAction() for submenu in path[1:]), action], strict=True):
+                self.qtbot.waitUntil(menu.isVisible)
+                assert entry.isEnabled() and entry.isVisible(), f"{entry.text()} cannot be chosen"
+                QTest.mouseClick(menu, LEFT, PLAIN, menu.actionGeometry(entry).center())
+        for menu in path:  # a submenu opened by a simulated click does not always close the menu that it belongs to
+            menu.close()
+        self.qtbot.waitUntil(lambda: not any(menu.isVisible() for menu in path))
         self.activate()
 
     def type(self, text: str) -> None:

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from workbench.core.evaluation.prediction_maps import (
 )
 from workbench.core.images import image_files
 from workbench.core.problems import Problem, RunUnusable
+from workbench.core.project.image_row import ImageRow
 from workbench.core.runs.run import Run
 from workbench.core.suggestions.suggestions import MOST
 from workbench.inference.io.tiff_regions import ImageArray
@@ -43,6 +44,8 @@ LIMIT = 256 << 20  # bytes of cached results
 AHEAD_PIXELS = 6_000_000  # maximum size in pixels of an image that is predicted ahead
 RELEASE = 2000  # ms after the last prediction until its memory is returned to the system
 _NICENESS = 5  # niceness of the thread: lower priority than the window
+Name = tuple[str, str]  # of a prediction: stamp of the model and key
+Cancelled = Callable[[], bool] | None
 
 
 class Predictions(QObject):
@@ -59,8 +62,8 @@ class Predictions(QObject):
         self._folder: Path | None = None
         self._stamp = ""
         self._predictor: Predictor | None = None  # used by the worker thread only
-        self._cache: OrderedDict[tuple[str, str], Prediction] = OrderedDict()  # by stamp of the model and key
-        self._facts: dict[tuple[str, str], tuple[PredictionFacts, LabelFacts]] = {}  # of those, and of the labels then
+        self._cache: OrderedDict[Name, Prediction] = OrderedDict()
+        self._facts: dict[Name, tuple[PredictionFacts, LabelFacts] | None] = {}  # of those, and of the labels then
         self._requested: str | None = None
         self._expected: list[str] = []
         self._prefetching: Task | None = None
@@ -181,9 +184,7 @@ class Predictions(QObject):
         pixels = row.width * row.height if row is not None else 0
         return 0 < pixels <= AHEAD_PIXELS and (self._stamp, key) not in self._cache
 
-    def _predict_one(
-        self, folder: Path, name: tuple[str, str], image: ImageArray, cancelled: Callable[[], bool] | None = None
-    ) -> Prediction:
+    def _predict_one(self, folder: Path, name: Name, image: ImageArray, cancelled: Cancelled = None) -> Prediction:
         """Predict an image and measure the result, in the worker thread. name: stamp of the model and key."""
         if self._predictor is None:
             _lower_priority()  # inherited by the network's own threads, which start now
@@ -194,9 +195,7 @@ class Predictions(QObject):
         result = self._predictor.predict(
             image, keep_probabilities=by_class, keep_heat=True, most_regions=MOST, cancelled=cancelled
         )
-        if result.mask is not None and result.scores is not None:
-            labels = LabelFacts.of_run(Run(folder.parent), self._session.rows)  # none of an export
-            self._facts[name] = measure_prediction(PredictionMaps(result.mask, result.scores)), labels
+        self._facts[name] = _measure(result, Run(folder.parent), self._session.rows)
         return result
 
     def cached(self, key: str) -> PredictionMaps | None:
@@ -243,7 +242,7 @@ class Predictions(QObject):
             self._session.set_score(key, max(probabilities, default=0.0))
             self.predicted.emit(key, result)
 
-    def _store(self, name: tuple[str, str], result: Prediction) -> None:
+    def _store(self, name: Name, result: Prediction) -> None:
         self._cache[name] = result
         while len(self._cache) > 1 and sum(map(_nbytes, self._cache.values())) > LIMIT:
             oldest, _ = self._cache.popitem(last=False)
@@ -254,6 +253,13 @@ def _lower_priority() -> None:
     if sys.platform == "linux":  # only Linux has a niceness per thread
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+
+
+def _measure(result: Prediction, run: Run, rows: Mapping[str, ImageRow]) -> tuple[PredictionFacts, LabelFacts] | None:
+    """Return the facts from which the maturity of a model is derived; None for a verdict."""
+    if result.mask is None or result.scores is None:
+        return None
+    return measure_prediction(PredictionMaps(result.mask, result.scores)), LabelFacts.of_run(run, rows)
 
 
 def _open(folder: Path) -> Predictor:

@@ -14,7 +14,7 @@ from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
 from tests.training.model_card.card_pages import Page
 from workbench.core.documents.comparison_report import comparison_report, comparison_rows, metric_cells
-from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Series
+from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Section, Series, Table
 from workbench.core.documents.html_page import PRINT_COLORS, PRINT_PAGE, chart_svg, to_html
 from workbench.core.documents.metric_tables import rounded_area
 from workbench.core.documents.report_content import evaluation_report
@@ -114,6 +114,14 @@ def test_galleries_are_limited_and_state_the_total(tmp_path):
 def test_page_for_printing_embeds_charts_as_images(run):
     html = to_html(make_report(run), template=PRINT_PAGE)
     assert html.count("data:image/svg+xml;base64,") == 2 and "<svg" not in html and "flex" not in html
+
+
+def test_printed_table_does_not_break_short_values():
+    """A difference such as "-10 points" has one line, in Chinese as well, where any two characters can be parted."""
+    table = Table([Message("compare.metric"), Message("report.metrics")], [["a rather long name", "−100 个百分点"]])
+    document = Document("t", "s", [], [Section("x", [table])])
+    cells = re.findall(r"<td( style=\"white-space:nowrap\")?>", to_html(document, template=PRINT_PAGE))
+    assert [bool(cell) for cell in cells] == [False, True]
 
 
 def test_chart_distinguishes_series_without_color():

@@ -95,6 +95,15 @@ def test_messages_cover_no_controls(opened, qtbot):
             assert not [w for w in shown if screen_rect(w).intersects(screen_rect(messages))]
 
 
+def test_messages_are_below_the_controls_of_the_evaluation(opened, qtbot):
+    window = opened.window
+    window.evaluation_navigation.show()
+    window.messages.show_message("info", "The report was saved.")
+    qtbot.waitUntil(lambda: screen_rect(window.evaluation.pages).contains(screen_rect(window.messages)))
+    browser = window.evaluation.segmentation.browser
+    assert window.center.contents()[-2:] == [browser.pages, window.evaluation.pages]
+
+
 def screen_rect(widget: QWidget) -> QRect:
     return QRect(widget.mapToGlobal(QPoint()), widget.size())
 

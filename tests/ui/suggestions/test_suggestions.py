@@ -524,6 +524,21 @@ def row_button(panel, row: int, name: str) -> QPoint:
     return button_rects(panel.view.visualRect(panel.model.index(row)))[name].center()
 
 
+def test_canvas_has_the_focus_after_the_last_suggestion(user):
+    """Space would restore the rejected suggestions if their button got the focus."""
+    panel = user.window.suggestions_panel
+    for left in (4, 3, 2, 1, 0):
+        QTest.mouseClick(panel.view.viewport(), LEFT, pos=row_button(panel, 0, "reject"))
+        user.wait(left)
+    assert panel.restore.isVisibleTo(panel) and user.canvas.hasFocus()
+    user.image_suggestions.restore_rejected()
+    user.wait(5)
+    panel.reject_all.setFocus()
+    panel.reject_all.click()
+    user.wait(0)
+    assert user.canvas.hasFocus()
+
+
 def test_row_buttons_accept_and_reject(user):
     panel = user.window.suggestions_panel
     centers = [panel.model.items[row].selection.rect for row in range(2)]

@@ -50,10 +50,10 @@ class DefectBrowser(QWidget):
         column.setContentsMargins(10, 10, 4, 0)
         column.setSpacing(6)
         column.addLayout(row)
-        self._pages = QStackedWidget()
+        self.pages = QStackedWidget()
         for widget in (self.gallery, self.table, self.empty):
-            self._pages.addWidget(widget)
-        column.addWidget(self._pages, 1)
+            self.pages.addWidget(widget)
+        column.addWidget(self.pages, 1)
         stored = QSettings().value(_STORED_TAB, "missed")
         self.tabs[stored if stored in _TABS else "missed"].setChecked(True)
         self._tabs.buttonClicked.connect(self._tab_changed)
@@ -84,7 +84,7 @@ class DefectBrowser(QWidget):
             self._leave_empty_tab({"missed": len(missed), "false": len(false)})
         if self.tab == "table":
             self.table.show_result(self._evaluation, result)
-            self._pages.setCurrentWidget(self.table)
+            self.pages.setCurrentWidget(self.table)
             return
         cards = {"missed": missed, "false": false}.get(self.tab)
         if cards is None:
@@ -95,7 +95,7 @@ class DefectBrowser(QWidget):
             if self.tab == "missed"
             else self.tr("No false alarms at this operating point")
         )
-        self._pages.setCurrentWidget(self.gallery if cards else self.empty)
+        self.pages.setCurrentWidget(self.gallery if cards else self.empty)
 
     def _leave_empty_tab(self, counts: dict[str, int]) -> None:
         """Select the first tab with entries if a run or split is shown for the first time and its tab is empty."""

@@ -52,7 +52,7 @@ class CentralStack(QStackedWidget):
         """Return the areas of all pages that show images or results, without the controls above them."""
         thumbnails = self._thumbnails
         views = thumbnails.list_view.viewport(), thumbnails.table_view.viewport()
-        return [self._canvas, *views, self._evaluation.pages]
+        return [self._canvas, *views, *self._evaluation.contents()]
 
     @property
     def in_evaluation(self) -> bool:

@@ -111,6 +111,10 @@ class EvaluationPage(QWidget):
         self.pages.addWidget(page)
         move_behind(others[-1], page)
 
+    def contents(self) -> list[QWidget]:
+        """Return the areas that show results, the one without controls above it first."""
+        return [self.segmentation.browser.pages, self.pages] if "segmentation" in vars(self) else [self.pages]
+
     @property
     def _shows_verdicts(self) -> bool:
         return "verdicts" in vars(self) and self.pages.currentWidget() is self.verdicts

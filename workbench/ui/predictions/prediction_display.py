@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QPushButton, QSlider, QWidget
 
+from workbench.core.evaluation.prediction_maps import is_preview
 from workbench.ui.canvas.layers.prediction_layer import MODES, Mode, PredictionStyle
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 from workbench.ui.text import formatting
@@ -131,7 +132,7 @@ class PredictionDisplay(QWidget):
     def _refresh(self) -> None:
         self.immature.setText(
             self.tr("Shown as probabilities until the model in training matches the labels better.")
-            if self._overlay.in_training
+            if is_preview(self._overlay.maps)
             else self.tr("Shown as probabilities, as the model does not match the labels well enough.")
         )
         self.immature.setVisible(self._overlay.immature)

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
-from workbench.core.evaluation.prediction_maps import ActivationMap, Maturity, PredictionMaps
+from workbench.core.evaluation.prediction_maps import ActivationMap, Maturity, PredictionMaps, is_preview
 from workbench.core.runs.events import Event, Preview, overall_dice
 from workbench.core.runs.run import Run
 from workbench.inference.predictor import Prediction
@@ -58,12 +58,11 @@ class PredictionOverlay(QObject):
     ) -> None:
         super().__init__(canvas)
         self._session, self._training, self._predictions, self._canvas = session, training, predictions, canvas
-        self._thresholds, self._runs, self._images = thresholds, runs, images
+        self._thresholds, self._runs, self._images, self._text = thresholds, runs, images, ""
         self._predicted_with: Path | None = None  # run of the last prediction of the current image
         self.maps: PredictionMaps | None = None  # the result that is shown
         self.maturity: Maturity | None = None  # of the model in the shown result; None if unknown
         self.steps: list[int] = []  # earlier steps of the shown run that have a preview of the current image
-        self._text = ""
         self.step: int | None = None  # earlier step that is shown; None: the latest state
         session.project_closed.connect(self._clear)
         session.image_opened.connect(self._image_opened)
@@ -81,7 +80,7 @@ class PredictionOverlay(QObject):
 
     @property
     def run(self) -> Run | None:
-        """Return the run used for prediction."""
+        """Run used for prediction."""
         return self._runs.in_use
 
     @property
@@ -89,12 +88,7 @@ class PredictionOverlay(QObject):
         """Return whether the shown result is of an immature model, and no regions are shown for this reason."""
         if self.maturity is None or self.maturity.mature:
             return False
-        return self.in_training or not (self.thresholds and self.own_thresholds)
-
-    @property
-    def in_training(self) -> bool:
-        """Return whether the shown result is a preview of a training, not that of its best model."""
-        return self.maps is not None and self.maps.step is not None
+        return is_preview(self.maps) or not (self.thresholds and self.own_thresholds)
 
     def possible(self) -> bool:
         return self._session.image is not None and self.run is not None and not self._training.running
@@ -146,11 +140,6 @@ class PredictionOverlay(QObject):
         run = self._training.run if self._training.running or self.step is not None else self.run
         return run.name if run is not None else ""
 
-    @property
-    def _validation(self) -> float | None:
-        """Return the Dice of the run used for prediction on the validation images, None without one."""
-        return overall_dice(self._runs.metrics_of(self.run))
-
     # --- events ----------------------------------------------------------------------------------
 
     def _runs_listed(self) -> None:
@@ -161,7 +150,7 @@ class PredictionOverlay(QObject):
             return
         if run.root != self._predicted_with:
             self._image_opened(key)
-        elif self.maps is not None and self.maturity != self._predictions.maturity(key, self._validation):
+        elif self.maps is not None and self.maturity != _maturity(self._predictions, key, self._runs):
             self._predictions.predict(key)  # the stored result is shown again
 
     def _clear(self, *_: object) -> None:
@@ -219,13 +208,7 @@ class PredictionOverlay(QObject):
     def _predicted(self, key: str, result: Prediction) -> None:
         if key != self._session.key or self._training.running or self.step is not None:
             return
-        if result.mask is None:
-            maps = None if result.heat is None else ActivationMap(np.zeros_like(result.heat), result.heat)
-            self._show(maps, verdict_text(result))
-        else:
-            maps = self._predictions.cached(key) or PredictionMaps(result.mask, result.scores)
-            maturity = self._predictions.maturity(key, self._validation)
-            self._show(maps, trained_text(result, maturity), maturity)
+        self._show(*_shown_result(result, self._predictions, key, self._runs))
         self._predictions.prefetch(_next_keys(self._images, self._session.key))
 
     def _show(self, maps: PredictionMaps | None, text: str, maturity: Maturity | None = None) -> None:
@@ -265,6 +248,23 @@ def _next_keys(images: ImageOrder, key: str | None) -> list[str]:
     first, count = index.row() + 1, images.rowCount()
     rows = range(first, min(first + _AHEAD, count)) if index.isValid() else ()
     return [images.key_at(row) for row in rows]
+
+
+def _shown_result(
+    result: Prediction, predictions: Predictions, key: str, runs: RunList
+) -> tuple[PredictionMaps | None, str, Maturity | None]:
+    """Return maps, text and maturity of the prediction of a trained model for an image."""
+    if result.mask is None:
+        maps = None if result.heat is None else ActivationMap(np.zeros_like(result.heat), result.heat)
+        return maps, verdict_text(result), None
+    maturity = _maturity(predictions, key, runs)
+    maps = predictions.cached(key) or PredictionMaps(result.mask, result.scores)
+    return maps, trained_text(result, maturity), maturity
+
+
+def _maturity(predictions: Predictions, key: str, runs: RunList) -> Maturity | None:
+    """Return the maturity of the run in use in its prediction for an image."""
+    return predictions.maturity(key, overall_dice(runs.metrics_of(runs.in_use)))
 
 
 def _map(maps: PredictionMaps | None, mode: str) -> np.ndarray | None:

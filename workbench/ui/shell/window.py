@@ -199,7 +199,7 @@ class Window(QMainWindow):
         self.pages.addWidget(self.welcome)
         self.pages.addWidget(self.workspace)
         self.setCentralWidget(self.pages)
-        self.messages.float_over(self.pages, self.center.contents())
+        self.messages.float_over(self.pages, self.center.contents)
         self.view_settings.set_panels(
             {"pictures": self.images, "side": self.side},
             [self.canvas, self.images.view, self.classes.view, self.training.controls.button],

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.evaluation.prediction_maps import PredictionMaps
+from workbench.core.evaluation.prediction_maps import PredictionMaps, is_preview
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
@@ -70,7 +70,7 @@ class SuggestionsController(QObject):
     @property
     def model_in_training(self) -> bool:
         """Return whether the suggestions are those of a model in training."""
-        return self._overlay.in_training
+        return is_preview(self._overlay.maps)
 
     @property
     def visible(self) -> bool:
@@ -85,6 +85,9 @@ class SuggestionsController(QObject):
     def reject_all(self) -> None:
         if self.interaction.visible:
             self.suggestions.reject(self.interaction.suggestions)
+
+    def focus_canvas(self) -> None:
+        self._canvas.setFocus()
 
     def switch(self) -> None:
         self.interaction.switch(not self.visible)
@@ -136,8 +139,7 @@ class SuggestionsController(QObject):
             self.suggestions.follow(maps, mask, run)
 
     def _prediction_source(self) -> Run | None:
-        maps = self._overlay.maps
-        return self._training.run if maps is not None and maps.step is not None else self._overlay.run
+        return self._training.run if self.model_in_training else self._overlay.run
 
     def _image_done(self, number: int, key: str, count: int, why: str) -> None:
         self.suggestions.refresh(key)

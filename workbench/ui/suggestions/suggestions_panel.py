@@ -157,6 +157,8 @@ class SuggestionsPanel(QWidget):
             if self.view.hasFocus() and suggestions:
                 self.view.setCurrentIndex(self.model.index(min(max(row, 0), len(suggestions) - 1)))
         count, left_out, rejected = len(suggestions), controller.suggestions.left_out, controller.suggestions.rejected
+        if not count and any(widget.hasFocus() for widget in (self.view, self.accept_all, self.reject_all)):
+            controller.focus_canvas()  # otherwise "Restore" gets the focus, and the next Space undoes the rejections
         self.view.setVisible(bool(count))
         self.view.setFixedHeight(min(max(count, 1), _MAX_ROWS) * max(self.view.sizeHintForRow(0), ROW) + 2)
         self.view.set_changeable(controller.any())

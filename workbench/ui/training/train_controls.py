@@ -51,7 +51,7 @@ class TrainControls(QWidget):
         super().__init__(parent)
         self._style = style
         self._running = self._paused = self._short = False
-        self._state, self._overrides, self._exporting = "idle", 0, False
+        self._state, self._overrides = "idle", 0
         self._build()
         style.changed.connect(self._restyle)
         self._restyle()
@@ -85,7 +85,8 @@ class TrainControls(QWidget):
 
     def _build_line(self) -> None:
         self.unet, self.resnet = QPushButton(objectName="left"), QPushButton(objectName="right")
-        self._models = QButtonGroup(self)
+        self._models, models = QButtonGroup(self), QHBoxLayout()
+        models.setSpacing(0)
         for button, tip in (
             (self.unet, self.tr("UNet: trained on masks, predicts a class for each pixel")),
             (self.resnet, self.tr("ResNet: trained on verdicts, predicts a verdict for each image")),
@@ -93,12 +94,12 @@ class TrainControls(QWidget):
             button.setCheckable(True)
             button.setToolTip(tip)
             self._models.addButton(button)
+            models.addWidget(button)
         self.unet.setChecked(True)
         self._models.buttonToggled.connect(lambda *_: self.changed.emit())
         self.minutes = QDoubleSpinBox()
         self.minutes.setRange(MIN_MINUTES, MAX_MINUTES)
         self.minutes.setDecimals(1)
-        self.minutes.setSingleStep(1)
         self.minutes.setSuffix(self.tr(" min"))
         self.minutes.setValue(DEFAULT_MINUTES)
         self.minutes.lineEdit().setTextMargins(5, 0, 0, 0)
@@ -117,7 +118,6 @@ class TrainControls(QWidget):
         self.pause.clicked.connect(self.pause_clicked)
         self.export = QPushButton(self.tr("Export model"))
         self.export.clicked.connect(self.export_clicked)
-        # When a training or an export ends, other buttons appear where it could be stopped.
         self.guard = ClickGuard([self.button, self.pause, self.export], self)
         self.bar = QProgressBar(textVisible=False, maximum=1000, minimumWidth=40, maximumWidth=160)
         self.bar.setAccessibleName(self.tr("Progress"))
@@ -127,10 +127,6 @@ class TrainControls(QWidget):
         row = QHBoxLayout(self.line)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
-        models = QHBoxLayout()
-        models.setSpacing(0)
-        models.addWidget(self.unet)
-        models.addWidget(self.resnet)
         row.addLayout(models)
         for widget in (self.minutes, self.settings, self.button, self.pause, self.export):
             row.addWidget(widget)
@@ -165,8 +161,7 @@ class TrainControls(QWidget):
 
     def show_state(self, state: str, reason: str, *, paused: bool = False, can_pause: bool = False) -> None:
         """Update the controls. state: one of _STATES. reason: why training can neither start nor stop, or ""."""
-        if self._running and state == "idle":
-            self.guard.start()
+        self.guard.follow("training", state != "idle")
         self._state, self._running, self._paused = state, state != "idle", paused
         self.pause.setVisible(state in ("running", "stopping"))
         self.pause.setEnabled(can_pause)
@@ -213,9 +208,7 @@ class TrainControls(QWidget):
             self.bar.setUpdatesEnabled(True)
 
     def show_export(self, possible: bool, busy: bool) -> None:
-        if self._exporting and not busy:
-            self.guard.start()
-        self._exporting = busy
+        self.guard.follow("export", busy)
         self.export.setEnabled(possible or busy)
         reason = "" if possible else self.tr("Train a model first")
         set_disabled_reason(self.choices, self.tr("The model is being exported") if busy else reason)

@@ -16,10 +16,16 @@ class ClickGuard(QObject):
 
     def __init__(self, buttons: Sequence[QAbstractButton], parent: QObject) -> None:
         super().__init__(parent)
-        self._buttons = buttons
+        self._buttons, self._running = buttons, {}
         self.timer = QTimer(self, singleShot=True, interval=PAUSE)
         for button in buttons:
             button.installEventFilter(self)
+
+    def follow(self, what: str, running: bool) -> None:
+        """Start when something that a click would stop has ended. what: its name."""
+        if self._running.get(what, False) and not running:
+            self.start()
+        self._running[what] = running
 
     def start(self) -> None:
         """Discard clicks from now on, also one whose button is already pressed."""

@@ -43,19 +43,22 @@ class MessageBar(QWidget):
 
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
-        self._style, self._areas = style, []
+        self._style = style
+        self._areas: Callable[[], Sequence[QWidget]] = tuple
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(6)
         self.shown: list[BarMessage] = []
         self.hide()
 
-    def float_over(self, parent: QWidget, areas: Sequence[QWidget]) -> None:
-        """Place the messages over a widget from now on, in the first visible one of these descendants, else in it."""
+    def float_over(self, parent: QWidget, areas: Callable[[], Sequence[QWidget]]) -> None:
+        """Place the messages over a widget from now on.
+
+        areas: returns descendants of it; the messages are in the first visible one, and in the widget if there is none.
+        """
         self.setParent(parent)
-        self._areas = [*areas, parent]
-        for area in self._areas:
-            area.installEventFilter(self)
+        self._areas = areas
+        parent.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in _MOVES and self.shown:
@@ -66,7 +69,10 @@ class MessageBar(QWidget):
         parent = self.parentWidget()
         if parent is None or not self.shown:
             return
-        area = next((area for area in self._areas if area.isVisible()), parent)
+        areas = self._areas()
+        for area in areas:  # some are created later
+            area.installEventFilter(self)
+        area = next((area for area in areas if area.isVisible()), parent)
         corner = area.mapTo(parent, QPoint()) if area is not parent else QPoint()
         width = min(MAX_WIDTH, max(area.width() - 2 * _GAP, _LEAST_WIDTH))
         left = min(max(corner.x() + (area.width() - width) // 2, 0), max(0, parent.width() - width))
