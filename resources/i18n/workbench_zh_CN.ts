@@ -5290,6 +5290,10 @@
         <source>Creating the sample project in {path}…</source>
         <translation>正在 {path} 中创建示例项目…</translation>
     </message>
+    <message>
+        <source>Creating the sample project in {path}: {done} of {total} {total:image|images}</source>
+        <translation>正在 {path} 中创建示例项目：{done} / {total} 张图片</translation>
+    </message>
 </context>
 <context>
     <name>SearchField</name>

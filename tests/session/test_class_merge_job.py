@@ -139,8 +139,7 @@ work(project, plan, report, lambda: False)
 """
 
 
-@pytest.mark.parametrize("way", ["there", "back"])
-@pytest.mark.parametrize("choice", ["finish", "take back"])
+@pytest.mark.parametrize(("way", "choice"), [("there", "finish"), ("there", "take back"), ("back", "finish")])
 def test_killed_merge_can_be_finished_or_undone(mixed, root, qtbot, way, choice):
     before = masks(mixed.project)
     mixed.close_project()

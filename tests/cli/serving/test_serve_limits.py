@@ -94,7 +94,7 @@ def test_stalled_body_times_out(server, gray_export, connect):
     assert answer.startswith(b"HTTP/1.1 408") and b"0.5 s" in answer and b"connection: close" in answer.lower()
 
 
-@pytest.mark.parametrize("start", [b"", b"POST /pre", HEAD + b"X: y\r\n"])
+@pytest.mark.parametrize("start", [b"", HEAD + b"X: y\r\n"])
 def test_endless_header_closes_the_connection(server, gray_export, connect, start):
     running = server(gray_export, "--stall-timeout", "0.5")
     assert read_all(connect(running, start)) == b""
@@ -110,7 +110,7 @@ def test_idle_connection_is_closed(server, gray_export, connect):
     assert b"200 OK" in read_all(connect(running, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 
 
-@pytest.mark.parametrize("path", [b"/predict", b"/nowhere", b"/health"])
+@pytest.mark.parametrize("path", [b"/predict", b"/health"])
 def test_refused_upload_is_not_read_to_its_end(server, gray_export, connect, path):
     running = server(gray_export, "--max-mb", "1")
     one = connect(running, b"POST %s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" % path)

@@ -195,7 +195,8 @@ with Project.open(sys.argv[1]) as project:
     import_journal.finish_undo(project, record)
 """
 
-POINTS = [("prepare", 4), ("list", 1), ("begin", 1), ("write", 1), ("write", 2), ("write", 8), ("finish", 1)]
+POINTS = [("prepare", 4), ("begin", 1), ("write", 2), ("finish", 1)]
+POINTS += [pytest.param(*point, marks=pytest.mark.slow) for point in (("list", 1), ("write", 1), ("write", 8))]
 
 
 def killed(root: Path, folder: Path, stage: str, count: int) -> None:

@@ -26,12 +26,15 @@ from workbench.inference.predictor import Predictor
 from workbench.training.export import export_images
 from workbench.training.export.parity import compare
 
+OTHER_ENGINES = tuple(name for name in FORMATS if name not in ("onnx", "legacy", "bf16"))
 
-def test_export_runs_without_the_workbench(exported, tmp_path):
+
+@pytest.mark.parametrize("engines", [OTHER_ENGINES[-1:], pytest.param(OTHER_ENGINES[:-1], marks=pytest.mark.slow)])
+def test_export_runs_without_the_workbench(exported, tmp_path, engines):
     out, _ = exported
     moved = shutil.copytree(out, tmp_path / "elsewhere")
     write_png(tmp_path / "new.png", scratched(np.random.default_rng(9))[0])
-    tests = [["--self-test", "--engine", name] for name in FORMATS if name not in ("onnx", "legacy", "bf16")]
+    tests = [["--self-test", "--engine", name] for name in engines]
     for arguments in (*tests, ["--self-test"], [str(tmp_path / "new.png"), "--json"]):
         done = subprocess.run(
             [sys.executable, "-I", str(moved / "predict.py"), *arguments],

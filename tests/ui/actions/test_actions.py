@@ -19,27 +19,22 @@ from workbench.ui.actions.shortcut_changes import ShortcutsDialog
 from workbench.ui.text.formatting import plain
 
 
-def test_shortcuts_are_unique(application):
+def test_command_table_with_menus_icons_and_shortcuts(application, qtbot):
+    # Shortcuts are unique.
     keys = Counter(key.toString() for action in application.window.table.all() for key in action.shortcuts())
     assert keys and [key for key, count in keys.items() if count > 1] == []
-
-
-def test_mnemonics_are_unique_in_each_menu(application):
+    # Mnemonics are unique in each menu.
     for menu in application.window.menuBar().findChildren(QMenu):
         texts = [action.text() for action in menu.actions() if "&" in action.text()]
         mnemonics = Counter(text[text.index("&") + 1].lower() for text in texts)
         assert not {key for key, count in mnemonics.items() if count > 1}, (menu.title(), texts)
-
-
-def test_every_command_is_in_a_menu_once(application):
+    # Every command is in a menu once.
     listed = Counter(id for table in MENUS.values() for id in ids(table))
     assert set(listed) == set(application.window.table.commands)
     assert max(listed.values()) == 1
     assert {id for table in (TOOL_STRIP, NAVIGATION, OVERLAYS) for id in ids(table)} <= set(listed)
     assert set(MENUS) <= set(titles())
-
-
-def test_every_icon_exists_and_is_used(application):
+    # Every icon exists and is used.
     drawn = {path.stem for path in resources.path("icons").glob("*.svg")}
     named = {row.icon for row in application.window.table.commands.values() if row.icon}
     assert named <= drawn
@@ -47,6 +42,16 @@ def test_every_icon_exists_and_is_used(application):
         path.read_text("utf-8") for path in (resources.folder().parent / "workbench" / "ui").rglob("*.py")
     ) + resources.text("style.qss")
     assert {name for name in drawn if f'"{name}"' not in sources and f"({name}," not in sources} <= {"app"}
+    # The dialog of the shortcuts lists the table.
+    application.window.table["keys"].trigger()
+    page = application.window.findChild(ShortcutsDialog)
+    text = "\n".join(text for text, _ in page.rows)
+    for keys in ("ctrl+z", "d, pgdown", "1 … 9", "alt+1 … alt+9", "f1"):
+        assert keys in text
+    page.search.setText("polygon")
+    shown = [text for text, labels in page.rows if not labels[0].isHidden()]
+    assert shown and all("polygon" in text for text in shown)
+    page.close()
 
 
 # Keys that users rely on; they do not change between versions.
@@ -86,15 +91,6 @@ def test_promised_keys(application):
     assert shortcuts == {id: [QKeySequence(key).toString() for key in keys] for id, keys in PROMISED.items()}
 
 
-def test_tool_keys_choose_tools(driver):
-    for tool in ("brush", "eraser", "polygon"):
-        command = driver.window.table[tool]
-        driver.canvas.choose_tool("fill")
-        driver.key(Qt.Key(ord(command.shortcut().toString())))
-        assert driver.canvas.tool == tool
-        driver.qtbot.waitUntil(command.isChecked)
-
-
 def test_commands_are_disabled_when_not_applicable(application, qtbot, root):
     table, session = application.window.table, application.services.session
     for id in ("undo", "next", "done_next", "train", "export", "predict", "close_project", "class_1"):
@@ -107,27 +103,6 @@ def test_commands_are_disabled_when_not_applicable(application, qtbot, root):
     session.editor.paint_segment((5, 5), (9, 9), 3, 1)
     session.editor.commit()
     qtbot.waitUntil(table["undo"].isEnabled)
-
-
-def test_keys_change_the_image_and_set_verdicts(driver):
-    session = driver.session
-    driver.open(session.keys[0])
-    driver.key(Qt.Key.Key_D)
-    driver.key(Qt.Key.Key_PageDown)  # before the first of them has been read
-    driver.qtbot.waitUntil(lambda: session.key == session.keys[2], timeout=5000)
-    driver.key(Qt.Key.Key_A)
-    driver.qtbot.waitUntil(lambda: session.key == session.keys[1], timeout=5000)
-    driver.key(Qt.Key.Key_1, Qt.KeyboardModifier.AltModifier)
-    assert session.note.verdict == "OK"
-    driver.key(Qt.Key.Key_1, Qt.KeyboardModifier.AltModifier)
-    assert session.note.verdict is None
-    driver.open("lot1/new.png")
-    assert session.note.status == "new"
-    driver.open(session.keys[0])
-    driver.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-    driver.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
-    driver.key(Qt.Key.Key_Return)
-    driver.qtbot.waitUntil(lambda: session.rows["lot1/new.png"].status == "done", timeout=5000)
 
 
 def test_data_split_commands_set_and_clear_the_pin(driver):
@@ -224,7 +199,12 @@ def test_number_keys_of_a_project_without_classes_show_the_verdicts(application,
     qtbot.waitUntil(lambda: table["class_2"].isEnabled() and table["class_2"].text() == "NG")
 
 
-def test_key_of_a_disabled_command_shows_the_reason(driver):
+def test_key_of_a_disabled_command_shows_the_reason_on_the_canvas_and_in_a_list(driver):
+    # With the focus in a list.
+    driver.window.images.view.setFocus()
+    QTest.keyClick(driver.window.images.view, Qt.Key.Key_Y)
+    assert ["label errors first" in text for text in driver.window.messages.texts] == [True]
+    # With the focus on the canvas.
     messages = driver.window.messages
     for key, keys, reason in (
         (Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier, "“Undo” is not available. There is nothing to undo."),
@@ -236,19 +216,12 @@ def test_key_of_a_disabled_command_shows_the_reason(driver):
         assert sum(reason in text for text in messages.texts) == 1
 
 
-def test_key_of_a_disabled_command_shows_the_reason_with_the_focus_in_a_list(driver):
-    driver.window.images.view.setFocus()
-    QTest.keyClick(driver.window.images.view, Qt.Key.Key_Y)
-    assert ["label errors first" in text for text in driver.window.messages.texts] == [True]
-
-
-def test_key_of_an_enabled_command_shows_no_reason(driver):
+def test_key_shows_no_reason_if_it_is_enabled_or_a_text_is_edited(driver):
+    # Enabled commands.
     driver.key(Qt.Key.Key_N)
     driver.key(Qt.Key.Key_E)
     assert driver.canvas.tool == "eraser" and not driver.window.messages.texts
-
-
-def test_key_of_a_disabled_command_shows_no_reason_while_a_text_is_edited(driver):
+    # Disabled commands, while a text is edited.
     search = driver.window.images.search
     search.setFocus()
     for key, keys in ((Qt.Key.Key_Y, None), (Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)):
@@ -266,7 +239,8 @@ def test_changed_shortcut_of_a_disabled_command_shows_the_reason(driver):
     window.dialogs.shortcut_changes.reset_all()
 
 
-def test_f6_cycles_through_the_panels(driver):
+def test_keys_cycle_through_panels_choose_tools_and_change_the_image(driver):
+    # F6 cycles through the panels.
     window = driver.window
     driver.canvas.setFocus()
     focused = []
@@ -274,18 +248,32 @@ def test_f6_cycles_through_the_panels(driver):
         QTest.keyClick(window, Qt.Key.Key_F6)
         focused.append(window.focusWidget())
     assert window.images.view in focused and window.classes.view in focused and focused[-1] is driver.canvas
-
-
-def test_shortcuts_dialog_lists_the_command_table(application, qtbot):
-    application.window.table["keys"].trigger()
-    page = application.window.findChild(ShortcutsDialog)
-    text = "\n".join(text for text, _ in page.rows)
-    for keys in ("ctrl+z", "d, pgdown", "1 … 9", "alt+1 … alt+9", "f1"):
-        assert keys in text
-    page.search.setText("polygon")
-    shown = [text for text, labels in page.rows if not labels[0].isHidden()]
-    assert shown and all("polygon" in text for text in shown)
-    page.close()
+    # Keys of tools.
+    for tool in ("brush", "eraser", "polygon"):
+        command = driver.window.table[tool]
+        driver.canvas.choose_tool("fill")
+        driver.key(Qt.Key(ord(command.shortcut().toString())))
+        assert driver.canvas.tool == tool
+        driver.qtbot.waitUntil(command.isChecked)
+    # Keys of images and verdicts.
+    session = driver.session
+    driver.open(session.keys[0])
+    driver.key(Qt.Key.Key_D)
+    driver.key(Qt.Key.Key_PageDown)  # before the first of them has been read
+    driver.qtbot.waitUntil(lambda: session.key == session.keys[2], timeout=5000)
+    driver.key(Qt.Key.Key_A)
+    driver.qtbot.waitUntil(lambda: session.key == session.keys[1], timeout=5000)
+    driver.key(Qt.Key.Key_1, Qt.KeyboardModifier.AltModifier)
+    assert session.note.verdict == "OK"
+    driver.key(Qt.Key.Key_1, Qt.KeyboardModifier.AltModifier)
+    assert session.note.verdict is None
+    driver.open("lot1/new.png")
+    assert session.note.status == "new"
+    driver.open(session.keys[0])
+    driver.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    driver.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
+    driver.key(Qt.Key.Key_Return)
+    driver.qtbot.waitUntil(lambda: session.rows["lot1/new.png"].status == "done", timeout=5000)
 
 
 def test_mnemonics_are_removed_from_names():

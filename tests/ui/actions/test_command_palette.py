@@ -26,11 +26,10 @@ def names(palette) -> list[str]:
     return [entry.name for entry in palette.model.items]
 
 
-def test_all_commands_are_listed_once(palette, driver):
+def test_list_search_and_reasons_of_the_palette(palette, driver):
+    # All commands are listed once.
     assert sorted(entry.id for entry in palette.model.items) == sorted(driver.window.table.commands)
-
-
-def test_search_finds_names_and_menu_paths_of_both_languages(palette):
+    # Names and menu paths of both languages are found.
     for query, first in (
         ("undo", "Undo"),
         ("next unlab", "Next unlabeled image"),
@@ -42,11 +41,32 @@ def test_search_finds_names_and_menu_paths_of_both_languages(palette):
     ):
         palette.field.setText(query)
         assert names(palette)[0] == first, query
-
-
-def test_search_without_a_match_shows_a_message(palette):
+    # A search without a match shows a message.
     palette.field.setText("qqqq xyz")
     assert not names(palette) and palette.empty.isVisible()
+    # A disabled command shows the reason and is not run.
+    palette.field.setText("edit undo")
+    index = palette.model.index(0)
+    assert index.data() == "Undo" and index.data(ReasonRole) == "There is nothing to undo"
+    assert index.data(KeyRole) == "Ctrl+Z" and index.data(PathRole) == "Edit"
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert index.data(ReasonRole)
+    palette.field.setText("edit redo")
+    palette.field.returnPressed.emit()
+    assert palette.isVisible()
+
+
+def test_arrows_move_and_escape_closes(palette, driver):
+    key = driver.session.key
+    palette.field.setText("image")
+    QTest.keyClick(palette.field, Qt.Key.Key_Down)
+    QTest.keyClick(palette.field, Qt.Key.Key_Down)
+    QTest.keyClick(palette.field, Qt.Key.Key_Up)
+    assert palette.view.currentIndex().row() == 1
+    QTest.keyClick(palette.field, Qt.Key.Key_PageDown)
+    assert palette.view.currentIndex().row() > 1 and driver.session.opening == key
+    QTest.keyClick(palette.field, Qt.Key.Key_Escape)
+    assert not palette.isVisible() and driver.canvas.hasFocus()
 
 
 def test_enter_runs_the_selected_command_and_returns_the_focus(palette, driver):
@@ -66,36 +86,11 @@ def test_command_that_moves_the_focus_keeps_it(palette, driver):
     driver.qtbot.waitUntil(driver.window.images.search.hasFocus)
 
 
-def test_arrows_move_and_escape_closes(palette, driver):
-    key = driver.session.key
-    palette.field.setText("image")
-    QTest.keyClick(palette.field, Qt.Key.Key_Down)
-    QTest.keyClick(palette.field, Qt.Key.Key_Down)
-    QTest.keyClick(palette.field, Qt.Key.Key_Up)
-    assert palette.view.currentIndex().row() == 1
-    QTest.keyClick(palette.field, Qt.Key.Key_PageDown)
-    assert palette.view.currentIndex().row() > 1 and driver.session.opening == key
-    QTest.keyClick(palette.field, Qt.Key.Key_Escape)
-    assert not palette.isVisible() and driver.canvas.hasFocus()
-
-
 def test_click_runs_a_command(palette, driver):
     palette.field.setText("eraser")
     rect = palette.view.visualRect(palette.model.index(0))
     QTest.mouseClick(palette.view.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
     driver.qtbot.waitUntil(lambda: driver.canvas.tool == "eraser")
-
-
-def test_disabled_command_shows_the_reason_and_is_not_run(palette, driver):
-    palette.field.setText("edit undo")
-    index = palette.model.index(0)
-    assert index.data() == "Undo" and index.data(ReasonRole) == "There is nothing to undo"
-    assert index.data(KeyRole) == "Ctrl+Z" and index.data(PathRole) == "Edit"
-    QTest.keyClick(palette.field, Qt.Key.Key_Return)
-    assert index.data(ReasonRole)
-    palette.field.setText("edit redo")
-    palette.field.returnPressed.emit()
-    assert palette.isVisible()
 
 
 def test_every_disabled_command_has_a_reason_of_its_own(application, opened):

@@ -55,7 +55,8 @@ def test_language_reopens_the_dialog_in_the_new_window(dialog, opened, qtbot):
     assert opened.window.table["undo"].text() == "撤销(&U)"
 
 
-def test_labeling_fields_change_canvas_and_tools(dialog, driver):
+def test_fields_of_labeling_and_training_and_the_window_agree(dialog, driver):
+    # Fields of labeling change canvas and tools.
     dialog.open_page("labeling")
     editor(dialog, "labeling", "Label opacity").setValue(70)
     assert driver.canvas.scene.label_style.opacity == 0.7 and driver.window.layers.labels.slider.value() == 70
@@ -69,9 +70,23 @@ def test_labeling_fields_change_canvas_and_tools(dialog, driver):
     dialog.restore.click()
     assert driver.canvas.diameter == 16 and not driver.canvas.options.on("encircle")
     assert driver.canvas.scene.label_style.opacity == 0.45 and driver.canvas.options["step"] == 1
+    # Defaults of the training are those of its panel.
+    controls = driver.window.training.controls
+    editor(dialog, "training", "Time limit").setValue(12)
+    model = editor(dialog, "training", "Model")
+    model.setCurrentIndex(model.findData("resnet"))
+    assert controls.values()[:2] == ("resnet", 12) and controls.resnet.isChecked()
+    dialog.open_page("training")
+    dialog.restore.click()
+    assert controls.values() == ("unet", Preferences().minutes, "auto")
+    # Values changed in the window are shown.
+    driver.canvas.set_diameter(44)
+    driver.window.activateWindow()
+    dialog.activateWindow()
+    driver.qtbot.waitUntil(lambda: editor(dialog, "labeling", "Brush size").value() == 44)
 
 
-@pytest.mark.parametrize("choice, expected", [("next", 1), ("next_open", 4), ("stay", 0)])
+@pytest.mark.parametrize("choice, expected", [("next_open", 4), ("stay", 0)])
 def test_done_opens_the_chosen_image(dialog, driver, choice, expected):
     session = driver.session
     driver.open(session.keys[0])
@@ -82,24 +97,6 @@ def test_done_opens_the_chosen_image(dialog, driver, choice, expected):
     driver.activate()
     driver.key(Qt.Key.Key_Return)
     assert session.opening == session.keys[expected]
-
-
-def test_training_defaults_are_those_of_the_training_panel(dialog, driver):
-    controls = driver.window.training.controls
-    editor(dialog, "training", "Time limit").setValue(12)
-    model = editor(dialog, "training", "Model")
-    model.setCurrentIndex(model.findData("resnet"))
-    assert controls.values()[:2] == ("resnet", 12) and controls.resnet.isChecked()
-    dialog.open_page("training")
-    dialog.restore.click()
-    assert controls.values() == ("unet", Preferences().minutes, "auto")
-
-
-def test_values_changed_in_the_window_are_shown(dialog, driver):
-    driver.canvas.set_diameter(44)
-    driver.window.activateWindow()
-    dialog.activateWindow()
-    driver.qtbot.waitUntil(lambda: editor(dialog, "labeling", "Brush size").value() == 44)
 
 
 def test_dialog_exists_once_and_pages_are_reached_by_keyboard(dialog, driver):

@@ -20,7 +20,8 @@ def choose_tab(page, name):
     return page.browser.gallery.cards
 
 
-def test_shortcut_opens_evaluation_and_escape_returns(window, page):
+def test_page_of_an_evaluation(window, page, application):
+    session, evaluation, plot = application.services.session, application.services.evaluation, page.curve
     assert window.center.in_evaluation and window.table["review"].isChecked()
     assert not window.side.isVisible() and not window.images.isVisible() and not window.header.isVisible()
     assert not window.training.body.isVisible()
@@ -29,17 +30,12 @@ def test_shortcut_opens_evaluation_and_escape_returns(window, page):
     assert window.side.isVisible() and window.images.isVisible()
     QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
     assert window.center.in_evaluation and page.summary.recall.number.text() != "–"  # without another evaluation
-
-
-def test_canvas_shortcuts_do_not_change_hidden_image(window, page, application):
-    session = application.services.session
+    # Shortcuts of the canvas do not change the hidden image.
     note, class_id, tool = session.note.model_copy(deep=True), session.class_id, window.canvas.tool
     for key in (Qt.Key.Key_Return, Qt.Key.Key_2, Qt.Key.Key_E, Qt.Key.Key_D, Qt.Key.Key_Delete, Qt.Key.Key_Space):
         QTest.keyClick(page, key)
     assert session.note == note and session.class_id == class_id and window.canvas.tool == tool
-
-
-def test_metrics_show_intervals_and_origin(window, page):
+    # Metrics with intervals and origin.
     assert "49–97" in page.summary.recall.number.text()  # 6 of 7: too few defects for one number
     assert "6 of 7" in page.summary.recall.detail.text() and "too few" in page.summary.recall.detail.text()
     assert page.summary.false_alarms.number.text() in ("0.12", "0.13")
@@ -50,6 +46,21 @@ def test_metrics_show_intervals_and_origin(window, page):
         page.browser.tabs["missed"].text() == "Missed defects  1"
         and page.browser.tabs["false"].text() == "False alarms  1"
     )
+    # PySide invalidates the Python objects of menus once the page is shown: each with a submenu reported an error.
+    for action in window.menuBar().actions():
+        action.menu().aboutToShow.emit()
+    # Missed defects have a reason.
+    assert page.browser._peak_text(0.3) == "Max. probability 0.30"
+    assert page.browser._peak_text(0.98) == "Less than 10% covered"
+    # The curve passes through an operating point between its thresholds.
+    curve = evaluation.sweep.curve(evaluation.point)
+    plot.show_curve(curve, (0.123, 0.456), 0.49)
+    x, y = plot._line.getData()
+    place = x.tolist().index(pytest.approx(12.3))
+    assert y[place] == pytest.approx(45.6) and len(x) == len(plot._steps) + 1
+    assert place == sum(curve.thresholds[step] < 0.49 for step in plot._steps)
+    plot.show_curve(curve, (float("nan"), 1.0), 0.49)
+    assert len(plot._line.getData()[0]) == len(plot._steps)
 
 
 def test_card_opens_its_region_on_canvas(window, page, application, qtbot):
@@ -70,7 +81,7 @@ def test_card_opens_its_region_on_canvas(window, page, application, qtbot):
     qtbot.waitUntil(lambda: session.key == MISSED and not window.center.in_evaluation, timeout=10_000)
 
 
-@pytest.mark.parametrize("empty, tab", [((), "missed"), (("missed",), "false"), (("missed", "alarm"), "pictures")])
+@pytest.mark.parametrize("empty, tab", [(("missed",), "false"), (("missed", "alarm"), "pictures")])
 def test_first_tab_with_entries_is_selected(monkeypatch, request, empty, tab):
     for name in empty:
         monkeypatch.setattr(defect_browser, f"{name}_cards", lambda *_: [])
@@ -117,10 +128,9 @@ def test_sliders_update_results_and_point_can_be_stored_and_reset(page, applicat
         QTest.mouseClick(points.restore, Qt.MouseButton.LeftButton)
     assert operating_point.settings_of(run).min_area == (9, 9) and evaluation.point.min_area == (9, 9)
     assert page.browser.tabs["false"].text() == "False alarms  1" and not points.restore.isEnabled()
-
-
-def test_cost_slider_finds_point_of_lowest_cost(page, application, qtbot):
-    evaluation, points = application.services.evaluation, page.points
+    # The slider of the cost finds the point of the lowest cost.
+    page.scope.setCurrentIndex(0)
+    page.scope.activated.emit(0)
     assert points.total.text() == "Missed: 1, false alarms: 1, cost: 11"
     with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
         points.cost.setValue(points.cost.value() - 1)
@@ -129,24 +139,18 @@ def test_cost_slider_finds_point_of_lowest_cost(page, application, qtbot):
     assert points.store.isEnabled()
 
 
-def test_curve_passes_through_an_operating_point_between_its_thresholds(page, application):
-    evaluation, plot = application.services.evaluation, page.curve
-    curve = evaluation.sweep.curve(evaluation.point)
-    plot.show_curve(curve, (0.123, 0.456), 0.49)
-    x, y = plot._line.getData()
-    place = x.tolist().index(pytest.approx(12.3))
-    assert y[place] == pytest.approx(45.6) and len(x) == len(plot._steps) + 1
-    assert place == sum(curve.thresholds[step] < 0.49 for step in plot._steps)
-    plot.show_curve(curve, (float("nan"), 1.0), 0.49)
-    assert len(plot._line.getData()[0]) == len(plot._steps)
-
-
-def test_cards_of_missed_defects_state_the_reason(page):
-    assert page.browser._peak_text(0.3) == "Max. probability 0.30"
-    assert page.browser._peak_text(0.98) == "Less than 10% covered"
-
-
-def test_click_drag_and_arrow_keys_on_curve_choose_threshold(page, application, qtbot):
+def test_click_drag_and_arrow_keys_on_curve_choose_threshold(window, page, application, qtbot):
+    # Disabled buttons name the reason.
+    header = window.evaluation
+    disabled = [button for button in header.findChildren(QPushButton) if button.isVisible() and not button.isEnabled()]
+    assert {header.compare, page.points.store, page.points.restore} <= set(disabled)
+    assert all(button.accessibleDescription() in button.toolTip().split("\n")[1:] for button in disabled)
+    assert header.compare.toolTip().endswith("Train two models of the same kind first")
+    assert page.points.store.toolTip().endswith("This operating point is in use already")
+    page.points.threshold.setValue(page.points.threshold.value() + 5)
+    qtbot.waitUntil(page.points.store.isEnabled, timeout=10_000)
+    assert "\n" not in page.points.store.toolTip()
+    # Threshold on the curve.
     evaluation, plot = application.services.evaluation, page.curve
     curve = evaluation.sweep.curve(evaluation.point)
     steps = [i for i in range(len(curve.thresholds)) if curve.precision[i] == curve.precision[i]]
@@ -171,15 +175,6 @@ def test_click_drag_and_arrow_keys_on_curve_choose_threshold(page, application, 
             QTest.keyClick(plot, key)
         assert set(evaluation.point.thresholds) == {curve.thresholds[expected]}
     assert "recall" in plot.tip(first)
-
-
-def test_validation_images_show_notice_about_model_choice(window, page, application, qtbot):
-    with qtbot.waitSignal(application.services.evaluation.evaluated, timeout=20_000):
-        QTest.mouseClick(window.evaluation.splits["val"], Qt.MouseButton.LeftButton)
-    assert (
-        "thresholds were chosen on these images" in page.notices.texts[0]
-        and "Test images were not used" in page.notices.texts[0]
-    )
 
 
 def test_data_leak_is_shown_before_metrics(window, application, run, qtbot):
@@ -219,7 +214,7 @@ def test_corrected_label_is_counted_when_evaluation_is_shown_again(window, page,
     assert page.browser.tabs["missed"].text() == "Missed defects  0"
 
 
-def test_recalculate_uses_current_labels(window, page, application, run, qtbot):
+def test_current_labels_and_validation_images(window, page, application, run, qtbot):
     mask = annotation.load_mask(Project.open(run.project_root, write=False), MISSED)
     mask[mask == 2] = 0
     annotation.save_mask(application.services.session.project, MISSED, mask)
@@ -229,21 +224,9 @@ def test_recalculate_uses_current_labels(window, page, application, run, qtbot):
         "6 of 6"
     )
     assert any("Labels changed since the training: 1." in text for text in page.notices.texts)
-
-
-def test_menus_open_after_the_evaluation(page, window):
-    """PySide invalidates their Python objects once the page is shown: each menu with a submenu reported an error."""
-    for action in window.menuBar().actions():
-        action.menu().aboutToShow.emit()
-
-
-def test_disabled_buttons_name_the_reason(window, page, qtbot):
-    header = window.evaluation
-    disabled = [button for button in header.findChildren(QPushButton) if button.isVisible() and not button.isEnabled()]
-    assert {header.compare, page.points.store, page.points.restore} <= set(disabled)
-    assert all(button.accessibleDescription() in button.toolTip().split("\n")[1:] for button in disabled)
-    assert header.compare.toolTip().endswith("Train two models of the same kind first")
-    assert page.points.store.toolTip().endswith("This operating point is in use already")
-    page.points.threshold.setValue(page.points.threshold.value() + 5)
-    qtbot.waitUntil(page.points.store.isEnabled, timeout=10_000)
-    assert "\n" not in page.points.store.toolTip()
+    with qtbot.waitSignal(application.services.evaluation.evaluated, timeout=20_000):
+        QTest.mouseClick(window.evaluation.splits["val"], Qt.MouseButton.LeftButton)
+    assert (
+        "thresholds were chosen on these images" in page.notices.texts[0]
+        and "Test images were not used" in page.notices.texts[0]
+    )

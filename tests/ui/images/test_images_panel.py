@@ -26,7 +26,70 @@ def panel(opened):
     return opened.window.images
 
 
-def test_search_and_filters(opened, panel, qtbot):
+def test_next_and_position_follow_filter_and_sort_order(driver):
+    # The next image is that of the filtered list.
+    panel, session = driver.window.images, driver.session
+    driver.open(session.keys[0])
+    panel.filters.filter.setCurrentIndex(panel.filters.filter.findData("open"))
+    driver.key(Qt.Key.Key_D)
+    driver.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
+    assert panel.view.currentIndex().data() == "lot1/new.png"
+    # The position is that in the shown list.
+    panel.filters.filter.setCurrentIndex(0)
+    panel, position = driver.window.images, driver.window.header.position
+    driver.open("lot1/new.png")
+    assert position.text() == "5 of 5"
+    panel.filters.filter.setCurrentIndex(panel.filters.filter.findData("open"))
+    assert position.text() == "1 of 1"
+    panel.filters.filter.setCurrentIndex(0)
+    panel.filters.sort_by("name", descending=True)
+    assert position.text() == "1 of 5"
+
+
+def test_row_and_status_bar_after_a_stroke(driver):
+    # The row of the list is updated.
+    session, model = driver.session, driver.window.images.model
+    driver.open("lot1/new.png")
+    driver.drag((20, 20), (40, 30))
+    driver.qtbot.waitUntil(lambda: bool(model.index_of("lot1/new.png").data(RowRole).counts), timeout=5000)
+    row = model.index_of("lot1/new.png").data(RowRole)
+    assert row.status == "started" and row.counts == ((1, int(np.count_nonzero(session.mask))),)
+    # The status bar shows the pixel under the pointer.
+    driver.open("lot1/new.png")
+    driver.canvas.set_diameter(11)
+    driver.drag((20, 20), (30, 20))
+    QTest.mouseMove(driver.canvas, driver.pixel(25.5, 20.5))
+    status = driver.window.status
+    driver.qtbot.waitUntil(lambda: "25, 20" in status.pixel.text(), timeout=5000)
+    assert "gray 140" in status.pixel.text() and "scratch" in status.pixel.text()
+    assert "11 px" in status.brush.text() and "%" in status.zoom.text()
+    QTest.mouseMove(driver.canvas, driver.pixel(-3, 20))
+    driver.qtbot.waitUntil(lambda: not status.pixel.text(), timeout=5000)  # outside of the image
+    driver.session.flush()
+    assert status.save_state.text() == "All saved"
+    QTest.mouseMove(driver.canvas, QPoint(3, 3))
+
+
+def test_list_with_search_and_filters(opened, panel, qtbot):
+    # Thumbnails are loaded for visible rows.
+    good = set(opened.services.session.keys) - {"lot1/bad.png"}
+    qtbot.waitUntil(lambda: good <= set(panel.thumbnails.pixmaps), timeout=10_000)
+    assert panel.thumbnails.get("lot1/bad.png") is None
+    pixmap = panel.thumbnails.get("lot1/new.png")
+    assert (pixmap.width(), pixmap.height()) == (96, 80)
+    # Tab reaches the verdicts in their section.
+    window = opened.window
+    chain = focus_chain(window.findChild(SidePanel))
+    places = [chain.index(button) for button in window.verdict.buttons.values()]
+    assert places == list(range(places[0], places[0] + len(places)))
+    assert chain.index(window.verdict.add_button) < places[0] < chain.index(window.layers.findChild(QSlider))
+    # A click in the list opens the image.
+    session = opened.services.session
+    place = panel.view.visualRect(panel.model.index_of(session.keys[2])).center()
+    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.waitUntil(lambda: session.key == session.keys[2], timeout=5000)
+    assert opened.window.header.position.text() == "3 of 5"
+    # Search and filters.
     assert panel.model.rowCount() == 5
     qtbot.waitUntil(lambda: "3 done" in panel.count.text(), timeout=5000)
     panel.search.setText("NEW")
@@ -42,51 +105,6 @@ def test_search_and_filters(opened, panel, qtbot):
     assert panel.pages.currentWidget() is panel.no_match_page
     panel.no_match_page.clear.click()
     assert panel.model.rowCount() == 5
-
-
-def test_next_follows_the_filtered_list(driver):
-    panel, session = driver.window.images, driver.session
-    driver.open(session.keys[0])
-    panel.filters.filter.setCurrentIndex(panel.filters.filter.findData("open"))
-    driver.key(Qt.Key.Key_D)
-    driver.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
-    assert panel.view.currentIndex().data() == "lot1/new.png"
-
-
-def test_position_follows_filter_and_sort_order(driver):
-    panel, position = driver.window.images, driver.window.header.position
-    driver.open("lot1/new.png")
-    assert position.text() == "5 of 5"
-    panel.filters.filter.setCurrentIndex(panel.filters.filter.findData("open"))
-    assert position.text() == "1 of 1"
-    panel.filters.filter.setCurrentIndex(0)
-    panel.filters.sort_by("name", descending=True)
-    assert position.text() == "1 of 5"
-
-
-def test_click_in_the_list_opens_the_image(opened, panel, qtbot):
-    session = opened.services.session
-    place = panel.view.visualRect(panel.model.index_of(session.keys[2])).center()
-    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    qtbot.waitUntil(lambda: session.key == session.keys[2], timeout=5000)
-    assert opened.window.header.position.text() == "3 of 5"
-
-
-def test_rows_are_updated_after_a_stroke(driver):
-    session, model = driver.session, driver.window.images.model
-    driver.open("lot1/new.png")
-    driver.drag((20, 20), (40, 30))
-    driver.qtbot.waitUntil(lambda: bool(model.index_of("lot1/new.png").data(RowRole).counts), timeout=5000)
-    row = model.index_of("lot1/new.png").data(RowRole)
-    assert row.status == "started" and row.counts == ((1, int(np.count_nonzero(session.mask))),)
-
-
-def test_thumbnails_are_loaded_for_visible_rows(opened, panel, qtbot):
-    good = set(opened.services.session.keys) - {"lot1/bad.png"}
-    qtbot.waitUntil(lambda: good <= set(panel.thumbnails.pixmaps), timeout=10_000)
-    assert panel.thumbnails.get("lot1/bad.png") is None
-    pixmap = panel.thumbnails.get("lot1/new.png")
-    assert (pixmap.width(), pixmap.height()) == (96, 80)
 
 
 def test_empty_project_shows_the_getting_started_page(application, qtbot, tmp_path):
@@ -120,7 +138,17 @@ def test_list_of_100000_images_requests_visible_rows_only(qtbot, opened):
     assert model.rowCount() == 1000
 
 
-def test_classes_can_be_added_renamed_recolored_and_hidden(driver):
+def test_classes_are_selected_added_renamed_recolored_and_hidden(driver):
+    # List and current class are synchronized.
+    session, panel = driver.session, driver.window.classes
+    driver.key(Qt.Key.Key_2)
+    assert panel.view.currentIndex().data() == "pit"
+    panel.view.setCurrentIndex(panel.item(DONT_CARE).index())
+    assert session.class_id == DONT_CARE
+    driver.open("lot1/new.png")
+    driver.drag((20, 20), (40, 20))
+    assert set(np.unique(driver.saved())) == {0, DONT_CARE}
+    # Changes of the classes.
     session, panel = driver.session, driver.window.classes
     panel.add()
     editor = panel.view.viewport().findChild(QLineEdit)
@@ -137,17 +165,6 @@ def test_classes_can_be_added_renamed_recolored_and_hidden(driver):
     panel.item(2).setText("scratch")  # taken already: refused, and the old name comes back
     assert [panel.model.item(i).text() for i in range(3)] == ["scratch", "pit", "Öl, Fleck 油"]
     assert any("scratch" in text for text in driver.window.messages.texts)
-
-
-def test_class_list_and_current_class_are_synchronized(driver):
-    session, panel = driver.session, driver.window.classes
-    driver.key(Qt.Key.Key_2)
-    assert panel.view.currentIndex().data() == "pit"
-    panel.view.setCurrentIndex(panel.item(DONT_CARE).index())
-    assert session.class_id == DONT_CARE
-    driver.open("lot1/new.png")
-    driver.drag((20, 20), (40, 20))
-    assert set(np.unique(driver.saved())) == {0, DONT_CARE}
 
 
 def test_verdict_buttons_set_and_remove_the_verdict(driver):
@@ -178,15 +195,8 @@ def test_verdict_buttons_show_their_keys_if_there_is_room(opened, qtbot):
     assert button.grab().toImage() != wide
 
 
-def test_tab_reaches_the_verdicts_in_their_section(opened):
-    window = opened.window
-    chain = focus_chain(window.findChild(SidePanel))
-    places = [chain.index(button) for button in window.verdict.buttons.values()]
-    assert places == list(range(places[0], places[0] + len(places)))
-    assert chain.index(window.verdict.add_button) < places[0] < chain.index(window.layers.findChild(QSlider))
-
-
-def test_layers_can_be_hidden_and_faded(driver):
+def test_layers_and_display(driver):
+    # Layers can be hidden and faded.
     canvas, layers = driver.canvas, driver.window.layers
     driver.key(Qt.Key.Key_H)
     assert not canvas.scene.label_style.visible and not layers.labels.check.isChecked()
@@ -196,9 +206,7 @@ def test_layers_can_be_hidden_and_faded(driver):
     assert canvas.scene.prediction_style.filled and MODES[layers.display.modes.currentIndex()] == "filled"
     layers.labels.slider.setValue(20)
     assert canvas.scene.label_style.opacity == 0.2
-
-
-def test_display_sliders_never_cross_and_can_be_reset(driver):
+    # Sliders of the display never cross and can be reset.
     canvas, display = driver.canvas, driver.window.display
     display.high.setValue(400)
     assert canvas.scene.display.high == pytest.approx(102, abs=1)
@@ -209,22 +217,6 @@ def test_display_sliders_never_cross_and_can_be_reset(driver):
     display.reset.click()
     assert (canvas.scene.display.low, canvas.scene.display.high, canvas.scene.display.gamma) == (0, 255, 1)
     assert display.low.value() == 0 and display.high.value() == 1000 and display.gamma.value() == 500
-
-
-def test_status_bar_shows_the_pixel_under_the_pointer(driver):
-    driver.open("lot1/new.png")
-    driver.canvas.set_diameter(11)
-    driver.drag((20, 20), (30, 20))
-    QTest.mouseMove(driver.canvas, driver.pixel(25.5, 20.5))
-    status = driver.window.status
-    driver.qtbot.waitUntil(lambda: "25, 20" in status.pixel.text(), timeout=5000)
-    assert "gray 140" in status.pixel.text() and "scratch" in status.pixel.text()
-    assert "11 px" in status.brush.text() and "%" in status.zoom.text()
-    QTest.mouseMove(driver.canvas, driver.pixel(-3, 20))
-    driver.qtbot.waitUntil(lambda: not status.pixel.text(), timeout=5000)  # outside of the image
-    driver.session.flush()
-    assert status.save_state.text() == "All saved"
-    QTest.mouseMove(driver.canvas, QPoint(3, 3))
 
 
 def test_message_of_a_failed_save_is_removed_after_success(driver):

@@ -142,7 +142,7 @@ def full(early_retries, application, qtbot, tmp_path, root, monkeypatch):
     import workbench.core.sample.sample_project as sample
 
     make = sample.make_sample
-    monkeypatch.setattr(sample, "make_sample", lambda root: make(root, small=True))
+    monkeypatch.setattr(sample, "make_sample", lambda root, **options: make(root, small=True, **options))
     other = tmp_path / "other" / "second"
     with Project.create(other, classes=["scratch"]) as project:
         fill_project(project, 1)

@@ -22,7 +22,7 @@ LEFT = Qt.MouseButton.LeftButton
 NEW, FIRST = "lot1/new.png", "lot0/p000.png"
 
 
-def test_every_command_and_text_of_a_step_exists(application):
+def test_steps_have_commands_texts_reasons_and_guide_pages(application, monkeypatch, qtbot):
     measured = RunFacts(labeled=20, measured=True, defects=20)
     states = [
         replace(base, current=current, training=training, exporting=exporting, run=run)
@@ -55,9 +55,7 @@ def test_every_command_and_text_of_a_step_exists(application):
     assert len({step.id for step in steps}) >= 17
     assert {step.command for step in steps} - {""} <= set(application.window.table.commands)
     assert all(step_text(step) and "{" not in step_text(step) for step in steps)
-
-
-def test_texts_of_steps(application):
+    # Texts with numbers.
     for id, count, text in (
         ("label_defects", 1, "Label 1 more image with defects"),
         ("label_defects", 3, "Label 3 more images with defects"),
@@ -66,23 +64,7 @@ def test_texts_of_steps(application):
         ("missed", 4, "Look at 4 missed defects"),
     ):
         assert step_text(NextStep(stage="label", id=id, count=count)) == text
-
-
-def test_bar_follows_the_project(opened, qtbot):
-    window, monitor = opened.window, opened.services.workflow
-    bar = window.stage_bar
-    qtbot.waitUntil(lambda: monitor.state().with_defects == 3)  # labels are read in a thread
-    monitor.update_now()
-    assert bar.isVisible() and bar.next.text() == "Label 7 more images with defects"  # three are labeled
-    assert [stage for stage, button in bar.stages.items() if button.isChecked()] == ["label"]
-    window.classes.add()
-    assert monitor.state().classes == 3
-    opened.services.session.close_project()
-    qtbot.waitUntil(lambda: not bar.isVisible())
-
-
-def test_disabled_step_names_the_reason(application, monkeypatch):
-    """A step without a command explains it, one whose command is disabled has the reason of the command."""
+    # A step without a command explains it, one whose command is disabled has the reason of the command.
     bar, monitor = application.window.stage_bar, application.services.workflow
     for step, text in (
         (NextStep(stage="train", id="all_done"), "All images are marked as done"),
@@ -96,6 +78,26 @@ def test_disabled_step_names_the_reason(application, monkeypatch):
         bar.refresh()
         assert not bar.next.isEnabled() and text in bar.next.toolTip(), step.id
     monkeypatch.setattr(monitor, "workflow", None)
+    # First steps and tour open the guide.
+    window = application.window
+    for id, page in (("first_steps", "first-project.md"), ("tour", "tour.md")):
+        window.table[id].trigger()
+        guide = window.findChild(GuideWindow)
+        assert guide.isVisible() and guide.browser.source().fileName() == page
+    guide.close()
+
+
+def test_bar_follows_the_project(opened, qtbot):
+    window, monitor = opened.window, opened.services.workflow
+    bar = window.stage_bar
+    qtbot.waitUntil(lambda: monitor.state().with_defects == 3)  # labels are read in a thread
+    monitor.update_now()
+    assert bar.isVisible() and bar.next.text() == "Label 7 more images with defects"  # three are labeled
+    assert [stage for stage, button in bar.stages.items() if button.isChecked()] == ["label"]
+    window.classes.add()
+    assert monitor.state().classes == 3
+    opened.services.session.close_project()
+    qtbot.waitUntil(lambda: not bar.isVisible())
 
 
 def test_step_is_run_by_a_click(driver, qtbot):
@@ -216,7 +218,8 @@ def test_height_of_the_training_panel_is_restored(style_sheet, driver, qtbot):
     qtbot.waitUntil(lambda: window.training.height() == 211)
 
 
-def test_escape_closes_the_newest_message(driver):
+def test_messages_are_closed_by_escape_and_fade(driver, qtbot, monkeypatch):
+    # Esc closes the newest message, except a lasting one.
     messages = driver.window.messages
     messages.show_message("problem", "first")
     messages.show_message("problem", "second")
@@ -225,6 +228,14 @@ def test_escape_closes_the_newest_message(driver):
     for texts in (["first", "lasting"], ["lasting"], ["lasting"]):
         QTest.keyClick(driver.canvas, Qt.Key.Key_Escape)
         assert messages.texts == texts
+    # Information fades, progress does not.
+    monkeypatch.setattr("workbench.ui.widgets.message_bar._TIMEOUT", 10)
+    monkeypatch.setattr("workbench.ui.widgets.message_bar._FADE", 10)
+    messages.show_message("info", "progress", sticky=True)
+    messages.show_message("info", "short")
+    messages.show_message("problem", "stays")
+    qtbot.waitUntil(lambda: "short" not in messages.texts)
+    assert messages.texts == ["lasting", "progress", "stays"]
 
 
 def test_progress_of_a_closed_project_is_not_shown(opened):
@@ -233,14 +244,6 @@ def test_progress_of_a_closed_project_is_not_shown(opened):
     assert status.progress.isVisible() and status.progress_label.text() == "Reading 321 images…"
     opened.services.session.close_project()
     assert not (status.progress.isVisible() or status.progress_label.isVisible())
-
-
-def test_messages_fade(driver, qtbot, monkeypatch):
-    monkeypatch.setattr("workbench.ui.widgets.message_bar._TIMEOUT", 10)
-    monkeypatch.setattr("workbench.ui.widgets.message_bar._FADE", 10)
-    driver.window.messages.show_message("info", "short")
-    driver.window.messages.show_message("problem", "stays")
-    qtbot.waitUntil(lambda: driver.window.messages.texts == ["stays"])
 
 
 @pytest.fixture
@@ -272,15 +275,6 @@ def test_more_options_of_a_folder(application, qtbot, folder):
     full = application.window.findChild(NewProjectDialog)
     assert full.images.text() == str(folder)
     full.reject()
-
-
-def test_first_steps_and_tour_open_the_guide(application, qtbot):
-    window = application.window
-    for id, page in (("first_steps", "first-project.md"), ("tour", "tour.md")):
-        window.table[id].trigger()
-        guide = window.findChild(GuideWindow)
-        assert guide.isVisible() and guide.browser.source().fileName() == page
-    guide.close()
 
 
 def test_workflow_of_the_bar_equals_that_of_the_state(opened):

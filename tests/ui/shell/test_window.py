@@ -227,13 +227,13 @@ def test_sample_project_is_created_and_opened(application, qtbot, tmp_path, monk
 
     session, window = application.services.session, application.window
     make = sample.make_sample
-    monkeypatch.setattr(sample, "make_sample", lambda root: make(root, small=True))
+    monkeypatch.setattr(sample, "make_sample", lambda root, **options: make(root, small=True, **options))
     window.project_commands._settings.recent_projects[:] = []
     monkeypatch.setattr(type(window.project_commands), "projects_folder", lambda self: tmp_path)
     with qtbot.waitSignal(session.image_opened, timeout=30_000):
         window.welcome.buttons["make_sample"].click()
         window.welcome.buttons["make_sample"].click()  # has no effect until the sample is written
-        assert [text for text in window.messages.texts if "sample project" in text]
+        qtbot.waitUntil(lambda: any("of 16 images" in text for text in window.messages.texts))
     assert session.project.root == tmp_path / "sample" and len(session.keys) >= 16
     assert not (tmp_path / "sample-2").exists() and not window.messages.texts
 

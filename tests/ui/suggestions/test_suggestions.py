@@ -104,7 +104,8 @@ def opened(application, root, qtbot):
     return application
 
 
-def test_space_accepts_suggestion_under_pointer(user):
+def test_space_box_and_command_accept_suggestions(user):
+    # Space accepts the suggestion under the pointer.
     assert not user.session.mask.any()
     user.over(12, 70)
     assert user.canvas.suggestions.current.class_id == 1
@@ -119,9 +120,7 @@ def test_space_accepts_suggestion_under_pointer(user):
     user.key(Qt.Key.Key_Z, CTRL)
     assert not user.saved().any()
     user.wait(5)
-
-
-def test_space_with_drag_pans_and_accepts_nothing(user):
+    # Space with a drag pans and accepts nothing.
     user.canvas.view_state.actual_size()
     user.over(70, 70)
     before, pixel = user.canvas.view, user.pixel(70, 70)
@@ -134,9 +133,7 @@ def test_space_with_drag_pans_and_accepts_nothing(user):
     assert (user.canvas.view.x - before.x, user.canvas.view.y - before.y) == (33, 21)
     user.image_suggestions.wait()
     assert not user.session.mask.any() and len(user.image_suggestions.shown) == 5
-
-
-def test_long_press_of_space_accepts_nothing(user):
+    # A long press of Space accepts nothing.
     user.over(70, 70)
     QTest.keyPress(user.canvas, Qt.Key.Key_Space)
     user.qtbot.waitUntil(lambda: user.canvas.cursor().shape() == Qt.CursorShape.OpenHandCursor, timeout=20 * TAP)
@@ -145,6 +142,29 @@ def test_long_press_of_space_accepts_nothing(user):
     user.image_suggestions.wait()
     assert not user.session.mask.any() and len(user.image_suggestions.shown) == 5
     assert user.canvas.suggestions.current is not None
+    # All are accepted in one undo step.
+    user.key(Qt.Key.Key_A, CTRL | SHIFT)
+    assert np.array_equal(user.saved(), user.mask) and user.mask.any()
+    user.wait(0)
+    user.qtbot.waitUntil(lambda: not user.window.table["accept_all"].isEnabled())
+    user.key(Qt.Key.Key_Z, CTRL)
+    user.wait(5)
+    assert not user.saved().any() and not user.session.can_undo()
+    # A box accepts, with Ctrl it rejects.
+    user.key(Qt.Key.Key_V, SHIFT)
+    assert user.canvas.tool == "proposals"
+    user.drag((2, 2), (90, 24))  # over two of the three on top
+    assert np.array_equal(user.saved(), user.expected((12, 12), (12, 70)))
+    user.wait(3)
+    user.drag((2, 60), (90, 94), keys=CTRL)
+    user.wait(1)
+    assert np.array_equal(user.saved(), user.expected((12, 12), (12, 70)))
+    user.click(118, 12)
+    assert np.array_equal(user.saved(), user.expected((12, 12), (12, 70), (12, 118)))
+    for _ in range(3):
+        user.key(Qt.Key.Key_Z, CTRL)
+    user.wait(5)
+    assert not user.saved().any()
 
 
 def test_delete_rejects_and_rejection_is_stored(user, application, qapp, qtbot, root):
@@ -165,33 +185,6 @@ def test_delete_rejects_and_rejection_is_stored(user, application, qapp, qtbot, 
     user.wait(4)
     user.key(Qt.Key.Key_Z, CTRL)
     user.wait(3)
-
-
-def test_box_accepts_and_with_ctrl_rejects(user):
-    user.key(Qt.Key.Key_V, SHIFT)
-    assert user.canvas.tool == "proposals"
-    user.drag((2, 2), (90, 24))  # over two of the three on top
-    assert np.array_equal(user.saved(), user.expected((12, 12), (12, 70)))
-    user.wait(3)
-    user.drag((2, 60), (90, 94), keys=CTRL)
-    user.wait(1)
-    assert np.array_equal(user.saved(), user.expected((12, 12), (12, 70)))
-    user.click(118, 12)
-    assert np.array_equal(user.saved(), user.expected((12, 12), (12, 70), (12, 118)))
-    for _ in range(3):
-        user.key(Qt.Key.Key_Z, CTRL)
-    user.wait(5)
-    assert not user.saved().any()
-
-
-def test_accept_all_is_one_undo_step(user):
-    user.key(Qt.Key.Key_A, CTRL | SHIFT)
-    assert np.array_equal(user.saved(), user.mask) and user.mask.any()
-    user.wait(0)
-    user.qtbot.waitUntil(lambda: not user.window.table["accept_all"].isEnabled())
-    user.key(Qt.Key.Key_Z, CTRL)
-    user.wait(5)
-    assert not user.saved().any() and not user.session.can_undo()
 
 
 def test_class_and_shape_are_edited_before_acceptance(user):

@@ -51,12 +51,26 @@ def test_every_setting_has_name_purpose_and_field(qtbot, model):
         request(model, **{key: field.value()})
 
 
-def test_planned_values_are_shown_with_reasons(dialog, opened):
+def test_planned_invalid_and_changed_values(dialog, opened):
+    # Planned values with reasons.
     settings = dialog.settings
     assert dialog.fields["patch"].value() == settings.patch and "pixels" in dialog.page.reasons["patch"].text()
     assert dialog.page.reasons["grad_clip"].text()  # a default shows its purpose
     assert not dialog.page.resets["patch"].isVisible() and dialog.count.text() == "All automatic"
     assert not dialog.of_run.isVisible()  # there is no run yet
+    # An invalid value is shown and not saved.
+    for key, text, why in (("batch", "x", "integer"), ("scale", "0", "above 0"), ("widths", "8, many", "integer")):
+        write(dialog, key, text)
+        assert why in dialog.page.reasons[key].text() and settings_texts.name(key) in dialog.status.text()
+        assert not dialog.save.isEnabled()
+        dialog.accept()
+        assert dialog.isVisible()
+        dialog.page.resets[key].click()
+        assert dialog.save.isEnabled()
+    # A changed value shows the automatic one.
+    automatic = dialog.fields["batch"].value()
+    write(dialog, "batch", "31")
+    assert dialog.page.reasons["batch"].text() == f"Changed manually. Automatic value: {automatic}"
 
 
 def test_changed_value_is_stored_until_reset(dialog, opened, qtbot):
@@ -87,17 +101,6 @@ def test_changed_value_is_stored_until_reset(dialog, opened, qtbot):
     again.reset_all.click()
     again.save.click()
     assert opened.services.saved_overrides.of("unet") == {}
-
-
-def test_invalid_value_is_shown_and_not_saved(dialog):
-    for key, text, why in (("batch", "x", "integer"), ("scale", "0", "above 0"), ("widths", "8, many", "integer")):
-        write(dialog, key, text)
-        assert why in dialog.page.reasons[key].text() and settings_texts.name(key) in dialog.status.text()
-        assert not dialog.save.isEnabled()
-        dialog.accept()
-        assert dialog.isVisible()
-        dialog.page.resets[key].click()
-        assert dialog.save.isEnabled()
 
 
 def test_conflicting_settings_are_shown(dialog, qtbot):
@@ -155,12 +158,6 @@ def test_earlier_run_is_offered_as_initial_weights(opened, root, qtbot):
     dialog = opened.window.findChild(TrainingSettingsDialog)
     box = dialog.fields["start_from"].box
     assert [box.itemData(i) for i in range(box.count())] == [None, run.name]
-
-
-def test_changed_value_shows_automatic_value(dialog):
-    automatic = dialog.fields["batch"].value()
-    write(dialog, "batch", "31")
-    assert dialog.page.reasons["batch"].text() == f"Changed manually. Automatic value: {automatic}"
 
 
 def test_settings_without_effect_are_hidden(dialog):

@@ -131,7 +131,8 @@ def test_missing_labels_are_a_hint_and_no_fault(opened, problem, kind):
     assert [shown for shown, *_ in messages] == [kind]
 
 
-def test_ctrl_t_starts_and_stops(driver, monkeypatch):
+def test_shortcut_of_training_predictions_and_export(driver, monkeypatch, tmp_path):
+    # Ctrl+T starts and stops.
     training = driver.services.training
     calls = []
     monkeypatch.setattr(training, "start", lambda model, **how: calls.append((model, how)))
@@ -144,6 +145,39 @@ def test_ctrl_t_starts_and_stops(driver, monkeypatch):
     QTest.mouseClick(driver.window.training.controls.button, Qt.MouseButton.LeftButton)
     assert calls[-1] == "stop"
     without_trainer(driver)
+    # Predictions are shown for the current image only.
+    session, canvas, predictions = driver.session, driver.canvas, driver.services.predictions
+    mask = np.zeros((80, 96), np.uint8)
+    mask[5:9, 5:9] = 2
+    region = Region(2, "pit", 5, 5, 4, 4, 16, None, (6.5, 6.5), 0.9, 0.99)
+    predictions.predicted.emit(session.key, Prediction(mask, mask, [region], None, None, 3.0))
+    assert canvas.scene.predictions is not None and driver.window.header.prediction.text() == "Prediction: 1 defect"
+    predictions.predicted.emit("another.png", Prediction(mask, mask, [], None, None, 3.0))
+    assert driver.window.header.prediction.text() == "Prediction: 1 defect"
+    predictions.predicted.emit(session.key, Prediction(None, None, [], "NG", {"NG": 0.97, "OK": 0.03}, 3.0))
+    assert (
+        canvas.scene.predictions is None
+        and driver.window.header.prediction.text() == f"Prediction: NG ({formatting.percent(0.97)})"
+    )
+    predictions.predicted.emit(session.key, Prediction(mask[:9, :9].copy(), mask, [], None, None, 3.0))
+    assert canvas.scene.predictions is None  # of another size: the image was replaced
+    # The export shows progress and result.
+    exporter, window = driver.services.export_job, driver.window
+    exporter._task = object()
+    exporter.state_changed.emit()
+    assert window.training.controls.export.text() == "Cancel export"
+    assert window.training.controls.left.full_text == "Starting…" and window.training.controls.bar.isVisible()
+    exporter.progressed.emit(Progress(what=Message("progress.evaluating"), done=3, total=4))
+    assert window.training.controls.bar.value() == 750 and window.training.controls.bar.isVisible()
+    exporter._task = None
+    exporter.finished.emit({"path": str(tmp_path), "formats": ["onnx"], "parity": {"onnx": {"mask_agreement": 1.0}}})
+    exporter.state_changed.emit()
+    text = window.messages.texts[-1]
+    assert str(tmp_path) in text and "exactly" in text and not window.training.controls.bar.isVisible()
+    exporter.finished.emit({"path": str(tmp_path), "parity": {"onnx": {"mask_agreement": 0.99991}}})
+    assert "99.991%" in window.messages.texts[-1]
+    exporter.cancelled.emit()
+    assert "canceled" in window.messages.texts[-1]
 
 
 def test_preview_of_current_image_is_shown(driver, old_run, qtbot):
@@ -162,24 +196,6 @@ def test_preview_of_current_image_is_shown(driver, old_run, qtbot):
     driver.open("lot1/new.png")
     assert canvas.scene.predictions is None and driver.window.header.prediction.text() == ""
     without_trainer(driver)
-
-
-def test_predictions_are_shown_for_current_image_only(driver):
-    session, canvas, predictions = driver.session, driver.canvas, driver.services.predictions
-    mask = np.zeros((80, 96), np.uint8)
-    mask[5:9, 5:9] = 2
-    region = Region(2, "pit", 5, 5, 4, 4, 16, None, (6.5, 6.5), 0.9, 0.99)
-    predictions.predicted.emit(session.key, Prediction(mask, mask, [region], None, None, 3.0))
-    assert canvas.scene.predictions is not None and driver.window.header.prediction.text() == "Prediction: 1 defect"
-    predictions.predicted.emit("another.png", Prediction(mask, mask, [], None, None, 3.0))
-    assert driver.window.header.prediction.text() == "Prediction: 1 defect"
-    predictions.predicted.emit(session.key, Prediction(None, None, [], "NG", {"NG": 0.97, "OK": 0.03}, 3.0))
-    assert (
-        canvas.scene.predictions is None
-        and driver.window.header.prediction.text() == f"Prediction: NG ({formatting.percent(0.97)})"
-    )
-    predictions.predicted.emit(session.key, Prediction(mask[:9, :9].copy(), mask, [], None, None, 3.0))
-    assert canvas.scene.predictions is None  # of another size: the image was replaced
 
 
 @pytest.fixture
@@ -216,25 +232,6 @@ def test_click_on_cancel_export_does_not_start_another(controls):
     assert controls.clicked == [] and not controls.export.isDown()
     controls.export.click()  # as keys do
     assert controls.clicked == ["export"]
-
-
-def test_export_shows_progress_and_result(driver, tmp_path):
-    exporter, window = driver.services.export_job, driver.window
-    exporter._task = object()
-    exporter.state_changed.emit()
-    assert window.training.controls.export.text() == "Cancel export"
-    assert window.training.controls.left.full_text == "Starting…" and window.training.controls.bar.isVisible()
-    exporter.progressed.emit(Progress(what=Message("progress.evaluating"), done=3, total=4))
-    assert window.training.controls.bar.value() == 750 and window.training.controls.bar.isVisible()
-    exporter._task = None
-    exporter.finished.emit({"path": str(tmp_path), "formats": ["onnx"], "parity": {"onnx": {"mask_agreement": 1.0}}})
-    exporter.state_changed.emit()
-    text = window.messages.texts[-1]
-    assert str(tmp_path) in text and "exactly" in text and not window.training.controls.bar.isVisible()
-    exporter.finished.emit({"path": str(tmp_path), "parity": {"onnx": {"mask_agreement": 0.99991}}})
-    assert "99.991%" in window.messages.texts[-1]
-    exporter.cancelled.emit()
-    assert "canceled" in window.messages.texts[-1]
 
 
 def test_run_with_incomplete_line_of_events_is_shown(opened, old_run, qtbot):

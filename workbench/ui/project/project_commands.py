@@ -13,6 +13,8 @@ from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.names import free_path
 from workbench.core.problems import Problem
 from workbench.core.project.project import read_project_file
+from workbench.core.text_patterns import fill
+from workbench.session.jobs import ThinnedProgress
 from workbench.session.tasks import Task, TaskRunner
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.project.leave_guard import LeaveGuard
@@ -42,17 +44,22 @@ class SampleCreator(QObject):
         if self._tasks.busy:
             return
         root = free_path(folder, "sample")
-        self._messages.show_message(
-            "info", self.tr("Creating the sample project in {path}…").format(path=root), topic="sample", sticky=True
-        )
+        self._show(self.tr("Creating the sample project in {path}…").format(path=root))
 
-        def work(_: Task) -> Path:
+        def show_progress(done: int, total: int) -> None:
+            text = self.tr("Creating the sample project in {path}: {done} of {total} {total:image|images}")
+            self._show(fill(text, path=root, done=done, total=total))
+
+        def work(task: Task) -> Path:
             from workbench.core.sample.sample_project import make_sample
 
-            make_sample(root).close()
+            make_sample(root, progress=ThinnedProgress(task.report)).close()
             return root
 
-        self._tasks.submit(work, self._finish, self._fail)
+        self._tasks.submit(work, self._finish, self._fail, on_progress=show_progress)
+
+    def _show(self, text: str) -> None:
+        self._messages.show_message("info", text, topic="sample", sticky=True)
 
     def end(self) -> None:
         """Wait until the sample project is written."""

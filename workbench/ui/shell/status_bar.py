@@ -56,7 +56,7 @@ class StatusBar(QStatusBar):
         session.project_closed.connect(self._save_state)
         session.save_state_changed.connect(self._save_state)
         session.index_progress.connect(self._show_index_progress)
-        session.project_closed.connect(lambda: self._show_index_progress(1, 1))
+        session.project_closed.connect(self._show_index_progress)
         session.image_opened.connect(self._zoomed)
         canvas.hovered.connect(self._hover)
         canvas.view_state.changed.connect(self._zoomed)
@@ -66,7 +66,7 @@ class StatusBar(QStatusBar):
         session.project_closed.connect(self._brush_changed)
         canvas.scene.image_changed.connect(self._image_changed)
         self._save_state()
-        self._show_index_progress(1, 1)
+        self._show_index_progress()
         self._zoomed()
         self._brush_changed()
 
@@ -84,7 +84,7 @@ class StatusBar(QStatusBar):
             }[session.save_state]
         self.save_state.setText(text)
 
-    def _show_index_progress(self, done: int, total: int) -> None:
+    def _show_index_progress(self, done: int = 1, total: int = 1) -> None:
         busy = done < total
         self.progress_label.setVisible(busy)
         self.progress.setVisible(busy)

@@ -129,7 +129,7 @@ class MessageBar(QWidget):
         self.shown.append(message)
         self.show()
         self._update_geometry()
-        if kind in ("info", "success") and (brief or not button):
+        if kind in ("info", "success") and not sticky and (brief or not button):
             message.start_timer(lambda: self._remove(message))
 
     def withdraw(self, topic: str) -> None:
