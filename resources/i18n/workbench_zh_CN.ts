@@ -8236,7 +8236,7 @@
     </message>
     <message>
         <source>Images/s</source>
-        <translation>图片/s</translation>
+        <translation>图片/秒</translation>
     </message>
     <message>
         <source>Data wait</source>
