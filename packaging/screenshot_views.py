@@ -15,6 +15,7 @@ from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
 from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
 from workbench.ui.label_files.import_dialog import ImportDialog
 from workbench.ui.training.export_options_dialog import ExportReport
+from workbench.ui.training.settings_dialog import TrainingSettingsDialog
 from workbench.ui.widgets.question_dialog import Question
 
 View = Callable[[Stage], None]
@@ -184,6 +185,8 @@ def suggestions(stage: Stage) -> None:
 def training_settings(stage: Stage) -> None:
     stage.follow("unet")
     stage.run("recipe")
+    dialog = stage.window.findChild(TrainingSettingsDialog)
+    stage.wait(lambda: dialog.settings is not None)  # the automatic values are planned in a thread
 
 
 def run_settings(stage: Stage) -> None:

@@ -4522,24 +4522,24 @@
         <translation>模型与标注尚不一致</translation>
     </message>
     <message>
-        <source>Prediction: the model marks almost everything</source>
-        <translation>预测：模型几乎标出全部区域</translation>
+        <source>Prediction: almost everything</source>
+        <translation>预测：几乎全部区域</translation>
     </message>
     <message>
-        <source>Prediction: the model marks far too much</source>
-        <translation>预测：模型标出的区域过多</translation>
+        <source>Prediction: far too much</source>
+        <translation>预测：区域过多</translation>
     </message>
     <message>
-        <source>Prediction: the model marks many small regions</source>
-        <translation>预测：模型标出许多零碎区域</translation>
+        <source>Prediction: many small regions</source>
+        <translation>预测：许多零碎区域</translation>
     </message>
     <message>
-        <source>Prediction: the model is uncertain</source>
-        <translation>预测：模型不确定</translation>
+        <source>Prediction: uncertain</source>
+        <translation>预测：不确定</translation>
     </message>
     <message>
-        <source>Prediction: the model does not match the labels</source>
-        <translation>预测：模型与标注不一致</translation>
+        <source>Prediction: does not match labels</source>
+        <translation>预测：与标注不一致</translation>
     </message>
     <message>
         <source>After step {step}</source>
@@ -8236,7 +8236,7 @@
     </message>
     <message>
         <source>Images/s</source>
-        <translation>图片/s</translation>
+        <translation>图片/秒</translation>
     </message>
     <message>
         <source>Data wait</source>

@@ -456,7 +456,7 @@ def test_weak_model_of_a_finished_run_suggests_nothing_until_thresholds_are_chos
     qtbot.waitUntil(lambda: window.overlay.immature, timeout=10_000)
     suggestions.wait()
     assert suggestions.shown == [] and scene.predictions.soft
-    assert window.header.prediction.text() == "Prediction: the model marks far too much"
+    assert window.header.prediction.text() == "Prediction: far too much"
     assert window.suggestions_panel.hint.text().startswith("This model does not match the labels well enough")
     assert window.layers.display.immature.text().startswith("Shown as probabilities, as the model does not match")
     window.overlay.move_threshold(None, 0.6)

@@ -49,6 +49,9 @@ class OptionBar(QWidget):
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(10, 0, 10, 0)
         self._row.setSpacing(7)
+        # Fits the fields once all have a new style. A single shot would keep a widget that is deleted meanwhile.
+        self._fit_timer = QTimer(self, singleShot=True, interval=0)
+        self._fit_timer.timeout.connect(self._fit)
         self._make()
         self._fit()
         self.note = FittedNote()
@@ -73,7 +76,7 @@ class OptionBar(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            QTimer.singleShot(0, self, self._fit)  # after all fields have the new style
+            self._fit_timer.start()
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, self.height())  # a tool with many fields must not move the canvas

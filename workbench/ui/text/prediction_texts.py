@@ -20,11 +20,11 @@ _IMMATURE = {
 }
 
 _WEAK = {
-    "everything": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: the model marks almost everything"),
-    "too_much": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: the model marks far too much"),
-    "scattered": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: the model marks many small regions"),
-    "uncertain": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: the model is uncertain"),
-    "wrong": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: the model does not match the labels"),
+    "everything": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: almost everything"),
+    "too_much": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: far too much"),
+    "scattered": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: many small regions"),
+    "uncertain": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: uncertain"),
+    "wrong": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: does not match labels"),
 }
 
 

@@ -44,6 +44,8 @@ class MessageBar(QWidget):
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
         self._style = style
+        self._place = QTimer(self, singleShot=True, interval=0)  # once the layout is complete
+        self._place.timeout.connect(self._update_geometry)
         self._areas: Callable[[], Sequence[QWidget]] = tuple
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
@@ -62,7 +64,7 @@ class MessageBar(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in _MOVES and self.shown:
-            QTimer.singleShot(0, self, self._update_geometry)  # once the layout is complete
+            self._place.start()
         return super().eventFilter(watched, event)
 
     def _update_geometry(self) -> None:
