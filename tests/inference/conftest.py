@@ -85,7 +85,7 @@ def spotted(rng: np.random.Generator, height: int = 150, width: int = 230) -> np
     return np.clip(image, 0, 255).astype(np.uint8)
 
 
-def _complete(folder: Path, settings: ModelSettings, pictures: Sequence[np.ndarray]) -> None:
+def _complete(folder: Path, settings: ModelSettings, pictures: Sequence[np.ndarray]) -> Path:
     save_settings(settings, folder / "model.json")
     write_package(folder)
     named = []
@@ -95,6 +95,7 @@ def _complete(folder: Path, settings: ModelSettings, pictures: Sequence[np.ndarr
         named.append((f"part {number}", path))
     write_reference_results(folder, Predictor.open(folder), named)
     write_checks(folder)
+    return folder
 
 
 # Files of each kind of export, with those beside its folder, by path relative to the folder above it.
