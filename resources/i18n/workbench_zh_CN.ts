@@ -12852,6 +12852,10 @@
         <translation>其边长 {n} 和 {m} 像素超过 PNG 文件的上限 {k}</translation>
     </message>
     <message>
+        <source>The engine &apos;{name}&apos; is not part of this package.</source>
+        <translation>引擎“{name}”不在此安装包中。</translation>
+    </message>
+    <message>
         <source>its training is still running, and the model may change</source>
         <translation>其训练仍在进行，模型可能会改变</translation>
     </message>

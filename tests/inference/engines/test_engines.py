@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.util import find_spec
@@ -18,7 +19,7 @@ from workbench.inference.batch import benchmark
 from workbench.inference.batch.export_checks import self_test, write_checks, write_reference_results
 from workbench.inference.batch.export_package import requirement_files, write_package
 from workbench.inference.engine_options import EngineOptions
-from workbench.inference.engines import EngineError, choose_engine, load_engine
+from workbench.inference.engines import EngineError, choose_engine, load_engine, registry
 from workbench.inference.engines.registry import KINDS, cannot_make, unavailable_reason
 from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.model_settings import SettingsError, load_settings, save_settings, settings_text
@@ -153,6 +154,14 @@ def test_reason_of_an_unavailable_engine_names_the_package(tmp_path):
         (tmp_path / "network.onnx").write_bytes(b"")
         with pytest.raises(EngineError, match="TensorRT.*pip install"):
             load_engine("tensorrt", tmp_path, gray_settings(files={"tensorrt": "network.onnx"}))
+
+
+def test_packed_application_advises_no_installation(monkeypatch):
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert unavailable_reason("lite") == cannot_make("lite") == "The engine 'lite' is not part of this package."
+    assert not any("pip" in reason(name) for name in KINDS for reason in (unavailable_reason, cannot_make))
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    assert cannot_make("int8") == "The engine 'int8' is not part of this package."
 
 
 def test_requirements_name_one_engine_each_and_the_portable_one_first(tmp_path):

@@ -54,6 +54,11 @@ KINDS: dict[str, EngineSpec] = {
 }
 
 
+def _is_packed() -> bool:
+    """Return True in a packed application, into which nothing can be installed."""
+    return bool(getattr(sys, "frozen", False))
+
+
 def install_command(name: str) -> str:
     """Return the command that installs an engine's packages; two lines on Windows, whose PowerShell has no `&&`."""
     command = "pip install " + " ".join(f'"{need}"' for need in KINDS[name].requirements)
@@ -66,6 +71,8 @@ def unavailable_reason(name: str) -> str:
     """Return the reason why an engine is unavailable, as a sentence; "" if available. Imports ONNX Runtime at most."""
     kind = KINDS[name]
     if find_spec(kind.module) is None:
+        if _is_packed():
+            return f"The engine {name!r} is not part of this package."
         return f"The engine {name!r} needs {kind.module}, which is not installed: {install_command(name)}"
     check = _CHECKS.get(name)
     return check() if check else ""
@@ -74,6 +81,8 @@ def unavailable_reason(name: str) -> str:
 def cannot_make(name: str) -> str:
     """Return the reason why the file of an engine cannot be created on this machine, as a sentence; "" if it can."""
     missing = [module for module in KINDS[name].made_with if find_spec(module) is None]
+    if missing and _is_packed():
+        return f"The engine {name!r} is not part of this package."
     if missing:
         return f"Making {name} needs {' and '.join(missing)}: pip install {' '.join(missing)}"
     return unavailable_reason(name)
@@ -84,7 +93,8 @@ def _tensorrt() -> str:
 
     if "TensorrtExecutionProvider" in onnxruntime.get_available_providers():
         return ""
-    return f"ONNX Runtime is built without TensorRT here: {install_command('tensorrt')}"
+    reason = "ONNX Runtime is built without TensorRT here"
+    return f"{reason}." if _is_packed() else f"{reason}: {install_command('tensorrt')}"
 
 
 def _bf16() -> str:

@@ -49,7 +49,7 @@ class OptionBar(QWidget):
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(10, 0, 10, 0)
         self._row.setSpacing(7)
-        # Fits the fields once all of them have a new style. A single shot would keep a widget that is deleted before.
+        # Fits the fields once all have a new style. A single shot would keep a widget that is deleted meanwhile.
         self._fit_timer = QTimer(self, singleShot=True, interval=0)
         self._fit_timer.timeout.connect(self._fit)
         self._make()
