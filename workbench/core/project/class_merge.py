@@ -82,11 +82,10 @@ def begin(project: Project, removed: list[int], into: int) -> ClassMergePlan:
     """Write a new plan and discard the originals of the previous change. Raises BadClass and errors of writing."""
     project.need_write(Message("what.classes"))
     known = {info.id for info in project.classes}
-    for id in removed:
-        if id not in known or id == into:
-            raise BadClass(name=str(id), why=Message("class.no_such_id"))
-    if into != BACKGROUND and into not in known:
-        raise BadClass(name=str(into), why=Message("class.no_such_id"))
+    bad = [id for id in removed if id not in known or id == into]
+    bad += [into] if into != BACKGROUND and into not in known else []
+    if bad:
+        raise BadClass(name=str(bad[0]), why=Message("class.no_such_id"))
     delete_backup(project)
     plan = ClassMergePlan(removed=list(removed), into=into, before=list(project.classes))
     write_plan(project, plan)
