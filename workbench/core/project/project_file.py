@@ -71,8 +71,8 @@ class ProjectFile(StoredModel):
     classes: list[ClassInfo] = []
     verdicts: list[str] = []
     um_per_pixel: float | None = Field(default=None, gt=0)
-    sources: list[Source] = [Source()]
-    grouping: Grouping = Grouping()
+    sources: list[Source] = Field(default_factory=lambda: [Source()])
+    grouping: Grouping = Field(default_factory=Grouping)
     split_seed: int = 0
     retired_ids: list[int] = []  # ids of deleted classes; never reused
 
