@@ -29,8 +29,8 @@ from workbench.cli.serving.server_limits import Limits
 
 _BACKLOG = 2048  # connections that may wait to be accepted
 # asyncio accepts up to this many connections in a row before it serves any of them, and logs as many errors.
-_ACCEPTED_AT_ONCE = 4
-_SPARE_HANDLES = 8 * _ACCEPTED_AT_ONCE + 16  # for connections being set up or closed, and for the model
+_ACCEPTED_AT_ONCE = 16
+_SPARE_HANDLES = 4 * _ACCEPTED_AT_ONCE + 16  # for connections being set up or closed, and for the model
 _DRAIN_SECONDS = 5.0
 # Windows has an event loop of its own, which does not use selectors.
 _EVENT_LOOP = "asyncio" if sys.platform == "win32" else "workbench.cli.serving.event_loop:PollingEventLoop"
