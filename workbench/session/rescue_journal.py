@@ -13,10 +13,11 @@ import secrets
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import filelock
 from platformdirs import user_data_dir
 
+from workbench.core.file_lock import LockHeld, acquire, file_lock
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
@@ -31,6 +32,9 @@ from workbench.session.journal import (
 )
 from workbench.session.journal_leftovers import Leftovers
 
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
 _ORIGIN, _LOCK = "origin.json", "lock"
 
 
@@ -42,7 +46,7 @@ def rescue_folder() -> Path:
 class RescueJournal:
     """One rescue journal, locked by the process that writes or reads it."""
 
-    def __init__(self, folder: Path, lock: filelock.BaseFileLock) -> None:
+    def __init__(self, folder: Path, lock: BaseFileLock) -> None:
         self.folder, self._lock = folder, lock
         self.journal = Journal(folder)
         self.keys: set[str] = set()
@@ -56,7 +60,7 @@ class RescueJournal:
         write_json(folder / _ORIGIN, origin)
         try:
             return cls(folder, _locked(folder))
-        except (OSError, filelock.Timeout) as error:
+        except (OSError, LockHeld) as error:
             raise CannotWrite(path=str(folder), why=str(error)) from error
 
     @classmethod
@@ -69,7 +73,7 @@ class RescueJournal:
             return []
         for folder in folders:
             if _belongs(folder, project):
-                with contextlib.suppress(OSError, filelock.Timeout):  # raised for a session that still runs
+                with contextlib.suppress(OSError, LockHeld):  # raised for a session that still runs
                     journals.append(cls(folder, _locked(folder)))
         return journals
 
@@ -193,9 +197,9 @@ class ProjectJournal(Journal):
             self.write_rescue()
 
 
-def _locked(folder: Path) -> filelock.BaseFileLock:
-    lock = filelock.FileLock(folder / _LOCK, thread_local=False)
-    lock.acquire(timeout=0)
+def _locked(folder: Path) -> BaseFileLock:
+    lock = file_lock(folder / _LOCK)
+    acquire(lock)
     return lock
 
 

@@ -16,15 +16,17 @@ import socket
 import stat
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import filelock
-
+from workbench.core.file_lock import LockHeld, acquire, file_lock
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, ProjectGone, ProjectLocked, ProjectTaken
 from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.storage import check_links, write_json
 from workbench.inference.io.atomic_write import keep_root
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 State = tuple[tuple[int, int], tuple[int, int, int]]
 
@@ -99,11 +101,11 @@ class ProjectLock:
 
     def __init__(self, root: Path) -> None:
         self._root, self._token = root, secrets.token_hex(8)
-        self._locks: dict[str, tuple[filelock.BaseFileLock, tuple[int, int] | None]] = {}
+        self._locks: dict[str, tuple[BaseFileLock, tuple[int, int] | None]] = {}
         try:
             self._acquire(NAME)
             self._acquire_legacy()
-        except filelock.Timeout as error:
+        except LockHeld as error:
             self.release()
             raise ProjectLocked(**_holder(root)) from error
         except OSError as error:
@@ -126,7 +128,7 @@ class ProjectLock:
             if _identity(self._root / NAME) != self._locks[NAME][1]:
                 self._acquire(NAME)
             self._acquire_legacy()
-        except filelock.Timeout as error:
+        except LockHeld as error:
             if self._is_held_here(self._root):
                 return  # file identity changed on a network drive, or another process acquired only part of the lock
             raise ProjectTaken(path=str(self._root), why=Message("file.locked"), **_holder(self._root)) from error
@@ -160,8 +162,8 @@ class ProjectLock:
 
     def _acquire(self, name: str) -> None:
         path = self._root / name
-        lock = filelock.FileLock(path, thread_local=False)
-        lock.acquire(timeout=0)
+        lock = file_lock(path)
+        acquire(lock)
         previous = self._locks.get(name)
         self._locks[name] = (lock, _identity(path))
         if previous is not None:

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import filelock
-
+from workbench.core.file_lock import LockHeld, acquire, file_lock
 from workbench.core.messages import Message
 from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, ProjectBroken
@@ -154,9 +153,9 @@ def holding_part(folder: Path) -> Iterator[None]:
     The mark is a lock on a file beside the folder, which ends with the process. Without file locking there is no mark.
     """
     make_folder(folder.parent)
-    lock = filelock.FileLock(_lock_of(folder), thread_local=False)
-    with contextlib.suppress(OSError, NotImplementedError, filelock.Timeout):
-        lock.acquire(timeout=0)
+    lock = file_lock(_lock_of(folder))
+    with contextlib.suppress(OSError, NotImplementedError, LockHeld):
+        acquire(lock)
     try:
         yield
     finally:
@@ -167,9 +166,11 @@ def holding_part(folder: Path) -> Iterator[None]:
 
 
 def _remove_unfinished(folder: Path) -> None:
-    with contextlib.suppress(OSError, NotImplementedError, filelock.Timeout):
-        with filelock.FileLock(_lock_of(folder), timeout=0, thread_local=False):
-            shutil.rmtree(folder, ignore_errors=True)
+    lock = file_lock(_lock_of(folder))
+    with contextlib.suppress(OSError, NotImplementedError, LockHeld):
+        acquire(lock)
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.release()
         _lock_of(folder).unlink(missing_ok=True)
 
 

@@ -8,7 +8,6 @@ stem of 2 and five levels.
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import json
 import os
 from collections.abc import Callable
@@ -58,9 +57,11 @@ def uses_gpu(device: str) -> bool:
 @cache
 def selects_gpu(visible: str | None) -> bool:
     """Return True if the training program selects a GPU. visible: CUDA_VISIBLE_DEVICES of this process."""
+    from importlib import metadata  # here, so that the window appears sooner
+
     try:
-        importlib.metadata.version("paddlepaddle-gpu")
-    except importlib.metadata.PackageNotFoundError:
+        metadata.version("paddlepaddle-gpu")
+    except metadata.PackageNotFoundError:
         return False
     if not read_gpu_facts().usable:
         return False

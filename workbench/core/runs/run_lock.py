@@ -15,8 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import filelock
-
+from workbench.core.file_lock import LockHeld, acquire, file_lock
 from workbench.core.problems import CannotWrite, RunInUse
 from workbench.core.project.storage import write_json
 
@@ -29,7 +28,7 @@ class RunLock:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._lock = filelock.FileLock(root / ".lock", thread_local=False)
+        self._lock = file_lock(root / ".lock")
 
     def acquire(
         self,
@@ -60,8 +59,8 @@ class RunLock:
 
     def _try_acquire(self) -> bool:
         try:
-            self._lock.acquire(timeout=0)
-        except filelock.Timeout:
+            acquire(self._lock)
+        except LockHeld:
             return False
         except NotImplementedError:  # file system without locks, and a filelock version without a substitute
             return True
