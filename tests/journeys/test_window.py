@@ -32,7 +32,6 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reas
 SHORT = {"epochs": 20, "widths": [8, 16], "patch": 32, "batch": 8, "validations": 2}
 
 
-@pytest.mark.slow
 def test_from_a_folder_of_images_to_a_verified_export(user, qtbot, tmp_path, raw_images, monkeypatch):
     had_paddle = "paddle" in sys.modules
     folder, masks = raw_images
