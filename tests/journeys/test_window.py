@@ -104,7 +104,9 @@ def test_from_a_folder_of_images_to_a_verified_export(user, qtbot, tmp_path, raw
     finished = []
     user.services.export_job.finished.connect(finished.append)
     user.services.export_job.failed.connect(finished.append)
-    user.click(user.window.training.controls.export)
+    controls = user.window.training.controls
+    qtbot.waitUntil(lambda: not controls.guard.timer.isActive())  # a click meant for *Stop* is discarded
+    user.click(controls.export)
     qtbot.waitUntil(lambda: bool(finished), timeout=120_000)
     result = finished[0]
     assert isinstance(result, dict), result

@@ -132,7 +132,7 @@ def machine(monkeypatch):
     """A machine with a GPU build of Paddle and a driver; `answer` is printed by the training program."""
     nvml = NvmlModule(StandInGpu("NVIDIA RTX A2000"))
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
-    monkeypatch.setattr(gpu_plan.importlib.metadata, "version", lambda name: "3.3.1")
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "3.3.1")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     state = types.SimpleNamespace(answer='{"device": "gpu:0"}\n', started=0, nvml=nvml)
 

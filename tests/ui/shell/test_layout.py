@@ -224,6 +224,9 @@ def test_header_of_the_image_has_room_for_a_prediction_at_once(opened, qtbot):
     header, shown = opened.window.header, "Prediction: 2 defects"
     opened.window.resize(1900, 800)
     qtbot.waitUntil(lambda: header._level == 0)
+    for text in ("", shown):
+        header.show_model_text(text)
+    assert header.prediction.width() >= header.prediction.sizeHint().width()
     while header._width_at(0) <= header.width():
         header.prediction.setText(shown := shown + " and more")
     header.show_model_text(shown)

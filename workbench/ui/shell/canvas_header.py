@@ -150,7 +150,9 @@ class CanvasHeader(QWidget):
 
     def show_model_text(self, text: str) -> None:
         self.prediction.setText(text)
-        self._fit()  # not only with the next layout: a busy window would show the text cut until then
+        # Not only with the next layout: a busy window would show the text cut until then.
+        self._fit()
+        self.layout().activate()
 
     def refresh(self, *_: object) -> None:
         number, count = self._images.position()
