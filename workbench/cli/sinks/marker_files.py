@@ -32,7 +32,7 @@ class MarkerFiles(Sink):
 
     def open(self, *, durable: bool) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        # A server has several processes that write here.
+        # A server may have several processes that write here.
         sweep(self._folder, min_age=0.0 if durable else _MIN_AGE)
 
     def deliver(self, record: Record) -> None:

@@ -101,8 +101,8 @@ class Application(QObject):
     def end(self) -> None:
         """Close the window and release all resources, without asking."""
         self.window.retire()
-        # Delete the widgets before the project is closed, which no one sees any more, and before the QApplication, not
-        # in the arbitrary order of interpreter shutdown.
+        # Delete the widgets first: they need not show that the project is closed, and must not outlive the QApplication
+        # until the interpreter deletes them in an arbitrary order.
         self.window.deleteLater()
         self._app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         self.services.close()
