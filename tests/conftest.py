@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
+from tests.fork_server import IdleThreads
 from tests.forked_programs import ForkedPrograms
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -29,6 +30,7 @@ from workbench.core.runs import child_process
 from workbench.core.runs.launch import worker_environment
 from workbench.inference.io.image_io import write_png
 
+IdleThreads.install()
 ROOT = Path(__file__).resolve().parents[1]
 
 
