@@ -19,6 +19,7 @@ from workbench.core.runs.events import Finished, Started, Step, encode_command
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
 
 pytestmark = [
+    pytest.mark.slow,  # tests/training/test_run_lock.py: one resume beside a running, an ending and a killed trainer
     pytest.mark.skipif(not paddle_installed(), reason="training needs Paddle"),
     pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here"),
 ]

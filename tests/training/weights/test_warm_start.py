@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import argparse
 
 import numpy as np
 import paddle
@@ -10,7 +10,6 @@ import pytest
 
 from tests.conftest import fill_project
 from tests.training.conftest import make_run
-from workbench import cli
 from workbench.cli import train
 from workbench.core import problems
 from workbench.core.project.project import Project
@@ -18,6 +17,7 @@ from workbench.core.runs.pruning_plan import is_smaller, prune_settings, shrink
 from workbench.core.runs.run import create_run, list_runs
 from workbench.core.runs.training_settings import request
 from workbench.inference.predictor import Predictor
+from workbench.training import finalize
 from workbench.training.network_state import load_weights, weights
 from workbench.training.unet import UNet
 from workbench.training.weights import warm_start
@@ -142,17 +142,19 @@ def test_pruning_is_recognized_by_smaller_widths():
 # --- as a run -----------------------------------------------------------------------------------------
 
 
-def test_a_pruned_run_is_trained_and_reports_the_cost(trained, tmp_path, capsys):
+def test_a_pruned_run_is_trained_and_reports_the_cost(trained, tmp_path, inside, monkeypatch):
+    monkeypatch.setattr(finalize, "_TIMING_SECONDS", 0.1)
     root = tmp_path / "Projekt"
     with Project.create(root, classes=["scratch"]) as project:
         fill_project(project, 12, good=4)
-    choices = ("prune=0.3", "batch=4", "validations=1")
-    words = ["train", root, "--model", "unet", "--from", trained.root, "--epochs", 4, "--device", "cpu", "--json"]
-    status = cli.main([*map(str, words), *(part for choice in choices for part in ("--set", choice))])
-    output = capsys.readouterr()
-    assert status == 0, output.err[-2000:]
-    received = json.loads(output.out)["pruned"]
+    parser = argparse.ArgumentParser()
+    train.add_arguments(parser)
+    choices = (part for choice in ("prune=0.3", "batch=4", "validations=1") for part in ("--set", choice))
+    words = [root, "--model", "unet", "--from", trained.root, "--epochs", 4, "--device", "cpu", *choices]
+    options = parser.parse_args([*map(str, words)])
+    assert inside("train", train.new_run(root, train._settings(options)).root).end() == 0
     (run,) = list_runs(root)
+    received = run.ending().result["pruned"]
     training_settings, earlier = run.settings(), trained.settings()
     assert (
         training_settings.widths == [6, 8, 24]
