@@ -17,6 +17,9 @@ from workbench.ui.widgets.theme import IconEngine, Theme
 LATER = (
     *("cv2", "defusedxml", "jinja2", "onnxruntime", "paddle", "PIL"),
     *("psutil", "pyqtgraph", "regex", "tifffile", "yaml"),
+    "importlib.metadata",  # by pydantic with the first validator
+    *("workbench.core.adoption", "workbench.core.evaluation", "workbench.core.label_next"),
+    *("workbench.core.suggestions.suggestion_files", "workbench.inference.predictor"),
     *("workbench.core.check", "workbench.core.documents", "workbench.core.project.formats"),
     *("workbench.ui.check.check_dialog", "workbench.ui.dialogs.preferences_dialog", "workbench.ui.help.guide_window"),
     *("workbench.ui.evaluation.segmentation_evaluation", "workbench.ui.evaluation.verdict_evaluation_page"),

@@ -118,8 +118,7 @@ class RequestHandler:
             if self._check(content) != calls.size:
                 return None
             image = decode_image(content)
-            result = self._direct_predictor.predict(image)
-            body = write_response(image, result, self.settings, form)
+            body = write_response(image, self._direct_predictor.predict(image), self.settings, form)
         except Exception:  # the thread that repeats the prediction reports it
             calls.record(sender, 0, 0.0)
             return None

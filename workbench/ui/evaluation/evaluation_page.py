@@ -18,8 +18,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.evaluation.expectation import Expectation
-from workbench.core.evaluation.split_evaluation import SplitEvaluation
 from workbench.core.geometry.drawing import NOTHING
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
@@ -34,6 +32,8 @@ from workbench.ui.widgets.tab_order import focus_chain, move_behind
 from workbench.ui.widgets.theme import ThemeManager
 
 if TYPE_CHECKING:
+    from workbench.core.evaluation.expectation import Expectation
+    from workbench.core.evaluation.split_evaluation import SplitEvaluation
     from workbench.ui.evaluation.segmentation_evaluation import SegmentationEvaluation
     from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
 
@@ -242,7 +242,11 @@ class EvaluationPage(QWidget):
             shown = self._evaluation.stage == "ready"
         lines = self._run_list.lines if shown and self.run is not None else ()
         line = next((line for line in lines if self.run is not None and line.run.root == self.run.root), None)
-        return Expectation.of_result(line.expectation, line.model) if line is not None else None
+        if line is None:
+            return None
+        from workbench.core.evaluation.expectation import Expectation
+
+        return Expectation.of_result(line.expectation, line.model)
 
     def _project_closed(self) -> None:
         self.run = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -15,11 +17,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.evaluation.expectation import Expectation, signed
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.theme import ThemeManager
+
+if TYPE_CHECKING:
+    from workbench.core.evaluation.expectation import Expectation
+
 
 _UNFOLDED = "sections/lighting"  # setting
 _ROW = 24  # px
@@ -50,6 +55,8 @@ class LightingTable(QTableWidget):
         self._fill()
 
     def _fill(self) -> None:
+        from workbench.core.evaluation.expectation import signed
+
         expectation = self._expectation
         if expectation is None or expectation.unchanged is None:
             return

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from workbench.core.label_next.label_advice import LabelIssueList
 from workbench.session.label_queue import LabelQueue
 from workbench.ui.text import formatting, label_next_texts
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
@@ -83,12 +82,12 @@ class LabelQueueHeader(QWidget):
         if queue.running:
             self.bar.setRange(0, 0)
             self.text.setText(self.tr("Analyzing images…"))
-        elif result is None:
-            self.text.setText(self.tr("No images have been analyzed yet."))
-        elif isinstance(result, LabelIssueList):
-            self.text.setText(label_next_texts.label_issues_text(result, len(queue.keys)))
+        elif queue.mode == "errors" and queue.issue_list is not None:
+            self.text.setText(label_next_texts.label_issues_text(queue.issue_list, len(queue.keys)))
+        elif queue.mode == "next" and queue.ranking is not None:
+            self.text.setText(label_next_texts.label_next_text(queue.ranking))
         else:
-            self.text.setText(label_next_texts.label_next_text(result))
+            self.text.setText(self.tr("No images have been analyzed yet."))
 
     def _activate(self, mode: str) -> None:
         self._queue.activate(mode)
