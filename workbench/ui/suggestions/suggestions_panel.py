@@ -48,7 +48,7 @@ class SuggestionFilter(QWidget):
         grid.setHorizontalSpacing(6)
         grid.setVerticalSpacing(4)
         self.probability = QSpinBox(maximum=100, singleStep=5, suffix="%", keyboardTracking=False)
-        self.area = QSpinBox(maximum=_MAX_AREA, singleStep=10, suffix=self.tr(" px"), keyboardTracking=False)
+        self.area = QSpinBox(maximum=_MAX_AREA, singleStep=10, suffix=self.tr(" px²"), keyboardTracking=False)
         for row, (spin, text, tip) in enumerate(
             (
                 (self.probability, self.tr("Min. probability"), self.tr("Hide suggestions of lower probability")),
