@@ -3512,10 +3512,6 @@
         <translation>可选。以后也可添加图片。</translation>
     </message>
     <message>
-        <source>Optional. Labels made with another tool</source>
-        <translation>可选。用其他工具制作的标注</translation>
-    </message>
-    <message>
         <source>scratch, pit, stain</source>
         <translation>划痕，凹坑，污渍</translation>
     </message>
@@ -3560,14 +3556,6 @@
         <translation>标注(&amp;B)</translation>
     </message>
     <message>
-        <source>Types of defects to paint, for UNet. More can be added at any time.</source>
-        <translation>要涂画的缺陷类型，用于 UNet。可随时添加。</translation>
-    </message>
-    <message>
-        <source>Results for a whole image, for ResNet. Optional.</source>
-        <translation>整张图片的判定结果，用于 ResNet。可选。</translation>
-    </message>
-    <message>
         <source>From the labels</source>
         <translation>取自标注</translation>
     </message>
@@ -3608,12 +3596,24 @@
         <translation>位置(&amp;F)</translation>
     </message>
     <message>
+        <source>Optional. Labels made with another tool.</source>
+        <translation>可选。用其他工具制作的标注。</translation>
+    </message>
+    <message>
         <source>&amp;Classes</source>
         <translation>类别(&amp;C)</translation>
     </message>
     <message>
+        <source>Types of defects to paint, for UNet. Add more at any time.</source>
+        <translation>要涂画的缺陷类型，用于 UNet。可随时添加。</translation>
+    </message>
+    <message>
         <source>&amp;Verdicts</source>
         <translation>判定(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Optional. Results for a whole image, for ResNet.</source>
+        <translation>可选。整张图片的判定结果，用于 ResNet。</translation>
     </message>
     <message>
         <source>Cancel</source>

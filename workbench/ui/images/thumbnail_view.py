@@ -181,7 +181,8 @@ class ThumbnailView(QWidget):
         """Select the current image and scroll to it."""
         index = self.model.index_of(self._session.key)
         if index.isValid():
-            self.list_view.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+            flag = QItemSelectionModel.SelectionFlag
+            self.list_view.selectionModel().setCurrentIndex(index, flag.ClearAndSelect | flag.Rows)
             for view in (self.list_view, self.table_view):
                 view.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
         self._pages.currentWidget().setFocus()

@@ -57,7 +57,8 @@ class RecentRow(QWidget):
         super().__init__()
         name, place = project.path.name, _shortened(project.path.parent)
         text = place if project.found else self.tr("Not found: {folder}").format(folder=place)
-        self.button = ChoiceButton(name, text, IconLabel(style.icon("warning", "warning"), 18), name="recent")
+        icon = style.icon("open", "muted") if project.found else style.icon("warning", "warning")
+        self.button = ChoiceButton(name, text, IconLabel(icon, 18), name="recent")
         self.button.setToolTip(str(project.path))
         self.remove = QAction(self.tr("Remove from list"), self)
         self.button.addAction(self.remove)
@@ -69,7 +70,6 @@ class RecentRow(QWidget):
         row.setSpacing(0)
         row.addWidget(self.button, 1)
         if project.found:
-            self.button.icon_label.hide()
             return
         self.button.title.setObjectName("muted")
         self.locate = QPushButton(self.tr("Locate…"), objectName="link")
