@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDoubleSpinBox, QGridLayout, QLabel, QWidget
 from workbench.inference.verdict_rule import RegionLimit
 from workbench.ui.text import formatting
 from workbench.ui.widgets.elided_label import ElidedLabel
+from workbench.ui.widgets.field_text import align_text
 
 _MAX_AREA = 1e9  # px
 _SMALL_REGION = 100  # px
@@ -58,7 +59,7 @@ class RegionLimits(QWidget):
                 box.setSpecialValueText(self.tr("Off"))
                 box.setKeyboardTracking(False)
                 box.setMinimumWidth(_BOX_WIDTH)
-                box.lineEdit().setTextMargins(5, 0, 0, 0)
+                align_text(box)
                 box.setAccessibleName(f"{name}: {text}")
                 box.valueChanged.connect(lambda _: self.changed.emit())
                 self._grid.addWidget(box, row, column)

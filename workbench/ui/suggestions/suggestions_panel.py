@@ -29,6 +29,7 @@ from workbench.ui.suggestions.suggestion_list import ROW, ColorRole, EditedRole,
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.text import formatting
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
+from workbench.ui.widgets.field_text import align_text
 from workbench.ui.widgets.item_views import ItemRole, ListModel
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
@@ -60,7 +61,7 @@ class SuggestionFilter(QWidget):
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
             spin.setAccessibleName(text)
             spin.setToolTip(tip)
-            spin.lineEdit().setTextMargins(5, 0, 0, 0)
+            align_text(spin)
             spin.setMaximumWidth(96)  # the panel may be narrow
             spin.setValue(round(100 * suggestions.min_probability) if row == 0 else suggestions.min_area)
             spin.valueChanged.connect(self._apply)

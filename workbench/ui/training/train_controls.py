@@ -27,6 +27,7 @@ from workbench.ui.text import formatting
 from workbench.ui.widgets.click_guard import ClickGuard
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.elided_label import ElidedLabel
+from workbench.ui.widgets.field_text import align_text
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -101,7 +102,7 @@ class TrainControls(QWidget):
         self.minutes.setDecimals(1)
         self.minutes.setSuffix(self.tr(" min"))
         self.minutes.setValue(DEFAULT_MINUTES)
-        self.minutes.lineEdit().setTextMargins(5, 0, 0, 0)
+        align_text(self.minutes)
         self.minutes.setToolTip(
             self.tr("Training time. The learning rate is scheduled to reach its final value at this time.")
         )
