@@ -50,7 +50,6 @@ class ExportOptionsDialog(QDialog):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         exact = [*(name for name, kind in KINDS.items() if not kind.reduced), LINE_FORMAT]
-        reduced = [name for name, kind in KINDS.items() if kind.reduced]
         column.addWidget(QLabel(self.tr("Full precision: same results as the trained model"), objectName="heading"))
         column.addLayout(self._rows(exact, options))
         column.addLayout(self._line_row(options))
@@ -60,7 +59,7 @@ class ExportOptionsDialog(QDialog):
         column.addSpacing(4)
         text = self.tr("Reduced precision: smaller, often faster, slightly different results")
         column.addWidget(QLabel(text, objectName="heading"))
-        column.addLayout(self._rows(reduced, options))
+        column.addLayout(self._rows([name for name, kind in KINDS.items() if kind.reduced], options))
         note = self.tr(
             "The loss of quality is measured on labeled images. Formats that lose too much are not exported."
         )

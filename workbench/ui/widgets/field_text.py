@@ -18,8 +18,8 @@ def align_text(field: QSpinBox | QDoubleSpinBox) -> None:
 class _CenteredText(QObject):
     """Centers a text such as "5 分钟", whose unit is drawn with another font than its digits.
 
-    Qt centers a line by the height of the tallest font in it, but places its baseline by the font of the field: the
-    text is too high by half the difference.
+    Qt places the baseline of an editor by its font alone, and that of buttons and lists by the tallest font in the
+    text: in a row with them the text of the editor would be too high by half the difference.
     """
 
     def __init__(self, editor: QLineEdit) -> None:
@@ -38,8 +38,8 @@ class _CenteredText(QObject):
         editor = self._editor
         layout = QTextLayout(editor.text(), editor.font())
         layout.beginLayout()
-        height = layout.createLine().height()
+        line = layout.createLine()
         layout.endLayout()
-        shift, margins = max(0, round((height - editor.fontMetrics().height()) / 2)), editor.textMargins()
+        shift, margins = max(0, round((line.height() - editor.fontMetrics().height()) / 2)), editor.textMargins()
         if margins.top() != shift:
             editor.setTextMargins(margins.left(), shift, margins.right(), -shift)
