@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -66,6 +66,7 @@ class NewProjectDialog(QDialog):
         form = QFormLayout()
         form.setHorizontalSpacing(14)
         form.setVerticalSpacing(10)
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         form.addRow(_label(self.tr("&Name"), self.name), self.name)
         title = self.tr("Folder for the project")
         browse = self._with_browse(self.location, self.tr("Folder in which the project folder is created"), title)
@@ -255,7 +256,7 @@ def _path(field: QLineEdit) -> Path | None:
 def _label(text: str, field: QLineEdit) -> QLabel:
     label = QLabel(text)
     label.setBuddy(field)
-    label.setMinimumHeight(field.sizeHint().height())  # centers the label vertically beside its field
+    label.setFixedHeight(field.sizeHint().height())  # centers the label vertically beside its field
     return label
 
 

@@ -16,11 +16,14 @@ from workbench.ui.training.plot_definitions import (
     COMPARED_LINES,
     GPU_LINES,
     GPU_ROLES,
+    TITLE_POINTS,
     PlotDefinition,
+    line_color,
     names,
     number,
     shown_gpus,
     title,
+    title_height,
 )
 from workbench.ui.widgets.theme import Theme
 from workbench.ui.widgets.themed_plot import ThemedPlot
@@ -78,13 +81,6 @@ def _axis_limits(definition: PlotDefinition, low: float, high: float) -> tuple[f
         margin = 0.3 if definition.log else 0.05 * abs(high) or 1.0
         low, high = low - margin * (definition.low is None), high + margin
     return low, high
-
-
-def _line_color(theme: Theme, role: str, main: bool) -> QColor:
-    """Return the color of a line, faint unless it is a main one; opaque, as others take long to draw."""
-    color, ground = theme.color(role), theme.color("panel")
-    parts = zip(color.getRgb()[:3], ground.getRgb()[:3], strict=True)
-    return color if main else QColor(*(round(0.4 * front + 0.6 * back) for front, back in parts))
 
 
 class CurvePlot(ThemedPlot):
@@ -212,12 +208,12 @@ class CurvePlot(ThemedPlot):
             place = int(index) % len(COMPARED_COLORS)
             return self.pen(theme.color(COMPARED_COLORS[place]), _LINE, COMPARED_LINES[place])
         if definition.id == "loss":
-            return self.pen(_line_color(theme, definition.role, name == "smoothed"), 2 if name == "smoothed" else 1)
+            return self.pen(line_color(theme, definition.role, name == "smoothed"), 2 if name == "smoothed" else 1)
         if definition.per_gpu:
             roles = (definition.role, *(role for role in GPU_ROLES if role != definition.role))
             place = self._gpus.index(int(index)) % len(roles)
-            return self.pen(_line_color(theme, roles[place], kind == definition.values[0]), _LINE, GPU_LINES[place])
-        return self.pen(_line_color(theme, definition.role, name in (definition.values[0], "dice")), _LINE)
+            return self.pen(line_color(theme, roles[place], kind == definition.values[0]), _LINE, GPU_LINES[place])
+        return self.pen(line_color(theme, definition.role, name in (definition.values[0], "dice")), _LINE)
 
     def _to_axis(self, values: np.ndarray) -> np.ndarray:
         if self.definition.log:
@@ -246,9 +242,9 @@ class CurvePlot(ThemedPlot):
         text = title(self.definition, series) + (f"  {self.definition.unit}" if self.definition.unit else "")
         if text != self._title:
             self._title = text
-            self.item.setTitle(text, color=self._theme.color("muted").name(), size="8pt", justify="left")
-            self.item.titleLabel.setMaximumHeight(16)
-            self.item.layout.setRowFixedHeight(0, 16)
+            self.item.setTitle(text, color=self._theme.color("muted").name(), size=f"{TITLE_POINTS}pt", justify="left")
+            self.item.titleLabel.setMaximumHeight(title_height())
+            self.item.layout.setRowFixedHeight(0, title_height())
 
     # --- user input ------------------------------------------------------------------------------
 

@@ -1,9 +1,9 @@
-"""Position of the text in number fields."""
+"""Position of the text in number fields, and height of lines with characters of several fonts."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject
-from PySide6.QtGui import QTextLayout
+from PySide6.QtGui import QFont, QTextLayout
 from PySide6.QtWidgets import QDoubleSpinBox, QLineEdit, QSpinBox
 
 _INDENT = 5  # px
@@ -13,6 +13,15 @@ def align_text(field: QSpinBox | QDoubleSpinBox) -> None:
     """Indent the text of a number field and keep it centered, also in a language with characters of another font."""
     field.lineEdit().setTextMargins(_INDENT, 0, 0, 0)
     _CenteredText(field.lineEdit())
+
+
+def line_height(text: str, font: QFont) -> float:
+    """Return the height in px of a line, which is larger if characters of the text are drawn with another font."""
+    layout = QTextLayout(text, font)
+    layout.beginLayout()
+    line = layout.createLine()
+    layout.endLayout()
+    return line.height()
 
 
 class _CenteredText(QObject):
@@ -35,11 +44,8 @@ class _CenteredText(QObject):
         return False
 
     def _center(self) -> None:
-        editor = self._editor
-        layout = QTextLayout(editor.text(), editor.font())
-        layout.beginLayout()
-        line = layout.createLine()
-        layout.endLayout()
-        shift, margins = max(0, round((line.height() - editor.fontMetrics().height()) / 2)), editor.textMargins()
+        editor, margins = self._editor, self._editor.textMargins()
+        excess = line_height(editor.text(), editor.font()) - editor.fontMetrics().height()
+        shift = max(0, round(excess / 2))
         if margins.top() != shift:
             editor.setTextMargins(margins.left(), shift, margins.right(), -shift)
