@@ -289,8 +289,8 @@
         <translation>未发现问题。</translation>
     </message>
     <message>
-        <source>Findings: {n}.</source>
-        <translation>发现的问题：{n} 个。</translation>
+        <source>{n} {n:problem|problems} found.</source>
+        <translation>发现 {n} 个问题。</translation>
     </message>
     <message>
         <source>The project has changed since the check. Check again to update the list.</source>
