@@ -48,7 +48,6 @@ class LightingTable(QTableWidget):
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setHighlightSections(False)
-        style.changed.connect(self._fill)
 
     def show_expectation(self, expectation: Expectation) -> None:
         self._expectation = expectation
@@ -87,8 +86,7 @@ class LightingTable(QTableWidget):
         self.setFixedHeight(self.horizontalHeader().sizeHint().height() + 2 * _ROW + 4)
 
     def _mark(self, column: int) -> None:
-        theme = self._style.theme
-        self.horizontalHeaderItem(column).setIcon(theme.icon("warning", "warning"))
+        self.horizontalHeaderItem(column).setIcon(self._style.icon("warning", "warning"))
         for row in range(self.rowCount()):
             item = self.item(row, column)
             font = item.font()
@@ -123,7 +121,6 @@ class ExpectationBar(QWidget):
         self._expectation: Expectation | None = None
         self.lighting.setChecked(QSettings().value(_UNFOLDED, False, bool))
         self.lighting.toggled.connect(self._fold)
-        style.changed.connect(self._refresh)
         self._refresh()
 
     def show_expectation(self, expectation: Expectation | None) -> None:
@@ -149,4 +146,4 @@ class ExpectationBar(QWidget):
         self.lighting.setVisible(expectation.worst is not None)
         self.table.setVisible(self.lighting.isChecked() and expectation.worst is not None)
         icon = "chevron-down" if self.lighting.isChecked() else "chevron-right"
-        self.lighting.setIcon(self._style.theme.icon(icon, "muted"))
+        self.lighting.setIcon(self._style.icon(icon, "muted"))

@@ -16,12 +16,12 @@ class LabelQueueHeader(QWidget):
 
     def __init__(self, queue: LabelQueue, style: ThemeManager) -> None:
         super().__init__()
-        self._queue, self._style = queue, style
+        self._queue = queue
         self.next = QPushButton(self.tr("Label next"), objectName="left", checkable=True)
         self.next.setToolTip(self.tr("Images that would improve the model most, with the reason for each"))
         self.errors = QPushButton(self.tr("Label errors"), objectName="right", checkable=True)
         self.errors.setToolTip(self.tr("Labels that a confident model contradicts"))
-        self.leave = QToolButton()
+        self.leave = QToolButton(icon=style.icon("close", "muted"))
         self.leave.setToolTip(self.tr("Back to all images"))
         self.leave.setAccessibleName(self.tr("Back to all images"))
         self.text = QLabel(objectName="muted", wordWrap=True)
@@ -40,8 +40,6 @@ class LabelQueueHeader(QWidget):
         queue.changed.connect(self.refresh)
         queue.state_changed.connect(self.refresh)
         queue.progressed.connect(self._progress)
-        style.changed.connect(self._restyle)
-        self._restyle()
         self.refresh()
 
     def _place(self) -> None:
@@ -98,6 +96,3 @@ class LabelQueueHeader(QWidget):
         self.bar.setValue(done)
         text = self.tr("Analyzing images: {done} of {total}")
         self.text.setText(text.format(done=formatting.number(done), total=formatting.number(total)))
-
-    def _restyle(self) -> None:
-        self.leave.setIcon(self._style.theme.icon("close", "muted"))
