@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
+from tests.fork_server import IdleThreads
 from tests.forked_programs import ForkedPrograms
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -29,6 +30,7 @@ from workbench.core.runs import child_process
 from workbench.core.runs.launch import worker_environment
 from workbench.inference.io.image_io import write_png
 
+IdleThreads.install()
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -54,6 +56,11 @@ def pytest_collection(session):
     for file in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
         with contextlib.suppress(Exception, pytest.skip.Exception):  # reported when the file is collected
             importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the type check, one process for a minute: at the end, nothing would be left for the other cores."""
+    items.sort(key=lambda item: not item.name.startswith("test_types_are_consistent"))
 
 
 def pytest_collection_finish(session):
@@ -94,65 +101,28 @@ def homes(tmp_path_factory) -> Iterator[Path]:
     return (folder / str(number) for number in itertools.count())
 
 
-@pytest.fixture(autouse=True)
-def private_places(homes, monkeypatch):
-    """Redirect preferences and caches, so that those of the user running the tests are not changed."""
-    home = next(homes)
-    home.mkdir()
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
-
-
-@pytest.fixture(autouse=True)
-def widgets_end_in_the_main_thread(request):
-    """Collect garbage in the main thread only, as the application does: a worker thread must not destroy a widget."""
-    if "qtbot" not in request.fixturenames:
-        yield
-        return
-    gc.disable()
-    yield
-    gc.collect()
-    gc.freeze()  # the rest, mostly imported modules: later collections then take milliseconds
-    gc.enable()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def files_are_not_flushed_to_the_disk():
-    """Skip `fsync` in this process: it protects against a loss of power, which no test simulates, and takes long."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda file: None)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def certificates_are_read_once():
-    """Share the TLS settings of HTTP clients, which read all certificates again for each request of `httpx.get`."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def niceness_of_children():
-    """Niceness of child processes outside of the tests. In the tests it is that of the tests themselves.
-
-    A child of lower priority waits for minutes on a busy core.
-    """
-    niceness = child_process.NICENESS
-    with pytest.MonkeyPatch.context() as patch:
-        if os.name == "posix":
-            patch.setattr(child_process, "NICENESS", os.getpriority(os.PRIO_PROCESS, 0))
-        yield niceness
+@pytest.fixture(scope="session")
+def niceness_of_children() -> int:
+    """Niceness of child processes outside of the tests."""
+    return child_process.NICENESS
 
 
 @pytest.fixture(scope="session")
-def forked_programs() -> Iterator[ForkedPrograms]:
-    """Fork the programs of the workbench, instead of importing Paddle again for each."""
+def forked_programs(niceness_of_children) -> Iterator[ForkedPrograms]:
+    """Fork the programs of the workbench, instead of importing Paddle again for each.
+
+    What else applies to all tests is set here, too: each fixture that all tests request takes several seconds.
+    `fsync` is skipped in this process, since it protects against a loss of power, which no test simulates. The TLS
+    settings of HTTP clients are shared: `httpx.get` would read all certificates for each request. Child processes have
+    the niceness of the tests: one of lower priority waits for minutes on a busy core.
+    """
     command_line = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
     programs = ForkedPrograms({"workbench": command_line, "workbench.training": worker_environment("cpu")})
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
+        if os.name == "posix":
+            patch.setattr(child_process, "NICENESS", os.getpriority(os.PRIO_PROCESS, 0))
         if sys.platform == "linux":
             patch.setattr(subprocess.Popen, "_execute_child", programs.method())
         yield programs
@@ -160,9 +130,26 @@ def forked_programs() -> Iterator[ForkedPrograms]:
 
 
 @pytest.fixture(autouse=True)
-def programs_are_forked(forked_programs, request):
-    """Start new processes, as the application does, only in tests marked `new_processes`."""
+def isolation(request, homes, forked_programs):
+    """Redirect preferences and caches, start new processes if asked to, and collect garbage in the main thread only.
+
+    Preferences and caches of the user running the tests are not changed. Programs are started as new processes, as the
+    application does, only in tests marked `new_processes`. A worker thread must not destroy a widget.
+    """
     forked_programs.enabled = request.node.get_closest_marker("new_processes") is None
+    home = next(homes)
+    home.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in ("config", "cache", "data", "state"):
+            patch.setenv(f"XDG_{kind.upper()}_HOME", str(home / kind))
+        if "qtbot" not in request.fixturenames:
+            yield
+            return
+        gc.disable()
+        yield
+        gc.collect()
+        gc.freeze()  # the rest, mostly imported modules: later collections then take milliseconds
+        gc.enable()
 
 
 class PatientQtBot(QtBot):

@@ -6,6 +6,9 @@ import array
 import atexit
 import contextlib
 import gc
+import importlib.abc
+import importlib.machinery
+import importlib.util
 import io
 import json
 import os
@@ -15,6 +18,44 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
+
+
+class IdleThreads(importlib.abc.MetaPathFinder):
+    """Finder that changes ONNX Runtime when it is imported: its threads do not wait for further work in a busy loop.
+
+    They would use a third of the processors in tests of inference, of which several run at once.
+    """
+
+    @classmethod
+    def install(cls) -> None:
+        if "onnxruntime" not in sys.modules and not any(isinstance(finder, cls) for finder in sys.meta_path):
+            sys.meta_path.insert(0, cls())
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if fullname != "onnxruntime":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_change(module: Any) -> None:
+                execute(module)
+                _disable_busy_loops(module)
+
+            spec.loader.exec_module = execute_and_change  # type: ignore[method-assign]
+        return spec
+
+
+def _disable_busy_loops(onnxruntime: Any) -> None:
+    session, create = onnxruntime.InferenceSession, onnxruntime.InferenceSession.__init__
+
+    def create_idle(self: Any, model: Any, sess_options: Any = None, *arguments: Any, **options: Any) -> None:
+        sess_options = sess_options or onnxruntime.SessionOptions()
+        sess_options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        create(self, model, sess_options, *arguments, **options)
+
+    session.__init__ = create_idle
 
 
 def receive(connection: socket.socket, count: int) -> bytes:
@@ -30,6 +71,7 @@ def receive(connection: socket.socket, count: int) -> bytes:
 
 def serve(connection: socket.socket, imports: Sequence[str]) -> Callable[[], None] | None:
     """Fork a process for each request until the connection ends. Return the work of a forked process, else None."""
+    IdleThreads.install()
     for name in imports:
         with contextlib.suppress(ImportError):  # of an optional library; a program that needs it reports that
             __import__(name)

@@ -55,11 +55,25 @@ class Program:
     imports: tuple[str, ...]
 
 
+_LIBRARIES = ("filelock", "jinja2", "PIL.PngImagePlugin")  # that both programs import when they need them
 PROGRAMS = {
     program.module: program
     for program in (
-        Program("workbench.training", ("paddle", "onnx", "workbench.training.training_loop")),
-        Program("workbench", ("workbench.cli.verb_runner", "workbench.cli.predict", "workbench.cli.serving.http_app")),
+        Program(
+            "workbench.training",
+            ("paddle", "onnx", "workbench.training.training_loop", "workbench.training.train_verb", *_LIBRARIES),
+        ),
+        Program(
+            "workbench",
+            (
+                "workbench.cli.verb_runner",
+                "workbench.cli.predict",
+                "workbench.cli.serving.http_app",
+                "workbench.cli.train",
+                "workbench.cli.evaluate",
+                *_LIBRARIES,
+            ),
+        ),
     )
 }
 

@@ -107,3 +107,14 @@ def test_new_processes_replace_a_server_that_has_ended(programs):
     server._process.kill()
     server._process.wait()
     assert subprocess.run(command, **options).returncode == 3 and programs.forked == 1
+
+
+def test_threads_of_onnx_runtime_wait_without_a_busy_loop(tmp_path):
+    pytest.importorskip("onnxruntime")
+    from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, write_onnx
+    from workbench.inference.engines.onnx_engine import onnxruntime
+
+    write_onnx(tmp_path / "x.onnx", GRAY_WEIGHTS, GRAY_BIAS)
+    for options in (None, onnxruntime.SessionOptions()):
+        session = onnxruntime.InferenceSession(str(tmp_path / "x.onnx"), options, providers=["CPUExecutionProvider"])
+        assert session.get_session_options().get_session_config_entry("session.intra_op.allow_spinning") == "0"

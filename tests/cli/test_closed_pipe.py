@@ -106,7 +106,12 @@ def test_wrong_use_and_help_end_quietly(tmp_path):
 
 @POSIX
 @pytest.mark.parametrize(
-    ("closed", "options"), [(("stdout",), ()), (("stderr",), ("--json",)), (("stdout", "stderr"), ("--json",))]
+    ("closed", "options"),
+    [
+        (("stdout",), ()),
+        pytest.param(("stderr",), ("--json",), marks=pytest.mark.slow),
+        (("stdout", "stderr"), ("--json",)),
+    ],
 )
 def test_verb_ends_quietly(folder, gray_export, tmp_path, closed, options):
     verbs = [
@@ -127,7 +132,7 @@ def test_verb_ends_quietly(folder, gray_export, tmp_path, closed, options):
 
 
 @POSIX
-@pytest.mark.parametrize("closed", [("stdout",), ("stdout", "stderr")])
+@pytest.mark.parametrize("closed", [pytest.param(("stdout",), marks=pytest.mark.slow), ("stdout", "stderr")])
 def test_export_ends_quietly(gray_export, tmp_path, closed):
     images = tmp_path / "in"
     images.mkdir()

@@ -49,7 +49,6 @@ def masked_folder(root, count=3):
     return root
 
 
-@pytest.mark.new_processes
 def test_create_import_check_and_labels_as_processes(tmp_path):
     created = workbench("create", tmp_path / "p 项目", "--classes", "scratch,pit", "--verdicts", "OK,NG", "--json")
     assert created.returncode == 0, created.stderr
@@ -119,6 +118,7 @@ def test_wrong_use_returns_2(capsys, arguments):
     assert status == 2 and json.loads(out)["error"].startswith("Invalid arguments")
 
 
+@pytest.mark.new_processes
 def test_help_of_every_verb(capsys):
     status, out, _ = inside(capsys, "--help")
     assert status == 0 and all(verb in out for verb in cli.VERBS)

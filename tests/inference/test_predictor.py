@@ -284,6 +284,7 @@ def test_missing_files_are_reported(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system counts memory in other units")
+@pytest.mark.slow  # in the default suite: tests/inference/batch/test_large_images.py
 def test_a_real_image_of_many_megapixels_stays_within_bounds(tmp_path):
     """Predict a long strip from a file in a child process, because peak memory is measured per process."""
     write_onnx(tmp_path / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)

@@ -197,7 +197,7 @@ from workbench.core.runs import child_process
 from workbench.session.preferences import Preferences
 from workbench.ui.shell.application import Application
 
-if os.name == "posix":  # as the fixture `niceness_of_children` does
+if os.name == "posix":  # as the fixture `forked_programs` does
     child_process.NICENESS = os.getpriority(os.PRIO_PROCESS, 0)
 app = QApplication([])
 application = Application(app, Preferences(language="en"))

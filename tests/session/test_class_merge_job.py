@@ -139,7 +139,10 @@ work(project, plan, report, lambda: False)
 """
 
 
-@pytest.mark.parametrize(("way", "choice"), [("there", "finish"), ("there", "take back"), ("back", "finish")])
+@pytest.mark.parametrize(
+    ("way", "choice"),
+    [("there", "take back"), ("back", "finish"), pytest.param("there", "finish", marks=pytest.mark.slow)],
+)
 def test_killed_merge_can_be_finished_or_undone(mixed, root, qtbot, way, choice):
     before = masks(mixed.project)
     mixed.close_project()

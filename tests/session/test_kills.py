@@ -28,7 +28,7 @@ def states(project, qapp, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "after", [0.0, *(pytest.param(after, marks=pytest.mark.slow) for after in (0.007, 0.03, 0.19)), 0.08, 0.47]
+    "after", [0.0, *(pytest.param(after, marks=pytest.mark.slow) for after in (0.007, 0.03, 0.08, 0.19)), 0.47]
 )
 def test_killed_process_loses_no_changes(after, project, states, tmp_path, qapp):
     root = shutil.copytree(project, tmp_path / "p")

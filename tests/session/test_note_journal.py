@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -30,24 +29,35 @@ from workbench.session.suggestion_decisions import REJECT, SuggestionDecisions
 
 DECIDED = SuggestionDecision(what="rejected", model="run", class_id=1, x=1, y=2, width=3, height=4, area=5)
 
+# Forks a process for each change, before any session exists. Each process makes its change and kills itself.
 KILLED = """
-import os, signal, sys
+import json, os, signal, sys
 from PySide6.QtCore import QCoreApplication
 from tests.session.conftest import dot
 from tests.session.test_note_journal import DECIDED
 from workbench.core.project.annotation import ConfirmedLabel
 from workbench.session.suggestion_decisions import REJECT, SuggestionDecisions
 from workbench.session.session import Session
+
+for root, changes in json.loads(sys.argv[1]):
+    process = os.fork()
+    if not process:
+        break
+    status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    if status != -signal.SIGKILL:
+        sys.exit(f"the process ended with {status}")
+else:
+    sys.exit()
 app = QCoreApplication([])
 session = Session()
 listed = []
 session.image_list.finished.connect(lambda: listed.append(True))
-session.open_project(sys.argv[1])
+session.open_project(root)
 session.open_image(session.keys[6] if session.keys else sys.argv[2])
 while session.image is None or not listed:
     app.processEvents()
 decisions = SuggestionDecisions(session)
-{changes}
+exec(changes)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -72,14 +82,15 @@ CHANGES = {
 }
 
 
-def killed(root, changes: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED.format(changes=changes), str(root), "lot1/p042.png"],
+def killed(changes: list[tuple[Path, str]]) -> None:
+    """Make changes in sessions on projects, (folder, statements) each, in processes that are killed afterwards."""
+    subprocess.run(
+        [sys.executable, "-c", KILLED, json.dumps([(str(root), words) for root, words in changes]), "lot1/p042.png"],
         cwd=ROOT,
         env={**worker_environment(), "PYTHONPATH": str(ROOT), "QT_QPA_PLATFORM": "offscreen"},
-        timeout=120,
+        timeout=300,
+        check=True,
     )
-    assert done.returncode == -signal.SIGKILL
 
 
 def reopened(root) -> tuple[Session, list]:
@@ -90,25 +101,26 @@ def reopened(root) -> tuple[Session, list]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
-@pytest.mark.parametrize("name", CHANGES)
-def test_note_changed_before_kill_is_recovered(name, root, qapp):
-    changes, expected = CHANGES[name]
-    killed(root, changes)
-    session, problems_met = reopened(root)
+def test_notes_changed_before_kill_are_recovered(root, qapp):
+    """Each change is made in a session of its own, whose process is killed; the sessions are forks of one process."""
+    roots = {name: shutil.copytree(root, root.with_name(f"project {number}")) for number, name in enumerate(CHANGES)}
+    killed([(roots[name], changes) for name, (changes, _) in CHANGES.items()])
     key = "lot1/p042.png"
-    note = annotation.load_note(session.project, key)
-    content = note.content()
-    assert {field: content[field] for field in expected} == expected and not problems_met
-    assert note.history
-    if name == "status":  # a done image without a mask is a good one
-        assert not annotation.read_mask(session.project.mask_path(key)).any()
-    assert [path for path in (root / "journal").rglob("*") if path.is_file()] == []
-    session.close_project()
+    for name, (_, expected) in CHANGES.items():
+        session, problems_met = reopened(roots[name])
+        note = annotation.load_note(session.project, key)
+        content = note.content()
+        assert {field: content[field] for field in expected} == expected and not problems_met, name
+        assert note.history, name
+        if name == "status":  # a done image without a mask is a good one
+            assert not annotation.read_mask(session.project.mask_path(key)).any()
+        assert [path for path in (roots[name] / "journal").rglob("*") if path.is_file()] == [], name
+        session.close_project()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 def test_verdicts_set_before_kill_are_recovered(root, qapp):
-    killed(root, "session.verdict_steps.set_verdicts(session.keys, 'NG')")
+    killed([(root, "session.verdict_steps.set_verdicts(session.keys, 'NG')")])
     session, problems_met = reopened(root)
     keys = session.project.images()
     assert [annotation.load_note(session.project, key).verdict for key in keys] == ["NG"] * len(

@@ -50,7 +50,9 @@ def picture(dtype, color: bool = False) -> np.ndarray:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(("dtype", "color"), [(np.uint8, True), (np.uint16, False), (np.float32, False)])
+@pytest.mark.parametrize(
+    ("dtype", "color"), [(np.uint8, True), pytest.param(np.uint16, False, marks=pytest.mark.slow), (np.float32, False)]
+)
 def test_tiff_regions_equal_whole_image(tmp_path, small_limits, layout, dtype, color):
     if layout == "predictor" and dtype == np.float32:
         pytest.skip("integer predictor")

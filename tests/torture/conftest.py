@@ -21,7 +21,7 @@ __all__ = ["painter"]
 Report = Callable[[str, int, int], None]
 
 
-@pytest.fixture(params=["sample", pytest.param("full", marks=pytest.mark.slow)])
+@pytest.fixture(params=["sample", pytest.param("full", marks=[pytest.mark.slow, pytest.mark.new_processes])])
 def size(request) -> str:
     """Size of the attack: "sample" in the normal suite, "full" in a slow run."""
     return request.param

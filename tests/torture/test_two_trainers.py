@@ -19,7 +19,6 @@ from workbench.core.runs.events import Finished, Started, Step, encode_command
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
 
 pytestmark = [
-    pytest.mark.new_processes,
     pytest.mark.skipif(not paddle_installed(), reason="training needs Paddle"),
     pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here"),
 ]

@@ -126,7 +126,19 @@ class Outcome:
 
 
 @pytest.fixture
-def inside(monkeypatch, tmp_path_factory):
+def lighting_table():
+    """Request this fixture for the final evaluation under changed lighting, half of the time of a tiny run."""
+
+
+@pytest.fixture
+def short_end(request, monkeypatch):
+    """Leave out the final evaluation under changed lighting in this process, except for `lighting_table`."""
+    if "lighting_table" not in request.fixturenames:
+        monkeypatch.setattr("workbench.training.finalize.lighting_table", lambda measure, images, *, seconds: None)
+
+
+@pytest.fixture
+def inside(monkeypatch, short_end):
     """Return a function that runs a verb of the training program to its end in this process.
 
     For tests of its results and problems: a child process imports Paddle for two seconds. What concerns the process
@@ -183,7 +195,7 @@ def trained_resnet(tmp_path_factory) -> Run:
             fill_project(project, 10, good=10, verdicts=True)
             # Flips alone are learned in half the steps that all changes of an image take.
             flips = ["flip_horizontal", "flip_vertical"]
-            return make_run(project, "resnet", epochs=30, average=0.9, standardize=False, augment=flips)
+            return make_run(project, "resnet", epochs=12, average=0.9, standardize=False, augment=flips)
 
     return shared_run(tmp_path_factory, "trained-resnet", make)
 
@@ -212,7 +224,7 @@ def exported(trained, tmp_path_factory):
         project_root = shutil.copytree(trained.project_root, folder / "project")
         images = project_root / "pictures"
         generator = np.random.default_rng(3)
-        image, _ = scratched(generator, 900, 700, defects=9)
+        image, _ = scratched(generator, 400, 300, defects=9)
         write_png(images / "large.png", image)
         write_png(images / "deep.png", scratched(generator)[0].astype(np.uint16) * 257)
         turned = Image.fromarray(scratched(generator)[0])
@@ -220,7 +232,7 @@ def exported(trained, tmp_path_factory):
         turned.save(images / "turned.jpg", exif=turned.getexif())
         (images / "broken.png").write_bytes(b"nothing")
         run = project_root / "runs" / trained.name
-        one = Child("export", run, "--out", folder / "出口 [1]", "--formats", ",".join(EXPORTED), "--seconds", 0.6)
+        one = Child("export", run, "--out", folder / "出口 [1]", "--formats", ",".join(EXPORTED), "--seconds", 0.1)
         assert one.end() == 0, one.stderr[-3000:]
         (folder / "events.jsonl").write_text("".join(one.lines), "utf-8")
 
@@ -295,7 +307,7 @@ def simulated_gpu(monkeypatch):
 
 
 @pytest.fixture
-def gpu_training(simulated_gpu, labeled_project, monkeypatch):
+def gpu_training(simulated_gpu, labeled_project, monkeypatch, short_end):
     """Train in this process as on a GPU: 16-bit gradients, a loss scale that is too large at first, little memory."""
     from workbench.training import losses, precision, training_loop
     from workbench.training.control_channel import ControlChannel

@@ -27,7 +27,7 @@ from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.predictor import Predictor
 from workbench.training.previews import IMAGES, STEPS, PreviewFiles, safe_name
 
-QUICK = {"widths": [4, 8], "patch": 32}
+QUICK = {"widths": [4, 8], "epochs": 1, "validations": 1}
 
 
 def label(project: Project, key: str, *, status: str = "done", verdict: str | None = "NG", **note) -> None:

@@ -56,15 +56,15 @@ def test_settings_of_the_plain_encoder_are_refused_and_others_planned(labeled_pr
     assert networks.settings(training_settings, run.dataset(), name="x", run="y").multiple == 32
 
 
-@pytest.mark.parametrize(("epochs", "dice"), [(1, 0.0), pytest.param(8, 0.4, marks=pytest.mark.slow)])
-def test_trained_encoder_network_is_exported_without_differences(tmp_path, inside, epochs, dice):
+@pytest.mark.slow
+def test_trained_encoder_network_is_exported_without_differences(tmp_path, inside):
     with Project.create(tmp_path / "Projekt 项目", classes=["scratch"]) as project:
         fill_project(project, 12, good=4)
-        few = {"epochs": epochs, "batch": 4, "average": 0.9, "validations": 1, "patch": 64, "threads": 2}
+        few = {"epochs": 8, "batch": 4, "average": 0.9, "validations": 1, "patch": 64, "threads": 2}
         run = create_run(project, request("unet", encoder="resnet18", width=0.125, rate=5e-3, **few))
     trainer = inside("train", run.root)
     assert trainer.end() == 0, trainer.stderr[-2000:]
-    assert trainer.last.result["metrics"]["any_defect"]["dice"] >= dice
+    assert trainer.last.result["metrics"]["any_defect"]["dice"] >= 0.4
     formats = [name for name in ("onnx", "paddle") if name in EXPORTED]
     out = tmp_path / "out"
     made = inside("export", run.root, "--out", out, "--formats", ",".join(formats), "--seconds", 0)

@@ -106,7 +106,7 @@ def fail_at(number: int, error: Exception):
     return advance_or_fail
 
 
-@pytest.mark.parametrize("text", [LAUNCH_FAILURE, UNKNOWN])
+@pytest.mark.parametrize("text", [LAUNCH_FAILURE, pytest.param(UNKNOWN, marks=pytest.mark.slow)])
 def test_run_whose_gpu_fails_can_be_resumed(gpu_training, monkeypatch, text):
     gpu_training.fits, gpu_training.scale = 4, 1.0
     monkeypatch.setattr(loop, "SAVE_SECONDS", 0.0)
@@ -157,7 +157,7 @@ def test_final_evaluation_that_fails_keeps_the_model(gpu_training, monkeypatch, 
     assert (gpu_training.run.best / "network.onnx").is_file()
 
 
-def test_lighting_is_evaluated_with_the_tile_that_fits(gpu_training, monkeypatch):
+def test_lighting_is_evaluated_with_the_tile_that_fits(lighting_table, gpu_training, monkeypatch):
     """The tile that the last evaluation had to reduce; otherwise the table of lighting and the forecast are missing."""
     path = gpu_training.run.root / "dataset.json"
     path.write_text(path.read_text("utf-8").replace('"val"', '"test"'), "utf-8")
@@ -168,7 +168,7 @@ def test_lighting_is_evaluated_with_the_tile_that_fits(gpu_training, monkeypatch
 
 
 def test_progress_of_the_lighting_ends_at_its_total_if_the_unchanged_images_are_measured_twice(
-    gpu_training, monkeypatch
+    lighting_table, gpu_training, monkeypatch
 ):
     """As on a slow computer, where fewer images fit into the time than were measured first."""
     monkeypatch.setattr(finalize, "MAX_SECONDS", 0.0)
@@ -206,7 +206,7 @@ def test_profile_that_fails_does_not_end_the_training(gpu_training, monkeypatch,
         monkeypatch.setattr(profiler, "sum_operations", fail)
     else:
         monkeypatch.setattr(profiler.Profiler, place, fail)
-    settings = gpu_training.run.settings().model_copy(update={"profile": True, "epochs": 3})
+    settings = gpu_training.run.settings().model_copy(update={"profile": True})
     gpu_training.run.settings_path.write_text(settings.model_dump_json())
     gpu_training.fits, gpu_training.scale = 4, 1.0
     events = gpu_training.train()

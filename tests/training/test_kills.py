@@ -28,7 +28,7 @@ from workbench.training.control_channel import ControlChannel
 )
 def test_a_run_killed_repeatedly_equals_an_undisturbed_one(labeled_project, model, kills):
     """tests/benchmarks/training_kills.py repeats this with fifty kills."""
-    undisturbed, killed = (make_run(labeled_project, model, epochs=4, validations=4) for _ in range(2))
+    undisturbed, killed = (make_run(labeled_project, model, epochs=2 + kills, validations=2 + kills) for _ in range(2))
     seconds = train_undisturbed(undisturbed).seconds
     record = train_with_kills(killed, random.Random(4), longest=seconds, kills=kills)
     assert record.kills and differences(undisturbed, killed) == []
@@ -43,7 +43,7 @@ def test_file_of_a_write_that_was_interrupted_before_the_first_save_is_removed(l
 
 def test_metrics_of_the_best_weights_are_stored_with_them(labeled_project, inside):
     """The process was killed after the newer best weights were written and before `last/` was updated."""
-    run = make_run(labeled_project, epochs=2, validations=2)
+    run = make_run(labeled_project, epochs=2, validations=2, widths=[4, 8])
     assert inside("train", run.root).end() == 0
     before = shutil.copytree(run.last, run.root / "before")
     first = run.ending()

@@ -18,7 +18,7 @@ from workbench.core.runs.launch import worker_environment
 from workbench.core.runs.run_lock import RunLock, training_process
 from workbench.session.training.trainer_thread import find_live_process
 
-SMALL = {"widths": [4, 8], "patch": 32}
+SMALL = {"widths": [4, 8]}
 LONG = {**SMALL, "epochs": 100_000, "validations": 2}
 
 
@@ -89,7 +89,7 @@ def test_a_stop_ends_the_waiting(labeled_project, child):
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 def test_the_lock_of_a_killed_trainer_is_released(labeled_project, child):
-    run = make_run(labeled_project, **SMALL, epochs=2)
+    run = make_run(labeled_project, **SMALL, epochs=2, validations=1)
     first = child("train", run.root)
     first.next(Step)
     first.process.kill()

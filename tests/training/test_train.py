@@ -33,6 +33,7 @@ from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.inference.io.image_io import read_image
 from workbench.inference.io.opencv import cv2
 from workbench.inference.predictor import Predictor
+from workbench.training import profiler
 
 LONG = {"minutes": 60.0, "epochs": None, "validations": 200}
 
@@ -129,9 +130,8 @@ def test_a_stopped_run_is_usable_and_can_be_resumed(labeled_project, child, way)
         assert resumed.next(Step).step > started.step
 
 
-@pytest.mark.new_processes
 def test_training_continues_without_a_window_on_command(labeled_project):
-    run = make_run(labeled_project, widths=[4, 8], patch=32)
+    run = make_run(labeled_project, widths=[4, 8], epochs=1, validations=1)
     done = subprocess.run(
         worker_command("train", run.root, "--keep-running"),
         env=worker_environment("cpu"),
@@ -215,8 +215,10 @@ def test_training_starts_from_the_weights_of_another_run(trained, labeled_projec
     assert trainer.end() == 1 and trainer.last.problem == "BadSettings"
 
 
-def test_a_profile_divides_the_time_of_a_step(labeled_project, inside):
-    run = make_run(labeled_project, epochs=12, profile=True, widths=[4, 8], patch=32)
+def test_a_profile_divides_the_time_of_a_step(labeled_project, inside, monkeypatch):
+    monkeypatch.setattr(profiler, "_FIRST", 2)
+    monkeypatch.setattr(profiler, "_STEPS", 2)
+    run = make_run(labeled_project, epochs=1, validations=1, profile=True, widths=[4, 8])
     assert inside("train", run.root).end() == 0
     received = [event for event in run.events() if isinstance(event, Profiled)]
     assert len(received) == 1 and "convolution" in received[0].what
@@ -232,7 +234,7 @@ def test_a_profile_divides_the_time_of_a_step(labeled_project, inside):
 def test_an_image_that_becomes_unreadable_is_named_and_left_out(labeled_project, inside):
     early = labeled_project.images()[-1]
     labeled_project.note_path(early).write_text("{")
-    run = make_run(labeled_project)
+    run = make_run(labeled_project, epochs=1, widths=[4, 8])
     train, val = (run.dataset().of(split)[0].key for split in ("train", "val"))
     labeled_project.image_path(train).write_bytes(b"\x89PNG\r\n\x1a\nbroken")
     labeled_project.mask_path(val).unlink()
@@ -278,7 +280,7 @@ def test_a_run_without_validation_images_has_no_score(project, inside):
 
     fill_project(project, 4)
     project.file.grouping = Grouping(rule="folder")  # all images of one part
-    run = make_run(project)
+    run = make_run(project, epochs=1, widths=[4, 8])
     assert not run.dataset().of("val", "test")
     trainer = inside("train", run.root)
     assert trainer.end() == 0, trainer.stderr[-2000:]
@@ -308,7 +310,6 @@ def test_doctor_reports_working_parts(child):
     assert found["devices"][0] == "cpu" and isinstance(found["cuda_compiled"], bool)
 
 
-@pytest.mark.new_processes
 def test_no_process_remains(labeled_project, child):
     """After a kill during a conversion to ONNX the converter ends, and the next process removes its files."""
     run = make_run(labeled_project, **{**LONG, "widths": [4, 8], "patch": 32, "minutes": 10.0, "validations": 1000})

@@ -200,7 +200,9 @@ def test_check_ends_with_pipes_in_every_folder(tmp_path):
 # --- patterns ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pattern", ["(a|aa)+$", r"(?:a|a|a)*\1(x)?$", "(a", "(?P<n>x)(?P<n"])
+@pytest.mark.parametrize(
+    "pattern", ["(a|aa)+$", pytest.param(r"(?:a|a|a)*\1(x)?$", marks=pytest.mark.slow), "(a", "(?P<n>x)(?P<n"]
+)
 def test_a_pattern_that_cannot_be_used_is_refused_with_a_reason(tmp_path, pattern):
     with Project.create(tmp_path / "p", classes=["scratch"]) as project:
         for name in ("a" * 60 + "b.png", "other.png"):

@@ -130,7 +130,8 @@ def test_round_trip_of_splits(project, tmp_path, format):
 @settings(deadline=None, max_examples=5, suppress_health_check=list(HealthCheck))
 @given(drawn=st.lists(masks, min_size=8, max_size=8))
 @pytest.mark.parametrize(
-    ("format", "shapes"), [("png", None), ("coco", "mask"), ("cvat", "mask"), ("labelme", "polygon")]
+    ("format", "shapes"),
+    [("png", None), ("coco", "mask"), pytest.param("cvat", "mask", marks=pytest.mark.slow), ("labelme", "polygon")],
 )
 def test_round_trip_of_any_mask_is_exact(tmp_path, format, shapes, drawn):
     with tempfile.TemporaryDirectory(dir=tmp_path) as folder, Project.create(Path(folder) / "p") as project:

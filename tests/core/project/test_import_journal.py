@@ -242,7 +242,10 @@ def test_killed_import_is_finished_or_leaves_the_project_as_it_was(root, folder,
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
-@pytest.mark.parametrize(("stage", "count"), [("restore", 1), ("restore", 2), ("restore", 9), ("forget", 1)])
+@pytest.mark.parametrize(
+    ("stage", "count"),
+    [("restore", 2), ("forget", 1), *(pytest.param("restore", count, marks=pytest.mark.slow) for count in (1, 9))],
+)
 def test_killed_undo_is_finished(root, folder, stage, count):
     before = content(root)
     with Project.open(root) as project:

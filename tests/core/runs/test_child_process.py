@@ -130,7 +130,7 @@ def test_commands_of_a_packed_application_use_its_executable(monkeypatch, tmp_pa
     assert ("measure" in command) == frozen and ("-c" in command) != frozen
 
 
-@pytest.mark.parametrize("option", [SAFE_PATH, ()])
+@pytest.mark.parametrize("option", [pytest.param(SAFE_PATH, marks=pytest.mark.slow), ()])
 def test_file_in_the_current_folder_does_not_replace_a_standard_module(tmp_path, monkeypatch, option):
     for name in ("argparse", "html", "runpy", "socket"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the file of the user was run')", "utf-8")

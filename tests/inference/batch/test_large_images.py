@@ -44,7 +44,7 @@ class Coarse:
         return np.stack([1 - bright, bright], axis=1).astype(np.float32)
 
 
-@pytest.mark.parametrize("size", [(3000, 3000), (2977, 1531), (700, 513)])
+@pytest.mark.parametrize("size", [pytest.param((3000, 3000), marks=pytest.mark.slow), (2977, 1531), (700, 513)])
 def test_tiles_give_what_the_whole_image_gives(size):
     image = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
     whole = Predictor(replace(SETTINGS, tile=3008, overlap=0), Coarse()).probabilities(image)
@@ -157,6 +157,7 @@ print(len(result.regions), before, most())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the most memory a process has held is read from /proc")
+@pytest.mark.slow
 def test_memory_beside_the_image_and_its_result_is_bounded():
     """20,000 x 20,000 pixels with mask and scores must fit into 2 GB: three bytes a pixel, and little more."""
     root = str(Path(__file__).resolve().parents[3])

@@ -20,6 +20,7 @@ from workbench.inference.batch.export_checks import self_test, write_checks, wri
 from workbench.inference.batch.export_package import requirement_files, write_package
 from workbench.inference.engine_options import EngineOptions
 from workbench.inference.engines import EngineError, choose_engine, load_engine, registry
+from workbench.inference.engines.onnx_engine import session_options
 from workbench.inference.engines.registry import KINDS, cannot_make, unavailable_reason
 from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.model_settings import SettingsError, load_settings, save_settings, settings_text
@@ -109,6 +110,13 @@ def test_settings_of_an_engine_are_stored_and_used(gray_export):
     assert options.intra_op_num_threads == 1 and not options.enable_cpu_mem_arena
     options = Predictor.open(gray_export, threads=3).engine.session.get_session_options()
     assert options.intra_op_num_threads == 3 and not options.enable_cpu_mem_arena
+
+
+def test_threads_wait_in_a_busy_loop_unless_the_settings_forbid_it():
+    entry = "session.intra_op.allow_spinning"
+    assert session_options(EngineOptions(spin=False)).get_session_config_entry(entry) == "0"
+    with pytest.raises(RuntimeError):  # the library's own value
+        session_options(EngineOptions()).get_session_config_entry(entry)
 
 
 @pytest.mark.parametrize(

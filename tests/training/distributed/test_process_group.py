@@ -76,7 +76,7 @@ def wait_until_ended(run: Run, patience: float = 240.0) -> bool:
 # The wider network has layers for both optimizers; the narrow one has none for Muon.
 @pytest.mark.parametrize("widths", [pytest.param([4, 8], marks=pytest.mark.slow), [16, 24]])
 def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child, inside, widths):
-    choices = {**TINY, "widths": widths, "workers": 2}
+    choices = {**TINY, "widths": widths, "workers": 2, "validations": 1}
     several, alone = (make_run(labeled_project, device=name, **choices) for name in ("cpu:2", "cpu"))
     trainer = child("train", several.root)
     assert trainer.end() == 0, (several.ranks / "rank-0.log").read_text()
@@ -99,6 +99,7 @@ def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child,
     assert printed == {"launcher.log", "rank-0.log", "rank-1.log", "rank-1.jsonl"}
 
 
+@pytest.mark.slow
 def test_killed_rank_is_reported(labeled_project, child):
     run = make_run(labeled_project, device="cpu:2", **LONG)
     trainer = child("train", run.root)
@@ -454,6 +455,7 @@ for fault in ("memory", "none", "error", "hang"):
 """
 
 
+@pytest.mark.slow
 def test_no_process_waits_for_one_that_fails(tmp_path):
     """Two real processes with gloo, one of which runs out of memory, computes, fails, and hangs in a forward pass."""
     with socket.socket() as free:

@@ -227,7 +227,7 @@ def test_a_path_that_is_no_file_is_refused(tmp_path):
 # --- assignment to layers -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["paddle", "torchvision", "wrapped"])
+@pytest.mark.parametrize("kind", ["paddle", pytest.param("torchvision", marks=pytest.mark.slow), "wrapped"])
 def test_a_resnet_has_the_features_of_the_published_one(tmp_path, paddle_resnet, kind):
     path = tmp_path / "resnet18"
     if kind == "paddle":
@@ -242,7 +242,7 @@ def test_a_resnet_has_the_features_of_the_published_one(tmp_path, paddle_resnet,
     np.testing.assert_allclose(gray, features(paddle_resnet, x[:, :1].tile([1, 3, 1, 1])), rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("depth", [34, 50])
+@pytest.mark.parametrize("depth", [pytest.param(34, marks=pytest.mark.slow), 50])
 def test_weights_of_deeper_networks_fit_completely(depth):
     theirs = getattr(paddle.vision.models, f"resnet{depth}")()
     theirs.eval()

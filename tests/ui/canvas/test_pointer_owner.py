@@ -26,7 +26,13 @@ def test_left_press_during_a_pan_starts_no_stroke(mouse):
 
 
 @pytest.mark.parametrize(
-    "offered, modifiers", [(False, M.NoModifier), (True, M.NoModifier), (False, M.ShiftModifier), (True, M.AltModifier)]
+    "offered, modifiers",
+    [
+        (False, M.NoModifier),
+        (True, M.AltModifier),
+        pytest.param(True, M.NoModifier, marks=pytest.mark.slow),
+        pytest.param(False, M.ShiftModifier, marks=pytest.mark.slow),
+    ],
 )
 def test_two_buttons_in_any_order_leave_no_stroke(mouse, offered, modifiers, monkeypatch):
     """offered: the bar that offers spots is shown, as it is until the labeled images are counted."""

@@ -47,10 +47,10 @@ def status_of(driver, key: str) -> str:
     "tool, close",
     [
         ("box_cut", "drag"),
-        ("rectangle", "drag"),
-        ("lasso", "drag"),
+        pytest.param("rectangle", "drag", marks=pytest.mark.slow),
+        pytest.param("lasso", "drag", marks=pytest.mark.slow),
         ("polygon", "return"),
-        ("smart_edge", "return"),
+        pytest.param("smart_edge", "return", marks=pytest.mark.slow),
         ("crack", "return"),
     ],
 )

@@ -204,7 +204,9 @@ def test_copy_contains_every_unsaved_label(full, way, tmp_path):
         assert any(str(target) in text for text in full.window.messages.texts)
 
 
-@pytest.mark.parametrize("way", ["close", "drop", "new", "sample"])
+@pytest.mark.parametrize(
+    "way", ["close", "drop", *(pytest.param(way, marks=pytest.mark.slow) for way in ("new", "sample"))]
+)
 def test_discard_closes_without_saving(full, way):
     full.go(way)
     full.answer("discard")

@@ -21,6 +21,11 @@ from workbench.ui.shell.application import Application
 SIZES = [(1024, 600), (1280, 720), (1366, 768), (1280, 1024), (1440, 900), (2560, 1440)]
 
 
+SLOW = pytest.mark.slow
+ENGLISH = pytest.mark.parametrize("application", ["en", pytest.param("zh_CN", marks=SLOW)], indirect=True)
+CHINESE = pytest.mark.parametrize("application", ["zh_CN", pytest.param("en", marks=SLOW)], indirect=True)
+
+
 @pytest.fixture(params=LANGUAGES)
 def application(qapp, qtbot, request):
     application = Application(qapp, Preferences(language=request.param, theme="light"))
@@ -76,6 +81,7 @@ def test_every_tool_button_is_visible(opened):
     assert len({button.y() for group in window.tools.groups for button in group}) == count
 
 
+@ENGLISH
 def test_messages_cover_no_controls(opened, qtbot):
     """They are over the image or the thumbnails, beside the tools and below their options."""
     window = opened.window
@@ -95,6 +101,7 @@ def test_messages_cover_no_controls(opened, qtbot):
             assert not [w for w in shown if screen_rect(w).intersects(screen_rect(messages))]
 
 
+@ENGLISH
 def test_messages_are_below_the_controls_of_the_evaluation(opened, qtbot):
     window = opened.window
     window.evaluation_navigation.show()
@@ -108,6 +115,7 @@ def screen_rect(widget: QWidget) -> QRect:
     return QRect(widget.mapToGlobal(QPoint()), widget.size())
 
 
+@ENGLISH
 def test_other_texts_are_left_out_before_the_name_of_the_image_is_elided(opened):
     window, header = opened.window, opened.window.header
     header.name.set_text("close-up-0101.png")
@@ -136,6 +144,7 @@ def cut_after_layout(window: QWidget) -> list[str]:
     return cut(window)
 
 
+@ENGLISH
 def test_large_text_in_the_window(large_text, root, qtbot):
     window, session = large_text.window, large_text.services.session
     assert cut_after_layout(window) == [], "welcome page"
@@ -156,6 +165,7 @@ def test_large_text_in_the_window(large_text, root, qtbot):
     assert (window.width(), window.height()) == (1440, 900)
 
 
+@CHINESE
 def test_large_text_in_dialogs(large_text, opened, qtbot, tmp_path):
     for number in range(3):
         write_png(tmp_path / "in" / "images" / f"n{number}.png", np.full((40, 60), 90, np.uint8))
@@ -194,6 +204,7 @@ def test_a_cut_control_is_found(opened):
     assert any("is outside" in entry for entry in cut(window))
 
 
+@CHINESE
 def test_names_of_the_tools_are_shown_in_a_single_column_only(opened, qtbot):
     window, tools = opened.window, opened.window.tools
     buttons = [button for group in tools.groups for button in group]

@@ -119,7 +119,10 @@ def test_failed_run_shows_advice(opened, qtbot):
     assert panel.view.status.full_text == "raw"
 
 
-@pytest.mark.parametrize("problem, kind", [("NoLabels", "info"), ("TooFewLabels", "info"), ("NoSpace", "problem")])
+@pytest.mark.parametrize(
+    "problem, kind",
+    [("TooFewLabels", "info"), ("NoSpace", "problem"), pytest.param("NoLabels", "info", marks=pytest.mark.slow)],
+)
 def test_missing_labels_are_a_hint_and_no_fault(opened, problem, kind):
     """Hints disappear by themselves; messages of faults stay until they are closed."""
     messages, training, panel = [], opened.services.training, opened.window.training

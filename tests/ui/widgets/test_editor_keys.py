@@ -327,8 +327,15 @@ def test_return_presses_a_button_that_was_reached_by_the_keyboard(driver, qtbot)
     qtbot.waitUntil(lambda: driver.session.rows[NEW].status == "done")
 
 
-@pytest.mark.parametrize("name", ["button", "export"])
-@pytest.mark.parametrize("key", [K.Key_Return, K.Key_Space])
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("button", K.Key_Return),
+        ("export", K.Key_Space),
+        pytest.param("button", K.Key_Space, marks=pytest.mark.slow),
+        pytest.param("export", K.Key_Return, marks=pytest.mark.slow),
+    ],
+)
 def test_second_press_of_a_key_does_not_stop_what_the_first_one_started(driver, name, key):
     """The button turns into "Stop" or "Cancel export"."""
     controls, clicks = driver.window.training.controls, []

@@ -27,7 +27,15 @@ def files(tmp_path, root):
     return tmp_path / "in"
 
 
-@pytest.mark.parametrize("names", [["a.png"], ["图 b.PNG", "a.png"], ["folder"], ["empty"], ["a.png", "notes.txt"]])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["图 b.PNG", "a.png"],
+        ["folder"],
+        ["a.png", "notes.txt"],
+        *(pytest.param(names, marks=pytest.mark.slow) for names in (["a.png"], ["empty"])),
+    ],
+)
 def test_images_and_folders_are_accepted_as_a_copy(opened, files, names):
     assert drop(opened.window, *(files / name for name in names)) == [A.CopyAction] * 3
     assert all((files / name).exists() for name in names)

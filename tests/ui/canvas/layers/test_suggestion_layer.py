@@ -54,7 +54,16 @@ def expected_codes(selection: Selection, rect: Rect, scale: float, ratio: float)
     return codes
 
 
-@pytest.mark.parametrize(("scale", "ratio"), [(0.13, 1.0), (0.4, 2.0), (0.95, 1.0), (1.0, 1.5), (2.3, 1.0)])
+@pytest.mark.parametrize(
+    ("scale", "ratio"),
+    [
+        (0.13, 1.0),
+        (0.4, 2.0),
+        pytest.param(0.95, 1.0, marks=pytest.mark.slow),
+        (1.0, 1.5),
+        pytest.param(2.3, 1.0, marks=pytest.mark.slow),
+    ],
+)
 def test_shared_sheet_equals_the_pixel_rule(selections, scale, ratio):
     rects = [device_rect(one, scale) for one in selections]
     together = codes_of(selections, rects, scale, ratio)

@@ -345,7 +345,7 @@ def test_escape_ends_the_computation(endless, pair):
     assert np.array_equal(endless.preview(), area(BAR)) and not endless.problems
 
 
-@pytest.mark.parametrize("leave", ["image", "done"])
+@pytest.mark.parametrize("leave", ["image", pytest.param("done", marks=pytest.mark.slow)])
 def test_other_image_and_tool_do_not_wait(endless, leave):
     if leave == "tool":
         endless.driver.key(K.Key_B)

@@ -198,7 +198,7 @@ def test_escape_discards_and_the_next_box_paints_the_preview(preview):
     assert driver.canvas.current.current is None  # no object there
 
 
-@pytest.mark.parametrize("leave", ["tool", "image", "done"])
+@pytest.mark.parametrize("leave", ["tool", "image", pytest.param("done", marks=pytest.mark.slow)])
 def test_preview_is_painted_before_another_tool_or_image(preview, leave):
     driver, before = preview, selected(preview)
     if leave == "tool":

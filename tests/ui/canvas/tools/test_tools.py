@@ -383,7 +383,7 @@ def test_every_tool_works_on_very_small_and_very_long_images(driver, image):
     assert (painted(driver) == 1).all()
 
 
-@pytest.mark.parametrize("pixel", [(60, 50), (0, 0), (WIDTH - 1, HEIGHT - 1)])
+@pytest.mark.parametrize("pixel", [(60, 50), pytest.param((0, 0), marks=pytest.mark.slow), (WIDTH - 1, HEIGHT - 1)])
 def test_tools_at_6400_percent_change_the_pixel_under_the_pointer(driver, pixel):
     """In the middle and in the corners of the image, at any position inside the pixel."""
     driver.open("a.png")
