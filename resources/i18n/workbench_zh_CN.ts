@@ -289,8 +289,8 @@
         <translation>未发现问题。</translation>
     </message>
     <message>
-        <source>Findings: {n}.</source>
-        <translation>发现的问题：{n} 个。</translation>
+        <source>{n} {n:problem|problems} found.</source>
+        <translation>发现 {n} 个问题。</translation>
     </message>
     <message>
         <source>The project has changed since the check. Check again to update the list.</source>
@@ -3512,10 +3512,6 @@
         <translation>可选。以后也可添加图片。</translation>
     </message>
     <message>
-        <source>Optional. Labels made with another tool</source>
-        <translation>可选。用其他工具制作的标注</translation>
-    </message>
-    <message>
         <source>scratch, pit, stain</source>
         <translation>划痕，凹坑，污渍</translation>
     </message>
@@ -3560,14 +3556,6 @@
         <translation>标注(&amp;B)</translation>
     </message>
     <message>
-        <source>Types of defects to paint, for UNet. More can be added at any time.</source>
-        <translation>要涂画的缺陷类型，用于 UNet。可随时添加。</translation>
-    </message>
-    <message>
-        <source>Results for a whole image, for ResNet. Optional.</source>
-        <translation>整张图片的判定结果，用于 ResNet。可选。</translation>
-    </message>
-    <message>
         <source>From the labels</source>
         <translation>取自标注</translation>
     </message>
@@ -3608,12 +3596,24 @@
         <translation>位置(&amp;F)</translation>
     </message>
     <message>
+        <source>Optional. Labels made with another tool.</source>
+        <translation>可选。用其他工具制作的标注。</translation>
+    </message>
+    <message>
         <source>&amp;Classes</source>
         <translation>类别(&amp;C)</translation>
     </message>
     <message>
+        <source>Types of defects to paint, for UNet. Add more at any time.</source>
+        <translation>要涂画的缺陷类型，用于 UNet。可随时添加。</translation>
+    </message>
+    <message>
         <source>&amp;Verdicts</source>
         <translation>判定(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Optional. Results for a whole image, for ResNet.</source>
+        <translation>可选。整张图片的判定结果，用于 ResNet。</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -5029,12 +5029,8 @@
 <context>
     <name>RegionLimits</name>
     <message>
-        <source>Area from, mm²</source>
-        <translation>面积不小于（mm²）</translation>
-    </message>
-    <message>
-        <source>Area from, px²</source>
-        <translation>面积不小于（px²）</translation>
+        <source>Area from, {unit}</source>
+        <translation>面积不小于（{unit}）</translation>
     </message>
     <message>
         <source>Probability from</source>
@@ -5051,6 +5047,10 @@
     <message>
         <source>An image with a region that reaches this probability is rejected</source>
         <translation>含有概率达到此值的区域的图片被拒收</translation>
+    </message>
+    <message>
+        <source>px²</source>
+        <translation>px²</translation>
     </message>
 </context>
 <context>
@@ -6230,8 +6230,12 @@
         <translation>px²</translation>
     </message>
     <message>
-        <source>mm²</source>
-        <translation>mm²</translation>
+        <source>Area, {unit}</source>
+        <translation>面积（{unit}）</translation>
+    </message>
+    <message>
+        <source>Length, {unit}</source>
+        <translation>长度（{unit}）</translation>
     </message>
     <message>
         <source>Regions</source>
@@ -6272,14 +6276,6 @@
     <message>
         <source>Length, px</source>
         <translation>长度（px）</translation>
-    </message>
-    <message>
-        <source>Area, mm²</source>
-        <translation>面积（mm²）</translation>
-    </message>
-    <message>
-        <source>Length, mm</source>
-        <translation>长度（mm）</translation>
     </message>
     <message>
         <source>Reading labels: {done} of {total} {total:image|images}</source>
@@ -6438,8 +6434,8 @@
 <context>
     <name>SuggestionFilter</name>
     <message>
-        <source> px</source>
-        <translation> 像素</translation>
+        <source> px²</source>
+        <translation> px²</translation>
     </message>
     <message>
         <source>Min. probability</source>
@@ -9421,10 +9417,6 @@
     <message>
         <source>px²</source>
         <translation>px²</translation>
-    </message>
-    <message>
-        <source>µm²</source>
-        <translation>µm²</translation>
     </message>
     <message>
         <source>{low} {unit} and more</source>
@@ -13517,28 +13509,12 @@
         <translation>{n} px</translation>
     </message>
     <message>
-        <source>{n} µm</source>
-        <translation>{n} µm</translation>
-    </message>
-    <message>
-        <source>{n} mm</source>
-        <translation>{n} mm</translation>
-    </message>
-    <message>
         <source>({x}, {y}) µm</source>
         <translation>({x}, {y}) µm</translation>
     </message>
     <message>
         <source>{n} px²</source>
         <translation>{n} px²</translation>
-    </message>
-    <message>
-        <source>{n} µm²</source>
-        <translation>{n} µm²</translation>
-    </message>
-    <message>
-        <source>{n} mm²</source>
-        <translation>{n} mm²</translation>
     </message>
     <message>
         <source>, </source>
@@ -13619,6 +13595,26 @@
     <message>
         <source>Stopped. The best model so far is kept.</source>
         <translation>已停止。目前最佳的模型已保留。</translation>
+    </message>
+    <message>
+        <source>µm</source>
+        <translation>µm</translation>
+    </message>
+    <message>
+        <source>mm</source>
+        <translation>mm</translation>
+    </message>
+    <message>
+        <source>µm²</source>
+        <translation>µm²</translation>
+    </message>
+    <message>
+        <source>mm²</source>
+        <translation>mm²</translation>
+    </message>
+    <message>
+        <source>{n} {unit}</source>
+        <translation>{n} {unit}</translation>
     </message>
     <message>
         <source>Finished after {time}.</source>

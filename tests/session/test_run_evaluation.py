@@ -190,11 +190,13 @@ def test_crops_show_the_region_with_both_outlines(evaluation: RunEvaluation, run
     prediction = next(each for each in evaluation.pass_result.predictions if each.key == FALSE)
     frame = CropFrame(Rect(60, 5, 14, 10), 200, 150, (0, 0, 255), (255, 128, 0))
     shown = []
-    evaluation.crop(prediction, frame, shown.append)
+    settings = evaluation.point.on(evaluation.settings)
+    evaluation.crops.request(prediction, settings, frame, shown.append)
     qtbot.waitUntil(lambda: bool(shown), timeout=10_000)
     assert abs(shown[0].shape[0] - 150) <= 1 and shown[0].shape[1:] == (200, 3)
     assert (shown[0] == (255, 128, 0)).all(axis=2).sum() > 50
-    evaluation.crop(prediction, CropFrame(NOTHING, 200, 150, (0, 0, 255), (255, 128, 0)), shown.append)
+    frame = CropFrame(NOTHING, 200, 150, (0, 0, 255), (255, 128, 0))
+    evaluation.crops.request(prediction, settings, frame, shown.append)
     qtbot.waitUntil(lambda: len(shown) == 2, timeout=10_000)
     assert shown[1].shape == (150, 180, 3)
     assert (shown[1] == (255, 128, 0)).all(axis=2).any()

@@ -52,7 +52,7 @@ def load_displays(project: Project) -> DisplayFile:
     try:
         return load_versioned(project.root / "display.json", DisplayFile, FORMAT, ProjectBroken)
     except FileNotFoundError:
-        return DisplayFile()
+        return DisplayFile.of_defaults()
 
 
 def save_displays(project: Project, displays: DisplayFile) -> None:
@@ -70,7 +70,7 @@ class DisplayPresets(QObject):
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._content = DisplayFile()
+        self._content = DisplayFile.of_defaults()
         self._broken: Problem | None = None
         session.project_opened.connect(self._load)
         session.project_closed.connect(self._load)
@@ -140,7 +140,7 @@ class DisplayPresets(QObject):
         return True
 
     def _load(self) -> None:
-        self._content, self._broken = DisplayFile(), None
+        self._content, self._broken = DisplayFile.of_defaults(), None
         if self._session.project is not None:
             try:
                 self._content = load_displays(self._session.project)

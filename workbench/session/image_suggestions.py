@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
-from workbench.core.evaluation.prediction_maps import PredictionMaps
 from workbench.core.problems import Problem
 from workbench.core.project.annotation import SuggestionDecision
 from workbench.core.runs.run import Run
-from workbench.core.suggestions.suggestion_files import SuggestionStore
 from workbench.core.suggestions.suggestions import (
     MOST,
     FoundRegions,
@@ -34,6 +32,8 @@ from workbench.session.suggestion_decisions import RESTORE, SuggestionDecisions
 from workbench.session.tasks import Task, TaskRunner
 
 if TYPE_CHECKING:
+    from workbench.core.evaluation.prediction_maps import PredictionMaps
+    from workbench.core.suggestions.suggestion_files import SuggestionStore
     from workbench.inference.predictor import Prediction
 
 _SHOWN = 200  # suggestions shown at a time, highest probability first; more follow after decisions
@@ -176,6 +176,8 @@ class ImageSuggestions(QObject):
         self._filter()
 
     def _load(self, key: str) -> None:
+        from workbench.core.suggestions.suggestion_files import SuggestionStore
+
         project = self._session.project
         if project is None:
             return

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.evaluation.image_ranking import (
-    FALSE_SHARES,
-    GroupedProportion,
-    RocCurve,
-    ScoredImage,
-    auroc_interval,
-    image_auroc,
-    recall_at,
-    roc_curve,
-)
-from workbench.core.evaluation.operating_point import ChosenRule
-from workbench.core.evaluation.verdict_rules import RuleChoice, RuleEvaluation, evaluate_rule, rule_note
 from workbench.inference.verdict_rule import VerdictRule
 from workbench.session.tasks import Task, TaskRunner
+
+if TYPE_CHECKING:
+    from workbench.core.evaluation.image_ranking import GroupedProportion, RocCurve, ScoredImage
+    from workbench.core.evaluation.operating_point import ChosenRule
+    from workbench.core.evaluation.verdict_rules import RuleChoice, RuleEvaluation
 
 
 @dataclass(frozen=True)
@@ -100,6 +94,8 @@ class ImageVerdicts(QObject):
     @property
     def chosen(self) -> ChosenRule | None:
         """Rule that would be stored, None for no verdicts."""
+        from workbench.core.evaluation.operating_point import ChosenRule
+
         rule = self.result.rule if self.result is not None else None
         if rule is None or self.choice is None:
             return None
@@ -116,6 +112,15 @@ class ImageVerdicts(QObject):
         return (chosen and chosen.rule) != (self._stored and self._stored.rule)
 
     def _evaluate(self) -> None:
+        from workbench.core.evaluation.image_ranking import (
+            FALSE_SHARES,
+            auroc_interval,
+            image_auroc,
+            recall_at,
+            roc_curve,
+        )
+        from workbench.core.evaluation.verdict_rules import evaluate_rule, rule_note
+
         choice, images, rule = self.choice, self._images, self._fixed_rule
 
         def work(_: Task) -> ImageVerdictResult:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.label_next.label_issues import LabelIssue, confirmation
 from workbench.core.project.annotation import ConfirmedLabel, Note
 from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
 from workbench.session.undo import UndoCommand
+
+if TYPE_CHECKING:
+    from workbench.core.label_next.label_issues import LabelIssue
+
 
 ACCEPT, CORRECT, CONFIRM, UNCONFIRM = "accept proposal", "mend label", "label is right", "doubt label"
 
@@ -133,6 +138,8 @@ class LabelIssueReview(QObject):
 
     def keep_label(self) -> bool:
         """Confirm the label: no model suggests this error again. One undo command."""
+        from workbench.core.label_next.label_issues import confirmation
+
         issue, session = self.issue, self._session
         key = session.key
         if issue is None or key is None or not session.writable or session.note is None:

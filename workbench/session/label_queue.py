@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.label_next.image_scan import AT_ONCE
-from workbench.core.label_next.label_advice import (
-    LabelIssueList,
-    LabelNextList,
-    find_label_issues,
-    is_open,
-    rank_images,
-)
-from workbench.core.label_next.label_issues import LabelIssue, is_confirmed, is_current
-from workbench.core.label_next.label_ranking import RankReason, issue_reason
 from workbench.core.problems import ModelUnusable, Problem
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
@@ -26,6 +16,12 @@ from workbench.session.tasks import Task
 from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
 
+if TYPE_CHECKING:
+    from workbench.core.label_next.label_advice import LabelIssueList, LabelNextList
+    from workbench.core.label_next.label_issues import LabelIssue
+    from workbench.core.label_next.label_ranking import RankReason
+
+
 Mode = Literal["", "next", "errors"]
 COUNT = 200  # images in the label queue
 
@@ -34,6 +30,8 @@ def _compute_list(
     project: Project, rows: dict[str, ImageRow], run: Run | None, mode: Mode, limit: int, task: Task
 ) -> LabelNextList | LabelIssueList:
     """Compute a list, in the worker thread; if canceled, return the result so far."""
+    from workbench.core.label_next.label_advice import LabelIssueList, find_label_issues, rank_images
+
     progress, cancelled = task.report, task.cancelled
     if mode == "next":
         return rank_images(project, rows, run, count=COUNT, most=limit, progress=progress, cancelled=cancelled)
@@ -81,6 +79,8 @@ class LabelQueue(Job):
 
     def reasons(self, key: str) -> tuple[RankReason, ...]:
         """Return the reasons why an image is in the present list."""
+        from workbench.core.label_next.label_ranking import issue_reason
+
         if self.mode == "errors":
             row, project = self._session.rows.get(key, ImageRow(key)), self._session.project
             names = {info.id: info.name for info in project.classes} if project is not None else {}
@@ -109,6 +109,8 @@ class LabelQueue(Job):
 
     def refresh(self, *, more: bool = False) -> None:
         """Compute the present list again; `changed` or `failed` follows. more: from more images than before."""
+        from workbench.core.label_next.image_scan import AT_ONCE
+
         project = self._session.project
         if project is None or not self.mode or self.running:
             return
@@ -137,6 +139,8 @@ class LabelQueue(Job):
         self.state_changed.emit()
 
     def _on_computed(self, result: LabelNextList | LabelIssueList | Problem) -> None:
+        from workbench.core.label_next.label_advice import LabelIssueList, LabelNextList
+
         stale, self._stale = self._stale, False
         if stale:
             pass  # another model has been trained meanwhile
@@ -172,6 +176,8 @@ class LabelQueue(Job):
 
     def _filter(self, *_: object) -> None:
         """Remove resolved label errors of the open image, and done images, from the list."""
+        from workbench.core.label_next.label_issues import is_confirmed, is_current
+
         session, key = self._session, self._session.key
         issues = self.issue_list.issues if self.mode == "errors" and self.issue_list is not None else {}
         if key is not None and key in issues and session.note is not None:
@@ -196,5 +202,7 @@ class LabelQueue(Job):
             self.changed.emit()
 
     def _waits(self, key: str, project: Project) -> bool:
+        from workbench.core.label_next.label_advice import is_open
+
         session = self._session
         return key == session.key or is_open(session.rows.get(key, ImageRow(key)), project)

@@ -17,15 +17,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
-from workbench.core.evaluation.prediction_maps import (
-    MOST_BYTES,
-    LabelFacts,
-    Maturity,
-    PredictionFacts,
-    PredictionMaps,
-    measure_prediction,
-    trained_maturity,
-)
 from workbench.core.images import image_files
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.project.image_row import ImageRow
@@ -37,6 +28,7 @@ from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 
 if TYPE_CHECKING:
+    from workbench.core.evaluation.prediction_maps import LabelFacts, Maturity, PredictionFacts, PredictionMaps
     from workbench.inference.model_settings import ModelSettings
     from workbench.inference.predictor import Prediction, Predictor
 
@@ -190,8 +182,7 @@ class Predictions(QObject):
             _lower_priority()  # inherited by the network's own threads, which start now
             self._predictor = _open(folder)
             self._settings = self._predictor.settings
-        classes = len(self._predictor.settings.classes)
-        by_class = classes > 1 and classes * image.shape[0] * image.shape[1] <= MOST_BYTES
+        by_class = _keeps_classes(self._predictor.settings, image)
         result = self._predictor.predict(
             image, keep_probabilities=by_class, keep_heat=True, most_regions=MOST, cancelled=cancelled
         )
@@ -200,16 +191,15 @@ class Predictions(QObject):
 
     def cached(self, key: str) -> PredictionMaps | None:
         """Return the prediction maps of the loaded model for an image; None if there are none in the cache."""
-        result = self.result(key)
-        if result is None or result.mask is None or result.scores is None:
-            return None
-        return PredictionMaps(result.mask, result.scores, result.class_scores, self._settings)
+        return None if (result := self.result(key)) is None else _maps(result, self._settings)
 
     def maturity(self, key: str, validation: float | None) -> Maturity | None:
         """Return the maturity of the loaded model in its cached prediction for an image; None if there is none.
 
         validation: Dice of the model on the validation images, None without one.
         """
+        from workbench.core.evaluation.prediction_maps import trained_maturity
+
         facts = self._facts.get((self._stamp, key))
         return None if facts is None else trained_maturity(*facts, validation)
 
@@ -255,11 +245,27 @@ def _lower_priority() -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
+def _keeps_classes(settings: ModelSettings, image: ImageArray) -> bool:
+    """Return whether the scores of each class are kept, which needs one byte for each pixel and class."""
+    from workbench.core.evaluation.prediction_maps import MOST_BYTES
+
+    classes = len(settings.classes)
+    return classes > 1 and classes * image.shape[0] * image.shape[1] <= MOST_BYTES
+
+
+def _maps(result: Prediction, settings: ModelSettings | None) -> PredictionMaps | None:
+    from workbench.core.evaluation.prediction_maps import PredictionMaps
+
+    mask, scores = result.mask, result.scores
+    return None if mask is None or scores is None else PredictionMaps(mask, scores, result.class_scores, settings)
+
+
 def _measure(result: Prediction, run: Run, rows: Mapping[str, ImageRow]) -> tuple[PredictionFacts, LabelFacts] | None:
     """Return the facts from which the maturity of a model is derived; None for a verdict."""
-    if result.mask is None or result.scores is None:
-        return None
-    return measure_prediction(PredictionMaps(result.mask, result.scores)), LabelFacts.of_run(run, rows)
+    from workbench.core.evaluation.prediction_maps import LabelFacts, measure_prediction
+
+    maps = _maps(result, None)
+    return None if maps is None else (measure_prediction(maps), LabelFacts.of_run(run, rows))
 
 
 def _open(folder: Path) -> Predictor:

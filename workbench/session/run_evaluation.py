@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from workbench.core.adoption.adopted_run import refresh_dataset
-from workbench.core.evaluation import operating_point
-from workbench.core.evaluation.defect_crops import CropFrame, Cropper
-from workbench.core.evaluation.inference_pass import InferencePass, PassResult
-from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
-from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
-from workbench.core.evaluation.split_evaluation import (
-    DataLeak,
-    EvaluatedImages,
-    MaskEvaluation,
-    evaluate_images,
-    find_data_leaks,
-    sweep_points,
-)
-from workbench.core.evaluation.stored_predictions import StoredPrediction
-from workbench.core.problems import ImageBroken, Problem, RunUnusable
+from workbench.core.problems import Problem, RunUnusable
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.process_memory import release_free_memory
+from workbench.session.crop_requests import CropRequests
 from workbench.session.image_verdicts import ImageVerdicts
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.training_control import TrainingControl
 
 if TYPE_CHECKING:
+    from workbench.core.evaluation.inference_pass import InferencePass, PassResult
+    from workbench.core.evaluation.operating_point import ChosenRule, OperatingPoint, StoredOperatingPoint
+    from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
+    from workbench.core.evaluation.split_evaluation import DataLeak, EvaluatedImages, MaskEvaluation
     from workbench.core.project.project import Project
 
 # none: no run is open. nothing: the run has no validation or test images. broken: the evaluation failed. leak: the
@@ -46,6 +34,20 @@ def _split_counts(data: Dataset) -> dict[str, int]:
     """Return the number of validation and of test images, without empty splits."""
     counts = Counter(item.split for item in data.items)
     return {name: counts[name] for name in ("val", "test") if counts[name]}
+
+
+def _predict_split(
+    inference_pass: InferencePass, project: Project, run: Run, split: str, task: Task
+) -> tuple[PassResult, list[DataLeak], Dataset]:
+    """Predict the images of a split, in the worker thread. Return results, leaks between the splits and the dataset."""
+    from workbench.core.adoption.adopted_run import refresh_dataset
+    from workbench.core.evaluation.inference_pass import PassResult
+    from workbench.core.evaluation.split_evaluation import find_data_leaks
+
+    data = refresh_dataset(project, run)
+    result = inference_pass.over(data.of(split), progress=task.report, cancelled=task.cancelled)
+    release_free_memory()
+    return (PassResult(), [], data) if result is None else (result, find_data_leaks(project, data, split), data)
 
 
 class RunEvaluation(QObject):
@@ -61,9 +63,8 @@ class RunEvaluation(QObject):
     def __init__(self, session: Session, training: TrainingControl, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.session, self._training = session, training
-        self._passes, self._points, self._crops = TaskRunner(1, self), TaskRunner(1, self), TaskRunner(1, self)
+        self._passes, self._points, self.crops = TaskRunner(1, self), TaskRunner(1, self), CropRequests(self)
         self._agreed: set[tuple[str, str]] = set()  # (run, split) whose leak was acknowledged
-        self._cropper: Cropper | None = None
         self.verdicts = ImageVerdicts(self)
         self._clear()
         session.label_saved.connect(self._label_saved)
@@ -81,7 +82,7 @@ class RunEvaluation(QObject):
         self.settings: ModelSettings | None = None
         self.chosen: StoredOperatingPoint | None = None
         self.point: OperatingPoint | None = None
-        self.pass_result = PassResult()
+        self._pass_result: PassResult | None = None
         self.leaks: list[DataLeak] = []
         self._data: Dataset | None = None
         self._pass: InferencePass | None = None
@@ -95,6 +96,8 @@ class RunEvaluation(QObject):
 
     def open(self, run: Run, split: str | None = None) -> None:
         """Evaluate `run` on `split`; by default on `test` if it has images, else on `val`."""
+        from workbench.core.evaluation import operating_point
+
         self._leave()
         project = self.session.project
         if project is None:
@@ -114,8 +117,8 @@ class RunEvaluation(QObject):
         for info in project.classes:
             if info.id in self.classes:
                 self.classes[info.id] = (info.name, info.color)
-        self.point = OperatingPoint.of(self.settings)
-        self._cropper = Cropper(project)
+        self.point = operating_point.OperatingPoint.of(self.settings)
+        self.crops.open(project)
         if not self.splits and not run.adopted:
             self._enter("nothing")
             return
@@ -126,14 +129,14 @@ class RunEvaluation(QObject):
     def close(self) -> None:
         """Close the run, and wait for the work in progress."""
         self._leave()
-        for tasks in (self._passes, self._points, self._crops):
+        for tasks in (self._passes, self._points, self.crops):
             tasks.stop()
         self.verdicts.stop()
         self.changed.emit()
 
     def _leave(self) -> None:
         """Cancel the work in progress; its results are ignored."""
-        for tasks in (self._passes, self._points, self._crops):
+        for tasks in (self._passes, self._points, self.crops):
             tasks.cancel()
         self._clear()
 
@@ -162,22 +165,19 @@ class RunEvaluation(QObject):
             self._evaluate()
 
     def _label_saved(self, key: str) -> None:
-        self.stale = self.stale or any(prediction.key == key for prediction in self.pass_result.predictions)
+        predictions = () if self._pass_result is None else self._pass_result.predictions
+        self.stale = self.stale or any(prediction.key == key for prediction in predictions)
 
     def _run_pass(self, project: Project, run: Run) -> None:
+        from workbench.core.evaluation.inference_pass import InferencePass
+
         assert self.settings is not None
         split = self.split
         self._pass = inference_pass = InferencePass(project, run, self.settings)
 
-        def work(task: Task) -> tuple[PassResult, list[DataLeak], Dataset]:
-            data = refresh_dataset(project, run)
-            result = inference_pass.over(data.of(split), progress=task.report, cancelled=task.cancelled)
-            release_free_memory()
-            return (PassResult(), [], data) if result is None else (result, find_data_leaks(project, data, split), data)
-
         self._enter("looking")
         self._passes.submit(
-            work,
+            lambda task: _predict_split(inference_pass, project, run, split, task),
             self._pass_finished,
             self._pass_failed,
             on_progress=self.progressed.emit,
@@ -190,7 +190,7 @@ class RunEvaluation(QObject):
 
     def _pass_finished(self, result: tuple[PassResult, list[DataLeak], Dataset]) -> None:
         assert self.run is not None
-        self.pass_result, self.leaks, self._data = result
+        self._pass_result, self.leaks, self._data = result
         self.splits = _split_counts(self._data)
         if not self.pass_result.predictions:
             self._enter("broken" if self.splits else "nothing")
@@ -228,6 +228,8 @@ class RunEvaluation(QObject):
         assert point is not None and settings is not None
 
         def work(task: Task) -> EvaluatedImages | None:
+            from workbench.core.evaluation.split_evaluation import evaluate_images
+
             return evaluate_images(predictions, settings, point, task.cancelled)
 
         def on_done(result: EvaluatedImages | None) -> None:
@@ -239,6 +241,8 @@ class RunEvaluation(QObject):
         self._points.submit(work, on_done, key="evaluate")
 
     def _sweep(self) -> None:
+        from workbench.core.evaluation.split_evaluation import sweep_points
+
         predictions, inference_pass, settings = self.pass_result.predictions, self._pass, self.settings
         assert settings is not None and inference_pass is not None
 
@@ -253,6 +257,13 @@ class RunEvaluation(QObject):
         self._passes.submit(work, on_done)
 
     @property
+    def pass_result(self) -> PassResult:
+        """Result of the inference pass; empty before its end."""
+        from workbench.core.evaluation.inference_pass import PassResult
+
+        return PassResult() if self._pass_result is None else self._pass_result
+
+    @property
     def evaluation(self) -> MaskEvaluation | None:
         """Evaluation at the present operating point, for a report; None while it is incomplete."""
         if self.run is None or self._data is None or self.settings is None or self.chosen is None:
@@ -261,6 +272,8 @@ class RunEvaluation(QObject):
             return None
         if self.verdicts.result is None:
             return None
+        from workbench.core.evaluation.split_evaluation import MaskEvaluation
+
         rule = self.verdicts.chosen and self.verdicts.chosen.rule
         results = self.pass_result, self.result, self.sweep, tuple(self.leaks), rule
         return MaskEvaluation(self.run, self._data, self.split, self.settings, self.chosen, *results)
@@ -284,6 +297,8 @@ class RunEvaluation(QObject):
     @property
     def moved(self) -> bool:
         """True if the present operating point differs from the one in use."""
+        from workbench.core.evaluation.operating_point import OperatingPoint
+
         return self.settings is not None and self.point != OperatingPoint.of(self.settings)
 
     def can_store(self) -> bool:
@@ -303,7 +318,7 @@ class RunEvaluation(QObject):
         point, rule = self.point, self.verdicts.chosen
         if self.can_store() and point is not None and self.chosen is not None:
             chosen_on = (self.split,) if self.moved else self.chosen.chosen_on
-            self._write(lambda run: operating_point.store(run, point, chosen_on=chosen_on, rule=rule))
+            self._write(point, chosen_on, rule)
 
     def restore(self) -> None:
         """Restore the operating point chosen by the training, without a verdict rule."""
@@ -311,15 +326,23 @@ class RunEvaluation(QObject):
             return
         stored = bool(self.chosen.chosen_on) or self.chosen.rule is not None
         if stored and self.session.writable and not self.busy:
-            self._write(operating_point.restore)
+            self._write(None)
         self.verdicts.set_choice(None)
         if self.chosen is not None:
             self.set_point(self.chosen.trained)
 
-    def _write(self, change: Callable[[Run], None]) -> None:
+    def _write(
+        self, point: OperatingPoint | None, chosen_on: tuple[str, ...] = (), rule: ChosenRule | None = None
+    ) -> None:
+        """Store an operating point with the run, or restore the trained one if it is None."""
+        from workbench.core.evaluation import operating_point
+
         assert self.run is not None
         try:
-            change(self.run)
+            if point is None:
+                operating_point.restore(self.run)
+            else:
+                operating_point.store(self.run, point, chosen_on=chosen_on, rule=rule)
             self.settings, self.chosen = operating_point.settings_of(self.run), operating_point.read(self.run)
         except Problem as problem:
             self.failed.emit(problem)
@@ -327,23 +350,3 @@ class RunEvaluation(QObject):
         self.verdicts.keep(self.chosen.rule)
         self.changed.emit()
         self.stored.emit(self.run)
-
-    # --- crops ------------------------------------------------------------------------------------
-
-    def crop(
-        self, prediction: StoredPrediction, frame: CropFrame, on_done: Callable[[np.ndarray | None], None]
-    ) -> None:
-        """Cut out a part of an image in a worker thread; `on_done` receives None if the image cannot be read."""
-        if self._cropper is None or self.settings is None or self.point is None:
-            return
-        cropper, settings = self._cropper, self.point.on(self.settings)
-        self._crops.submit(
-            lambda _: cropper.crop(prediction, settings, frame),
-            on_done,
-            lambda _: on_done(None),
-            as_problem=lambda error: ImageBroken(path=prediction.key, why=str(error)),
-        )
-
-    def cancel_crops(self) -> None:
-        """Cancel the crops that are not made yet."""
-        self._crops.cancel()

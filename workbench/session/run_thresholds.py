@@ -5,11 +5,15 @@ The thresholds of the run, its model and its exports stay unchanged.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.evaluation.prediction_maps import PredictionMaps
 from workbench.session.session import Session
 from workbench.session.tasks import TaskRunner
+
+if TYPE_CHECKING:
+    from workbench.core.evaluation.prediction_maps import PredictionMaps
 
 
 class RunThresholds(QObject):

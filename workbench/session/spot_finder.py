@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
 
-from workbench.core.label_next.spot_detection import Spot
-from workbench.core.label_next.spot_search import EXAMPLES, SpotSearch
 from workbench.core.problems import ImageBroken, Problem
 from workbench.session.image_loader import image_stamp
 from workbench.session.session import Session
 from workbench.session.tasks import TaskRunner
 from workbench.session.training.shown_runs import RunList
 from workbench.session.workflow_monitor import WorkflowMonitor, is_painted
+
+if TYPE_CHECKING:
+    from workbench.core.label_next.spot_detection import Spot
+    from workbench.core.label_next.spot_search import SpotSearch
+
 
 MAX_CACHED = 500  # images
 _Name = tuple[str, str, int]  # key and stamp of an image, and number of labeled images when it was opened
@@ -94,6 +98,8 @@ class SpotFinder(QObject):
     # --- computation ------------------------------------------------------------------------------
 
     def _image_opened(self, *_: object) -> None:
+        from workbench.core.label_next.spot_search import EXAMPLES
+
         session, self._shown = self._session, None
         if self.on and session.project is not None and session.key is not None and session.image is not None:
             self._labeled = [key for key, row in session.rows.items() if is_painted(row) and key != session.key]
@@ -107,6 +113,8 @@ class SpotFinder(QObject):
         self.changed.emit()
 
     def _compute(self, name: _Name) -> None:
+        from workbench.core.label_next.spot_search import SpotSearch
+
         project, image = self._session.project, self._session.image
         if project is None or image is None or self._computing == name:
             return

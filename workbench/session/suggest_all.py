@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import ModelUnusable
 from workbench.core.project.project import Project
-from workbench.core.suggestions.suggestion_files import ImageSuggested
 from workbench.session.jobs import Job
 from workbench.session.session import Session
 from workbench.session.tasks import Task
+
+if TYPE_CHECKING:
+    from workbench.core.suggestions.suggestion_files import ImageSuggested
 
 
 @dataclass(frozen=True)

@@ -212,7 +212,7 @@ def test_statistics_of_the_window(opened, qtbot, tmp_path, monkeypatch):
     dialog = opened.window.findChild(StatisticsDialog)
     qtbot.waitUntil(lambda: job.result is not None and not job.running, timeout=20_000)
     assert dialog.table.item(0, 0).text() == "scratch" and dialog.table.item(0, 1).text() == "4"
-    assert "mm²" in dialog.table.horizontalHeaderItem(5).text()
+    assert dialog.table.horizontalHeaderItem(5).text() == "Median, µm²"
     assert sum(dialog.histogram.counts) == sum(entry.regions for entry in job.result.classes)
     dialog.table.selectRow(1)
     assert dialog.chosen_class.currentText() == "Scratch" and sum(dialog.histogram.counts) == 1

@@ -105,8 +105,11 @@ def test_areas_are_in_square_millimeters_if_the_scale_is_known(qtbot):
     qtbot.addWidget(limits)
     limits.show_classes({1: "scratch", 2: "pit"}, 20.0)
     limits.show_limits((RegionLimit(1, area=500), RegionLimit(2, area=1, probability=0.5)))
-    assert limits.rows[1][0].value() == pytest.approx(0.2)
+    assert limits.rows[1][0].value() == pytest.approx(200_000) and "µm²" in limits.rows[1][0].accessibleName()
     assert limits.limits == (RegionLimit(1, area=500), RegionLimit(2, area=1, probability=0.5))
+    limits.show_classes({1: "scratch"}, 200.0)
+    limits.show_limits((RegionLimit(1, area=500),))
+    assert limits.rows[1][0].value() == pytest.approx(20) and "mm²" in limits.rows[1][0].accessibleName()
 
 
 def test_panel_is_not_wider_than_its_column(page, verdicts, qtbot):

@@ -55,6 +55,15 @@ def test_current_row_stays_visible_when_the_list_gets_lower(view, qtbot):
     qtbot.waitUntil(lambda: visible(view, last), timeout=5000)
 
 
+def test_current_row_that_is_cut_by_the_new_height_is_scrolled_into_view(view, qtbot):
+    last = next(row for row in range(ROWS) if not visible(view, row + 1))
+    view.setCurrentIndex(view.model().index(last, 0))
+    view.scrollTo(view.currentIndex())
+    row = view.visualRect(view.currentIndex())
+    view.resize(200, view.height() - (view.viewport().height() - row.center().y()) + 3)
+    qtbot.waitUntil(lambda: view.visualRect(view.currentIndex()).bottom() < view.viewport().height(), timeout=5000)
+
+
 def test_row_that_was_scrolled_away_stays_there(view, qtbot):
     view.setCurrentIndex(view.model().index(0, 0))
     qtbot.waitUntil(lambda: view.verticalScrollBar().maximum() > 2000, timeout=5000)

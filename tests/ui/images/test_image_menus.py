@@ -53,6 +53,15 @@ def test_verdicts_of_the_current_image_show_their_keys(driver):
     assert keys == {first: ["OK\tAlt+1", "NG\tAlt+2", "No verdict"], new: ["OK", "NG", "No verdict"]}
 
 
+def test_no_entry_has_a_mnemonic(driver):
+    """In Chinese, a single one would show its letter in brackets."""
+    driver.open(driver.session.keys[0])
+    menu = menu_of(driver, driver.session.keys[0])
+    texts = list(entries(menu))
+    menu.close()
+    assert "Use as reference image" in texts and not any("&" in text for text in texts)
+
+
 def test_menu_of_the_list_acts_on_the_image_under_the_pointer(driver):
     session = driver.session
     first, new = session.keys[0], "lot1/new.png"

@@ -171,6 +171,8 @@ def test_table_shows_and_sorts_by_columns(opened, pictures, qtbot):
         "score",
     ]
     assert [header.model().headerData(i, Qt.Orientation.Horizontal) for i in (0, 5)] == ["Name", "Labeled area (px²)"]
+    selected = pictures.thumbnail_view.table_view.selectionModel().selectedRows()
+    assert [index.row() for index in selected] == [model.index_of(session.key).row()]
     pictures.toggle_thumbnails()
 
 

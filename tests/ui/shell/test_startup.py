@@ -9,14 +9,17 @@ import sys
 
 import pytest
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QColor, QIcon, QPixmap
+from PySide6.QtGui import QIcon, QPixmap
 
-from workbench.ui.widgets.theme import IconEngine, Theme
+from workbench.ui.widgets.theme import IconEngine, Theme, make_icon
 
 # Imported on first use, because each takes a share of the start that the welcome page does not need.
 LATER = (
     *("cv2", "defusedxml", "jinja2", "onnxruntime", "paddle", "PIL"),
     *("psutil", "pyqtgraph", "regex", "tifffile", "yaml"),
+    "importlib.metadata",  # by pydantic with the first validator
+    *("workbench.core.adoption", "workbench.core.evaluation", "workbench.core.label_next"),
+    *("workbench.core.suggestions.suggestion_files", "workbench.inference.predictor"),
     *("workbench.core.check", "workbench.core.documents", "workbench.core.project.formats"),
     *("workbench.ui.check.check_dialog", "workbench.ui.dialogs.preferences_dialog", "workbench.ui.help.guide_window"),
     *("workbench.ui.evaluation.segmentation_evaluation", "workbench.ui.evaluation.verdict_evaluation_page"),
@@ -93,7 +96,8 @@ def test_unknown_icon_is_refused():
 
 
 def test_copy_of_an_icon_outlives_the_original(qapp):
-    original = QIcon(IconEngine("brush", QColor("red"), QColor("blue")))
+    theme = Theme("red", True, {"text": "#ff0000"})
+    original = make_icon("brush", "text", lambda: theme)
     copy = QIcon(original)
     copy.addPixmap(QPixmap(8, 8))  # makes Qt clone the engine
     del original
@@ -104,7 +108,7 @@ def test_copies_of_icons_are_freed(qapp):
     def engines() -> int:
         return sum(isinstance(one, IconEngine) for one in gc.get_objects())
 
-    before, original = engines(), QIcon(IconEngine("brush", QColor("red"), QColor("blue")))
+    before, original = engines(), make_icon("brush", "text", lambda: Theme.load("dark"))
     for _ in range(50):
         QIcon(original).addPixmap(QPixmap(8, 8))  # makes Qt clone the engine
     assert engines() - before < 5

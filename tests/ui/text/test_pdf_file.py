@@ -6,7 +6,7 @@ import base64
 
 import numpy as np
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QAbstractTextDocumentLayout, QImage, QPainter
+from PySide6.QtGui import QAbstractTextDocumentLayout, QImage, QPainter, QTextCursor
 
 from workbench.core.documents.document import Document, DocumentImage, ImagePairs, Paragraph, Section, Table
 from workbench.core.documents.html_page import PRINT_PAGE, to_html
@@ -66,6 +66,17 @@ def test_the_head_of_a_table_is_never_the_last_line_of_a_page(qapp, tmp_path, mo
         heading, head, row = (document.find(word).block() for word in ("second", "head", "value 0"))
         pages = {place(heading).top() // height, place(head).top() // height, (place(row).bottom() - 1) // height}
         assert len(pages) == 1, lines
+
+
+def test_all_cells_of_a_row_have_its_line(qapp, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(pdf_file, "_paint", lambda _painter, document, *_: drawn.append(document))
+    table = Table(["head", "n", "text"], [["first", "12", "a text that is long enough for several lines"]])
+    page = to_html(Document("title", "subtitle", [], [Section("first", [table])]), template=PRINT_PAGE)
+    pdf_file.write_pdf(page, tmp_path / "page.pdf")
+    shown = QTextCursor(drawn[0].find("long enough")).currentTable()
+    formats = [shown.cellAt(1, column).format().toTableCellFormat() for column in range(3)]
+    assert len({(cell.bottomBorder(), cell.topPadding()) for cell in formats}) == 1 and formats[0].bottomBorder() > 0
 
 
 def test_names_of_image_pairs_are_on_the_page_of_their_images(qapp, tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ _POLL_SECONDS = 0.05  # of the check whether a waiting batch is canceled
 
 
 class _Request:
-    """Batch of one thread. call: requests that the thread has to pass to the network, itself first; see `_next_call`.
+    """Batch that waits. call: requests that its thread has to pass to the network, itself first; see `_next_call`.
 
     changed: released once when the result or the call is set.
     """
@@ -80,18 +80,20 @@ class EngineBatcher:
             self._changed.wait_for(lambda: not self._busy, seconds)
 
     def _submit(self, batch: np.ndarray, cancelled: Callable[[], bool]) -> np.ndarray:
-        request = _Request(batch)
+        request = None
         with self._changed:
             if self._closed:
                 raise _stopping()
-            waits = self._busy
-            if waits:
+            if self._busy:
+                request = _Request(batch)
                 self._pending.append(request)
             self._busy = True
-        if waits:
-            self._wait(request, cancelled)
-        else:
-            request.call = [request]
+        if request is None:
+            try:
+                return self._run(batch)
+            finally:
+                self._hand_over()
+        self._wait(request, cancelled)
         if request.call:
             try:
                 self._call(request.call)
@@ -115,7 +117,7 @@ class EngineBatcher:
     def _hand_over(self) -> None:
         """Give the network to the request that has waited longest, together with others that fit into its call."""
         with self._changed:
-            call = self._next_call()
+            call = self._next_call() if self._pending else []
             self._busy = bool(call)
             if call:
                 call[0].call = call

@@ -63,6 +63,7 @@ class RequestHandler:
         max_batch = max(settings.batch, _MAX_BATCH) if settings.task == "classification" else 1
         self.direct_calls = DirectCalls(any_sender=max_batch == cores() == 1)
         self.network = EngineBatcher(engine, max_batch=max_batch, on_call=counters.count_call)
+        self._direct_predictor = Predictor(settings, self.network.client(_never))  # of the event loop
         self.memory = MemoryBudget(limits.memory)
         self.bodies = BodyBudget(max(limits.received, limits.bytes), limits.stall, limits.seconds)
         self.queue = WorkQueue(threads=limits.threads, waiting=limits.queue, on_change=counters.set_load)
@@ -116,7 +117,8 @@ class RequestHandler:
         try:
             if self._check(content) != calls.size:
                 return None
-            body = self._predict([content], _never, form, (), 0.0, None)
+            image = decode_image(content)
+            body = write_response(image, self._direct_predictor.predict(image), self.settings, form)
         except Exception:  # the thread that repeats the prediction reports it
             calls.record(sender, 0, 0.0)
             return None

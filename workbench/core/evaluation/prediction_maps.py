@@ -115,11 +115,6 @@ class PredictionMaps:
         return sum(array.nbytes for array in (self.mask, self.scores, self.planes) if array is not None)
 
 
-def is_preview(maps: PredictionMaps | None) -> bool:
-    """Return whether a prediction was made by a model in training, not by the best model of a run."""
-    return maps is not None and maps.step is not None
-
-
 class ActivationMap(PredictionMaps):
     """Heat map of a verdict, stored as `scores`. It has no marked regions and no uncertainty."""
 

@@ -37,7 +37,7 @@ class ImageTable:
     def __init__(self, keys: Sequence[str], rows: Mapping[str, ImageRow], grouping: Grouping | None = None) -> None:
         self.keys, self.rows = keys, rows
         self.positions = {key: position for position, key in enumerate(keys)}
-        self._grouping = grouping or Grouping()
+        self._grouping = grouping or Grouping.of_defaults()
         self._folded: list[str] | None = None
         self._columns: dict[str, np.ndarray] = {}
         self._words: dict[str, dict[str, int]] = {"verdict": {"": 0}, "group": {"": 0}}

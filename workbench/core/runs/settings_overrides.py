@@ -56,7 +56,7 @@ def load_overrides(project: Project) -> SettingsOverrides:
             request(model, **choices.of(model))
         return choices
     except FileNotFoundError:
-        return SettingsOverrides()
+        return SettingsOverrides.of_defaults()
     except BadSettings as error:
         raise ProjectBroken(path=str(path), why=Message.of(error)) from error
 

@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.evaluation.prediction_maps import (
-    MOST_BYTES,
-    LabelFacts,
-    Maturity,
-    PredictionFacts,
-    PredictionMaps,
-    maturity,
-    measure_prediction,
-)
 from workbench.core.problems import Problem
 from workbench.core.project.annotation import load_mask, read_mask
 from workbench.core.project.project import NOT_LABELED, Project
@@ -27,6 +19,10 @@ from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ClassSettings, ModelSettings, SettingsError
 from workbench.session.session import Session
 from workbench.session.tasks import TaskRunner
+
+if TYPE_CHECKING:
+    from workbench.core.evaluation.prediction_maps import LabelFacts, Maturity, PredictionFacts, PredictionMaps
+
 
 LIMIT = 256 << 20  # bytes cached while the run is active
 MOST_PIXELS = 64_000_000  # maximum image size in pixels for a preview in full size
@@ -165,6 +161,8 @@ class PreviewReader(QObject):
 
     def _reader(self, run: Run, event: Preview) -> Callable[[], _ReadPreview | None]:
         """Return a function that reads a preview and its facts in any thread; it returns None for broken files."""
+        from workbench.core.evaluation.prediction_maps import LabelFacts, measure_prediction
+
         project, rows = self._session.project, self._session.rows
         finished = event.picture in rows and rows[event.picture].status == "done"
 
@@ -186,6 +184,8 @@ class PreviewReader(QObject):
 
     def _set_maturity(self, place: tuple[str, int], preview: _ReadPreview) -> None:
         """Set the maturity of a preview, once: it depends on the preview before, of the same image if there is one."""
+        from workbench.core.evaluation.prediction_maps import maturity
+
         if place in self._maturities:
             return
         key, step = place
@@ -214,6 +214,8 @@ def _read_existing(run: Run, event: Preview) -> PredictionMaps | None:
 
 def read_preview(run: Run, event: Preview) -> PredictionMaps:
     """Read the files of a preview. Raises a Problem or OSError if a file is missing, broken, or outside of the run."""
+    from workbench.core.evaluation.prediction_maps import MOST_BYTES, PredictionMaps
+
     mask = read_mask(inside(run.root, event.mask))
     stacked = read_mask(inside(run.root, event.scores)) if event.scores else np.zeros_like(mask)
     fits = stacked.shape[1] == mask.shape[1] and stacked.shape[0] % mask.shape[0] == 0

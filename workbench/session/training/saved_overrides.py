@@ -25,7 +25,7 @@ class SavedOverrides(QObject):
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._overrides = SettingsOverrides()
+        self._overrides = SettingsOverrides.of_defaults()
         self._broken: Problem | None = None
         self._tasks = TaskRunner(1, self)
         # Of the last plan: model, initial run, and dataset.
@@ -78,7 +78,7 @@ class SavedOverrides(QObject):
 
     def _load(self) -> None:
         self._tasks.cancel()
-        self._overrides, self._broken, self._known = SettingsOverrides(), None, None
+        self._overrides, self._broken, self._known = SettingsOverrides.of_defaults(), None, None
         project = self._session.project
         if project is not None:
             try:

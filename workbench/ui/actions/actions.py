@@ -79,10 +79,8 @@ class Actions(QObject):
         self.disabled_keys = DisabledKeys(self, autoRepeat=False)
         self.disabled_keys.pressed.connect(self._refuse)
         self._refresh_timer = QTimer(self, singleShot=True, interval=0, timeout=self._update_states)
-        style.changed.connect(self._update_icons)
         for signal in context.state_signals():
             signal.connect(self.refresh)
-        self._update_icons()
         self._update_states()
 
     def __getitem__(self, id: str) -> QAction:
@@ -129,6 +127,8 @@ class Actions(QObject):
 
     def _create(self, command: Command) -> QAction:
         action = QAction(command.text, self)
+        if command.icon:
+            action.setIcon(self._style.icon(command.icon))
         action.setObjectName(command.id)
         self._set_keys(command, action)
         action.setAutoRepeat(command.auto_repeat)
@@ -153,8 +153,3 @@ class Actions(QObject):
         action.setToolTip(
             with_key(tip.format(**{name: key_text(id) for name, id in command.tip_keys.items()}), command.id)
         )
-
-    def _update_icons(self) -> None:
-        for command in self.commands.values():
-            if command.icon:
-                self._actions[command.id].setIcon(self._style.theme.icon(command.icon))

@@ -13,6 +13,7 @@ from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.image_commands import copy_paths, show_in_folder
 from workbench.ui.images.bulk_actions import SplitMenu
 from workbench.ui.shortcuts import key_text
+from workbench.ui.text.formatting import plain
 
 
 class ImageMenus(QObject):
@@ -68,7 +69,8 @@ class ImageMenu(QMenu):
         self.addMenu(splits)
         self.addSeparator()
         if keys == [session.key]:
-            self.addAction(actions["good_sample"])
+            reference = self.addAction(plain(actions["good_sample"].text()), actions["good_sample"].trigger)
+            reference.setEnabled(actions["good_sample"].isEnabled())
         self.addAction(self.tr("Show in folder"), partial(show_in_folder, context, keys))
         self.addAction(self.tr("Copy path"), partial(copy_paths, context, keys))
         self.addSeparator()

@@ -26,6 +26,7 @@ from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
 from workbench.ui.canvas.tools.tool_options import LINES, MAX_DIAMETER, RANGES
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.text import formatting
+from workbench.ui.widgets.field_text import align_text
 from workbench.ui.widgets.fitted_note import FittedNote
 
 _HEIGHT = 36  # px, at least
@@ -126,7 +127,7 @@ class OptionBar(QWidget):
         slider.setMaximumWidth(76)
         spin = QDoubleSpinBox(minimum=limits[0], maximum=limits[1], decimals=0 if name in ("size", "widest") else 1)
         spin.setSuffix(suffix)
-        spin.lineEdit().setTextMargins(5, 0, 0, 0)
+        align_text(spin)
         spin.setMinimumWidth(98 if name == "widest" else 78)
         spin.setKeyboardTracking(False)
         for widget in (slider, spin):

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.check.findings import KINDS, Finding, Kind, findings_csv, kind_texts
+from workbench.core.text_patterns import fill
 from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
 from workbench.ui.check.finding_repairs import FindingModel, FindingRepairs
@@ -121,7 +122,7 @@ class CheckDialog(ReportDialog):
         if not result:
             text = self.tr("No problems found.")
         else:
-            text = self.tr("Findings: {n}.").format(n=number(len(result)))
+            text = fill(self.tr("{n} {n:problem|problems} found."), n=number(len(result)))
         if self.report.outdated:
             return " ".join((text, self.tr("The project has changed since the check. Check again to update the list.")))
         return text

@@ -27,14 +27,14 @@ class SizeHistogram(ThemedPlot):
         self.setAccessibleName(self.tr("Histogram of region sizes"))
         self.item.layout.setContentsMargins(0, 6, 10, 6)
         self.item.setLabel("left", self.tr("Regions"))
-        style.changed.connect(self._draw)
-        self._draw()
+        style.changed.connect(self.restyle)
+        self.restyle()
 
     def show_sizes(self, values: np.ndarray, label: str, color: str) -> None:
         """Show the distribution of some sizes, > 0. label: name and unit of the axis."""
         self._values, self._color = np.asarray(values, np.float64), color
         self.item.setLabel("bottom", label)
-        self._draw()
+        self.restyle()
 
     @property
     def counts(self) -> list[int]:
@@ -49,7 +49,7 @@ class SizeHistogram(ThemedPlot):
         margin = 0.15 if high - low < 0.3 else 0.0
         return np.histogram(logs, _BINS, (low - margin, high + margin + 1e-9))
 
-    def _draw(self) -> None:
+    def restyle(self) -> None:
         theme = self._style.theme
         self.set_colors(theme)
         self.item.clear()
@@ -67,7 +67,7 @@ class SizeHistogram(ThemedPlot):
             height=counts,
             y0=0,
             brush=pg.mkBrush(self._color),
-            pen=pg.mkPen(theme.color("panel")),
+            pen=self.pen(theme.color("panel")),
         )
         self.item.addItem(bars)
         top = int(counts.max())

@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.check.project_statistics import (
-    UM_PER_MM,
     ClassStatistics,
     ProjectStatistics,
     class_csv,
@@ -32,7 +31,7 @@ from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
 from workbench.ui.check.report_dialog import ReportDialog
 from workbench.ui.check.size_histogram import SizeHistogram
-from workbench.ui.text.formatting import listed, model_name, number
+from workbench.ui.text.formatting import listed, metric_unit, model_name, number
 from workbench.ui.widgets.screen_fit import resize_on_screen
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -164,8 +163,11 @@ class StatisticsDialog(ReportDialog):
         return rows
 
     def _fill_table(self, result: ProjectStatistics) -> None:
-        scale = result.um_per_pixel
-        unit, factor = (self.tr("px²"), 1.0) if scale is None else (self.tr("mm²"), (scale / UM_PER_MM) ** 2)
+        scale, unit, factor = result.um_per_pixel, self.tr("px²"), 1.0
+        if scale is not None:
+            largest = max((area for entry in result.classes for area in entry.areas), default=0)
+            unit, divisor = metric_unit(largest * scale**2, 2)
+            factor = scale**2 / divisor
         titles = [self.tr("Class"), self.tr("Images"), self.tr("Regions"), self.tr("Pixels")]
         titles += [
             pattern.format(unit=unit)
@@ -205,8 +207,10 @@ class StatisticsDialog(ReportDialog):
         if scale is None:
             label = self.tr("Area, px²") if measure == "area" else self.tr("Length, px")
         else:
-            sizes = sizes * (scale / UM_PER_MM) ** (2 if measure == "area" else 1)
-            label = self.tr("Area, mm²") if measure == "area" else self.tr("Length, mm")
+            power = 2 if measure == "area" else 1
+            unit, divisor = metric_unit(sizes.max(initial=0) * scale**power, power)
+            sizes = sizes * (scale**power / divisor)
+            label = (self.tr("Area, {unit}") if measure == "area" else self.tr("Length, {unit}")).format(unit=unit)
         color = entries[0].color if len(entries) == 1 else "#7f8ea3"
         self.histogram.show_sizes(sizes, label, color)
 
@@ -220,7 +224,7 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def _size(value: float, metric: bool) -> str:
-    """Return an area with three significant digits if it is in mm², else as a whole number."""
+    """Return an area with three significant digits if it is not in pixels, else as a whole number."""
     if not metric or value <= 0:
         return number(value)
     return number(value, max(0, min(6, 2 - int(np.floor(np.log10(value))))))

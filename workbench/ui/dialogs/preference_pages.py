@@ -16,6 +16,7 @@ from workbench.core.runs.training_settings import MAX_MINUTES, MIN_MINUTES
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.canvas.tools.tool_options import MAX_DIAMETER, RANGES, SWITCHES
+from workbench.ui.widgets.field_text import align_text
 from workbench.ui.widgets.job_dialog import PathField
 
 Value = str | float | bool
@@ -110,7 +111,7 @@ def _editor(field: SettingField) -> QWidget:
         spin.setRange(low, high) if field.decimals else spin.setRange(int(low), int(high))
         spin.setSingleStep(step if field.decimals else int(step))
         spin.setSuffix(field.suffix)
-        spin.lineEdit().setTextMargins(5, 0, 0, 0)
+        align_text(spin)
         spin.setKeyboardTracking(False)
         return spin
     return QCheckBox(field.text)

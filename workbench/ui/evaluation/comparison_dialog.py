@@ -87,7 +87,7 @@ class MetricTable(QTableWidget):
                 item.setToolTip(translate_message(Message("compare.own_images")))
             if column == 4 and outcome in _ICONS:
                 name, role = _ICONS[outcome]
-                item.setIcon(self._style.theme.icon(name, role))
+                item.setIcon(self._style.icon(name, role))
             self.setItem(row, column, item)
 
 

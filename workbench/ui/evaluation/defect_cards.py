@@ -121,7 +121,7 @@ class CardGalleryView(QListView):
 
     def show_cards(self, cards: list[DefectCard]) -> None:
         """Show other cards. Crops of the previous operating point stay until the new ones are rendered."""
-        self._evaluation.cancel_crops()
+        self._evaluation.crops.cancel()
         self._requested.clear()
         shown = {(card.prediction.key, card.box) for card in cards}
         self._pixmaps = {region: pixmap for region, pixmap in self._pixmaps.items() if region in shown}
@@ -137,7 +137,8 @@ class CardGalleryView(QListView):
     def pixmap(self, card: DefectCard) -> QPixmap | None:
         """Return the cached crop and request a new one if the crop is outdated."""
         region = (card.prediction.key, card.box)
-        if region not in self._requested:
+        point, settings = self._evaluation.point, self._evaluation.settings
+        if region not in self._requested and point is not None and settings is not None:
             self._requested.add(region)
             ratio = self.devicePixelRatioF()
             frame = CropFrame(
@@ -149,7 +150,9 @@ class CardGalleryView(QListView):
                 max(1, round(1.2 * ratio)),
                 card.missed,
             )
-            self._evaluation.crop(card.prediction, frame, lambda pixels: self._add_crop(region, pixels))
+            self._evaluation.crops.request(
+                card.prediction, point.on(settings), frame, lambda pixels: self._add_crop(region, pixels)
+            )
         return self._pixmaps.get(region)
 
     def _add_crop(self, region: tuple[str, Rect], pixels: np.ndarray | None) -> None:

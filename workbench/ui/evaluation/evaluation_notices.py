@@ -25,7 +25,8 @@ from workbench.core.evaluation.split_evaluation import DataLeak
 from workbench.core.text_patterns import fill
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import formatting
-from workbench.ui.widgets.theme import Theme, ThemeManager
+from workbench.ui.widgets.icon_label import IconLabel
+from workbench.ui.widgets.theme import ThemeManager
 
 _ICONS = {"info": ("info", "accent"), "warning": ("warning", "warning"), "problem": ("error", "danger")}
 _LISTED = 200  # leaks
@@ -39,12 +40,11 @@ class EvaluationNotices(QWidget):
         super().__init__()
         self._evaluation, self._style = evaluation, style
         self._alerts: Sequence[Alert] = ()
-        self._shown: tuple[list[tuple[str, str]], Theme | None] = ([], None)
+        self._shown: list[tuple[str, str]] = []
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(12, 8, 12, 8)
         self._column.setSpacing(6)
         evaluation.changed.connect(self._refresh)
-        style.changed.connect(self._refresh)
         self._refresh()
 
     @property
@@ -56,10 +56,10 @@ class EvaluationNotices(QWidget):
         self._refresh()
 
     def _refresh(self) -> None:
-        notices, theme = self._notices(), self._style.theme
-        if (notices, theme) == self._shown:
+        notices = self._notices()
+        if notices == self._shown:
             return
-        self._shown = notices, theme
+        self._shown = notices
         while self._column.count():
             widget = self._column.takeAt(0).widget()
             if widget is not None:
@@ -154,9 +154,7 @@ class EvaluationNotices(QWidget):
         row = QHBoxLayout(frame)
         row.setContentsMargins(10, 5, 10, 5)
         row.setSpacing(8)
-        icon, (name, role) = QLabel(), _ICONS[kind]
-        icon.setPixmap(self._style.theme.pixmap(name, 16, role, self.devicePixelRatioF()))
-        row.addWidget(icon)
+        row.addWidget(IconLabel(self._style.icon(*_ICONS[kind])))
         row.addWidget(QLabel(text, wordWrap=True), 1)
         return frame
 

@@ -18,8 +18,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.evaluation.expectation import Expectation
-from workbench.core.evaluation.split_evaluation import SplitEvaluation
 from workbench.core.geometry.drawing import NOTHING
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
@@ -34,6 +32,8 @@ from workbench.ui.widgets.tab_order import focus_chain, move_behind
 from workbench.ui.widgets.theme import ThemeManager
 
 if TYPE_CHECKING:
+    from workbench.core.evaluation.expectation import Expectation
+    from workbench.core.evaluation.split_evaluation import SplitEvaluation
     from workbench.ui.evaluation.segmentation_evaluation import SegmentationEvaluation
     from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
 
@@ -73,12 +73,10 @@ class EvaluationPage(QWidget):
         evaluation.verdicts.changed.connect(self._refresh)
         run_list.listed.connect(self._show_runs)
         session.project_closed.connect(self._project_closed)
-        style.changed.connect(self._restyle)
         evaluation.evaluated.connect(self._refresh)
         evaluation.sweep_finished.connect(self._refresh)
         services.evaluation_report.state_changed.connect(self._refresh)
         self.reports.image_requested.connect(lambda key: self.region_chosen.emit(key, NOTHING))
-        self._restyle()
         self._refresh()
 
     @cached_property
@@ -148,16 +146,16 @@ class EvaluationPage(QWidget):
         self.splits["test"].setToolTip(self.tr("Not used for training or any choice. These metrics are unbiased."))
         row.addLayout(splits)
         row.addStretch(1)
-        self.recalculate = QPushButton(self.tr("Recalculate"))
+        self.recalculate = QPushButton(self._style.icon("refresh", "muted"), self.tr("Recalculate"))
         self.recalculate.setToolTip(self.tr("Recalculate after label changes; predictions are reused"))
         self.recalculate.clicked.connect(self._recalculate)
-        self.back = QPushButton(self.tr("Back to image"))
+        self.back = QPushButton(self._style.icon("close", "muted"), self.tr("Back to image"))
         set_key_tip(self.back, self.tr("Back to the image"), "cancel")
         self.back.clicked.connect(self.left)
-        self.compare = QPushButton(self.tr("Compare…"))
+        self.compare = QPushButton(self._style.icon("compare", "muted"), self.tr("Compare…"))
         self.compare.setToolTip(self.tr("Compare with another run on the same images"))
         self.compare.clicked.connect(lambda: self.reports.compare(self.run))
-        self.save_report = QPushButton(self.tr("Save report…"))
+        self.save_report = QPushButton(self._style.icon("save", "muted"), self.tr("Save report…"))
         self.save_report.setToolTip(self.tr("Save metrics, curves and the largest errors as a web page or a PDF file"))
         self.save_report.clicked.connect(self.reports.save)
         row.addWidget(self.recalculate)
@@ -242,17 +240,15 @@ class EvaluationPage(QWidget):
             shown = self._evaluation.stage == "ready"
         lines = self._run_list.lines if shown and self.run is not None else ()
         line = next((line for line in lines if self.run is not None and line.run.root == self.run.root), None)
-        return Expectation.of_result(line.expectation, line.model) if line is not None else None
+        if line is None:
+            return None
+        from workbench.core.evaluation.expectation import Expectation
+
+        return Expectation.of_result(line.expectation, line.model)
 
     def _project_closed(self) -> None:
         self.run = None
         self.left.emit()
-
-    def _restyle(self) -> None:
-        self.back.setIcon(self._style.theme.icon("close", "muted"))
-        self.compare.setIcon(self._style.theme.icon("compare", "muted"))
-        self.save_report.setIcon(self._style.theme.icon("save", "muted"))
-        self.recalculate.setIcon(self._style.theme.icon("refresh", "muted"))
 
     def event(self, event: QEvent) -> bool:
         # Shortcuts that paint, set a verdict or undo would change an image that is not visible.

@@ -35,7 +35,6 @@ class PrecisionRecallPlot(ThemedPlot):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Precision-recall curve"))
         self.item.setRange(xRange=(-5, 105), yRange=(-8, 108), padding=0)
-        self.item.layout.setContentsMargins(0, 4, 8, 6)
         for side, text in (("bottom", self.tr("Recall, %")), ("left", self.tr("Precision, %"))):
             axis = self.item.getAxis(side)
             axis.setTickSpacing(25, 25)
@@ -45,8 +44,8 @@ class PrecisionRecallPlot(ThemedPlot):
         self._point = pg.ScatterPlotItem(size=11, antialias=True)
         for item in (self._line, self._dots, self._point):
             self.addItem(item)
-        style.changed.connect(self._restyle)
-        self._restyle()
+        style.changed.connect(self.restyle)
+        self.restyle()
 
     def sizeHint(self) -> QSize:
         return QSize(320, 220)
@@ -150,22 +149,23 @@ class PrecisionRecallPlot(ThemedPlot):
 
     def focusInEvent(self, event) -> None:
         super().focusInEvent(event)
-        self._restyle()
+        self.restyle()
 
     def focusOutEvent(self, event) -> None:
         super().focusOutEvent(event)
-        self._restyle()
+        self.restyle()
 
-    def _restyle(self) -> None:
+    def restyle(self) -> None:
         theme = self._style.theme
         self.set_colors(theme)
+        self.fit_percentages()
         self.item.showGrid(x=True, y=True, alpha=0.25)
-        self._line.setPen(pg.mkPen(theme.color("curve_1"), width=1.6))
-        self._dots.setPen(pg.mkPen(theme.color("curve_1"), width=1.4))
+        self._line.setPen(self.pen(theme.color("curve_1"), width=1.6))
+        self._dots.setPen(self.pen(theme.color("curve_1"), width=1.5))
         self._dots.setBrush(theme.color("panel"))
         self._point.setBrush(theme.color("curve_2"))
         self._point.setPen(
-            pg.mkPen(theme.color("text" if self.hasFocus() else "curve_2", 255 if self.hasFocus() else 80), width=4)
+            self.pen(theme.color("text" if self.hasFocus() else "curve_2", 255 if self.hasFocus() else 80), width=4)
         )
 
 
@@ -178,7 +178,6 @@ class RocPlot(ThemedPlot):
         self.setFixedHeight(190)
         self.setAccessibleName(self.tr("ROC curve"))
         self.item.setRange(xRange=(-4, 104), yRange=(-6, 106), padding=0)
-        self.item.layout.setContentsMargins(0, 4, 8, 6)
         for side, text in (
             ("bottom", self.tr("Good rejected, %")),
             ("left", self.tr("Defective rejected, %")),
@@ -186,12 +185,13 @@ class RocPlot(ThemedPlot):
             axis = self.item.getAxis(side)
             axis.setTickSpacing(25, 25)
             axis.setLabel(text)
-        self._chance, self._line = pg.PlotCurveItem([0, 100], [0, 100]), pg.PlotCurveItem(antialias=True)
+        self._line = pg.PlotCurveItem(antialias=True)
+        self._chance = pg.PlotCurveItem([0, 100], [0, 100], antialias=True)
         self._point = pg.ScatterPlotItem(size=11, antialias=True)
         for item in (self._chance, self._line, self._point):
             self.addItem(item)
-        style.changed.connect(self._restyle)
-        self._restyle()
+        style.changed.connect(self.restyle)
+        self.restyle()
 
     def sizeHint(self) -> QSize:
         return QSize(270, 190)
@@ -208,11 +208,12 @@ class RocPlot(ThemedPlot):
     def wheelEvent(self, event) -> None:
         event.ignore()  # the panel scrolls
 
-    def _restyle(self) -> None:
+    def restyle(self) -> None:
         theme = self._style.theme
         self.set_colors(theme)
+        self.fit_percentages()
         self.item.showGrid(x=True, y=True, alpha=0.25)
-        self._chance.setPen(pg.mkPen(theme.color("grid"), width=1))
-        self._line.setPen(pg.mkPen(theme.color("curve_1"), width=1.6))
+        self._chance.setPen(self.pen(theme.color("muted"), style=Qt.PenStyle.DashLine))
+        self._line.setPen(self.pen(theme.color("curve_1"), width=1.6))
         self._point.setBrush(theme.color("curve_2"))
-        self._point.setPen(pg.mkPen(theme.color("curve_2", 80), width=4))
+        self._point.setPen(self.pen(theme.color("curve_2", 80), width=4))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from workbench.core.evaluation.split_evaluation import SplitEvaluation
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text
@@ -22,6 +21,7 @@ from workbench.ui.widgets.theme import ThemeManager
 
 if TYPE_CHECKING:
     from workbench.core.documents.document import Document
+    from workbench.core.evaluation.split_evaluation import SplitEvaluation
 
 
 def write_document(document: Document, path: Path, language: str) -> None:

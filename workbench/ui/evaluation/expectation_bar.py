@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -15,11 +17,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.evaluation.expectation import Expectation, signed
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.theme import ThemeManager
+
+if TYPE_CHECKING:
+    from workbench.core.evaluation.expectation import Expectation
+
 
 _UNFOLDED = "sections/lighting"  # setting
 _ROW = 24  # px
@@ -43,13 +48,14 @@ class LightingTable(QTableWidget):
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setHighlightSections(False)
-        style.changed.connect(self._fill)
 
     def show_expectation(self, expectation: Expectation) -> None:
         self._expectation = expectation
         self._fill()
 
     def _fill(self) -> None:
+        from workbench.core.evaluation.expectation import signed
+
         expectation = self._expectation
         if expectation is None or expectation.unchanged is None:
             return
@@ -80,8 +86,7 @@ class LightingTable(QTableWidget):
         self.setFixedHeight(self.horizontalHeader().sizeHint().height() + 2 * _ROW + 4)
 
     def _mark(self, column: int) -> None:
-        theme = self._style.theme
-        self.horizontalHeaderItem(column).setIcon(theme.icon("warning", "warning"))
+        self.horizontalHeaderItem(column).setIcon(self._style.icon("warning", "warning"))
         for row in range(self.rowCount()):
             item = self.item(row, column)
             font = item.font()
@@ -116,7 +121,6 @@ class ExpectationBar(QWidget):
         self._expectation: Expectation | None = None
         self.lighting.setChecked(QSettings().value(_UNFOLDED, False, bool))
         self.lighting.toggled.connect(self._fold)
-        style.changed.connect(self._refresh)
         self._refresh()
 
     def show_expectation(self, expectation: Expectation | None) -> None:
@@ -142,4 +146,4 @@ class ExpectationBar(QWidget):
         self.lighting.setVisible(expectation.worst is not None)
         self.table.setVisible(self.lighting.isChecked() and expectation.worst is not None)
         icon = "chevron-down" if self.lighting.isChecked() else "chevron-right"
-        self.lighting.setIcon(self._style.theme.icon(icon, "muted"))
+        self.lighting.setIcon(self._style.icon(icon, "muted"))

@@ -15,6 +15,7 @@ from workbench.session.image_verdicts import ImageVerdictResult
 from workbench.ui.evaluation.region_limits import RegionLimits
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.message_translation import translate_message
+from workbench.ui.widgets.field_text import align_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _MAX_BORDER = 1000  # pixels
@@ -28,7 +29,7 @@ class IgnoredBorder(QSpinBox):
         super().__init__(maximum=_MAX_BORDER, keyboardTracking=False)
         self.label = QLabel(self.tr("Ignored at the border, px"), objectName="muted", wordWrap=True)
         self.setSpecialValueText(self.tr("Off"))
-        self.lineEdit().setTextMargins(5, 0, 0, 0)
+        align_text(self)
         self.setMinimumWidth(84)
         self.setAccessibleName(self.label.text())
         self.setToolTip(
@@ -244,7 +245,7 @@ class ImageVerdictPanel(QWidget):
 def _number_box(minimum: float, maximum: float, step: float, decimals: int) -> QDoubleSpinBox:
     box = QDoubleSpinBox(minimum=minimum, maximum=maximum, singleStep=step, decimals=decimals)
     box.setKeyboardTracking(False)
-    box.lineEdit().setTextMargins(5, 0, 0, 0)
+    align_text(box)
     box.setMinimumWidth(84)
     return box
 

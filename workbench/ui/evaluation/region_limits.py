@@ -8,15 +8,18 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QGridLayout, QLabel, QWidget
 
 from workbench.inference.verdict_rule import RegionLimit
+from workbench.ui.text import formatting
 from workbench.ui.widgets.elided_label import ElidedLabel
+from workbench.ui.widgets.field_text import align_text
 
-_MAX_AREA = 1e9
+_MAX_AREA = 1e9  # px
+_SMALL_REGION = 100  # px
 # Pixels. Without a limit a box is as wide as its largest value, and both boxes are wider than the panel.
 _NAME_WIDTH, _BOX_WIDTH = 72, 84
 
 
 class RegionLimits(QWidget):
-    """One row per class: area in mm² if the pixel scale is known, otherwise in pixels, and probability."""
+    """One row per class: area, in µm² or mm² if the pixel scale is known, otherwise in pixels, and probability."""
 
     changed = Signal()
 
@@ -41,13 +44,13 @@ class RegionLimits(QWidget):
             item = self._grid.takeAt(0)
             if item is not None and (widget := item.widget()) is not None:
                 widget.deleteLater()
-        unit = self.tr("Area from, mm²") if um_per_pixel else self.tr("Area from, px²")
+        unit = self.tr("Area from, {unit}").format(unit=self._unit[0])
         for column, text in enumerate((unit, self.tr("Probability from")), start=1):
             self._grid.addWidget(QLabel(text, objectName="muted", wordWrap=True), 0, column)
         self.rows = {}
         decimals = max(0, math.ceil(-math.log10(self._pixel_area)))
         for row, (id, name) in enumerate(names.items(), start=1):
-            area = QDoubleSpinBox(maximum=_MAX_AREA, decimals=decimals)
+            area = QDoubleSpinBox(maximum=_MAX_AREA * self._pixel_area, decimals=decimals)
             probability = QDoubleSpinBox(maximum=1.0, singleStep=0.05, decimals=2)
             label = ElidedLabel()
             label.set_text(name)
@@ -56,7 +59,7 @@ class RegionLimits(QWidget):
                 box.setSpecialValueText(self.tr("Off"))
                 box.setKeyboardTracking(False)
                 box.setMinimumWidth(_BOX_WIDTH)
-                box.lineEdit().setTextMargins(5, 0, 0, 0)
+                align_text(box)
                 box.setAccessibleName(f"{name}: {text}")
                 box.valueChanged.connect(lambda _: self.changed.emit())
                 self._grid.addWidget(box, row, column)
@@ -86,6 +89,13 @@ class RegionLimits(QWidget):
                 probability.setValue((limit.probability or 0) if limit else 0)
 
     @property
+    def _unit(self) -> tuple[str, float]:
+        """Name of the shown unit, that of a small region, and area of a pixel in it."""
+        if self._um_per_pixel is None:
+            return self.tr("px²"), 1.0
+        unit, factor = formatting.metric_unit(_SMALL_REGION * self._um_per_pixel**2, 2)
+        return unit, self._um_per_pixel**2 / factor
+
+    @property
     def _pixel_area(self) -> float:
-        """Area of a pixel in the shown unit."""
-        return 1.0 if self._um_per_pixel is None else self._um_per_pixel**2 / 1e6
+        return self._unit[1]

@@ -26,7 +26,6 @@ class ReliabilityPlot(ThemedPlot):
         self.setMinimumSize(QSize(210, 150))
         self.setMaximumSize(QSize(560, 340))
         self.setAccessibleName(self.tr("Reliability diagram: predicted probability and share of correct verdicts"))
-        self.item.layout.setContentsMargins(0, 4, 8, 6)
         for side, text in (("bottom", self.tr("Probability, %")), ("left", self.tr("Correct, %"))):
             self.item.getAxis(side).setLabel(text)
         self._diagonal = pg.PlotCurveItem([0, 100], [0, 100], antialias=True)
@@ -36,8 +35,8 @@ class ReliabilityPlot(ThemedPlot):
         for item in (self._rejected, self._diagonal, self._intervals, self._points):
             self.addItem(item, ignoreBounds=True)
         self._rejected.hide()
-        style.changed.connect(self._restyle)
-        self._restyle()
+        style.changed.connect(self.restyle)
+        self.restyle()
 
     def sizeHint(self) -> QSize:
         return QSize(280, 210)
@@ -83,13 +82,14 @@ class ReliabilityPlot(ThemedPlot):
         self._rejected.setRegion((-100, 100 * minimum))
         self._rejected.setVisible(100 * minimum > self._low)
 
-    def _restyle(self) -> None:
+    def restyle(self) -> None:
         theme = self._style.theme
         self.set_colors(theme)
+        self.fit_percentages()
         self.item.showGrid(x=True, y=True, alpha=0.25)
-        self._diagonal.setPen(pg.mkPen(theme.color("muted"), width=1, style=Qt.PenStyle.DashLine))
+        self._diagonal.setPen(self.pen(theme.color("muted"), style=Qt.PenStyle.DashLine))
         self._rejected.setBrush(theme.color("warning", 40))
         for line in self._rejected.lines:
-            line.setPen(pg.mkPen(theme.color("warning"), width=1.5))
-        self._intervals.setData(pen=pg.mkPen(theme.color("curve_1", 150), width=2))
+            line.setPen(self.pen(theme.color("warning"), width=1.5))
+        self._intervals.setData(pen=self.pen(theme.color("curve_1", 150), width=2))
         self._points.setBrush(theme.color("curve_1"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, QSize, QStringListModel, Qt, Signal
-from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
@@ -22,8 +21,9 @@ from workbench.core.image_list.image_search import SearchError, completions
 from workbench.session.session import Session
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.text.formatting import listed
+from workbench.ui.widgets.icon_label import IconLabel
 from workbench.ui.widgets.key_tips import set_key_tip
-from workbench.ui.widgets.theme import Theme
+from workbench.ui.widgets.theme import ThemeManager
 
 EXAMPLES = (
     "class:scratch",
@@ -41,20 +41,17 @@ _MAX_GROUPS = 500  # groups among the completions
 class SearchField(QLineEdit):
     """Line edit of name words and search terms; completes the last term."""
 
-    def __init__(self, session: Session, model: ImageListModel) -> None:
+    def __init__(self, session: Session, model: ImageListModel, style: ThemeManager) -> None:
         super().__init__(clearButtonEnabled=True)
         self.setPlaceholderText(self.tr("Name, class:, prob:<0.5"))
         self.setAccessibleName(self.tr("Search by name or terms"))
         self.setToolTip(search_help())
-        self._icon = self.addAction(QIcon(), QLineEdit.ActionPosition.LeadingPosition)
+        self.addAction(style.icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
         self._session, self._model = session, model
         self.completions = QStringListModel(self)
         self._completer = _TermCompleter(self.completions, self)
         self.setCompleter(self._completer)
         self.textEdited.connect(self._complete)
-
-    def restyle(self, theme: Theme) -> None:
-        self._icon.setIcon(theme.icon("search", "muted"))
 
     def _complete(self, text: str) -> None:
         project = self._session.project
@@ -126,9 +123,9 @@ class ImageFilters(QWidget):
     queue_requested = Signal()
     thumbnails_requested = Signal()
 
-    def __init__(self, model: ImageListModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._model = model
+    def __init__(self, model: ImageListModel, style: ThemeManager) -> None:
+        super().__init__()
+        self._model, self._style = model, style
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
@@ -139,8 +136,8 @@ class ImageFilters(QWidget):
         for entry in model.columns:
             self.sort.addItem(entry.sort_text, entry.sort)
         self.descending = QToolButton(checkable=True)
-        self.label_next = QToolButton()
-        self.thumbnails = QToolButton(checkable=True)
+        self.label_next = QToolButton(icon=style.icon("queue"))
+        self.thumbnails = QToolButton(checkable=True, icon=style.icon("grid"))
         for widget, name, tip in (
             (self.filter, self.tr("Image filter"), self.tr("Filter the image list")),
             (self.sort, self.tr("Sort order"), self.tr("Sort order of the image list")),
@@ -168,9 +165,11 @@ class ImageFilters(QWidget):
         column.addLayout(row)
         self.filter.currentIndexChanged.connect(self.changed)
         self.sort.currentIndexChanged.connect(self.changed)
+        self.descending.toggled.connect(self._show_order)
         self.descending.toggled.connect(self.changed)
         self.label_next.clicked.connect(self.queue_requested)
         self.thumbnails.clicked.connect(self.thumbnails_requested)
+        self._show_order()
 
     def apply(self) -> None:
         """Set filter and sort order of the model."""
@@ -182,22 +181,20 @@ class ImageFilters(QWidget):
         self.descending.setChecked(descending)
         self.sort.setCurrentIndex(self._model.column_of(name))
 
-    def restyle(self, theme: Theme) -> None:
-        self.descending.setIcon(theme.icon("chevron-down" if self.descending.isChecked() else "chevron-up", "muted"))
-        self.thumbnails.setIcon(theme.icon("grid"))
-        self.label_next.setIcon(theme.icon("queue", "text"))
+    def _show_order(self) -> None:
+        icon = "chevron-down" if self.descending.isChecked() else "chevron-up"
+        self.descending.setIcon(self._style.icon(icon, "muted"))
 
 
 class EmptyProjectPage(QWidget):
     """Page of a project without images."""
 
-    def __init__(self) -> None:
+    def __init__(self, style: ThemeManager) -> None:
         super().__init__()
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 12, 18, 12)
         column.setSpacing(8)
         column.addStretch(1)
-        self.icon = QLabel(alignment=Qt.AlignmentFlag.AlignCenter)
         text = QLabel(self.tr("Drop images or folders here"), alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         text.setObjectName("heading")
         note = QLabel(
@@ -208,8 +205,9 @@ class EmptyProjectPage(QWidget):
         note.setObjectName("muted")
         self.files = QPushButton(self.tr("Add images…"), objectName="primary")
         self.folder = QPushButton(self.tr("Add folder…"))
-        for widget in (self.icon, text, note):
-            column.addWidget(widget)
+        column.addWidget(IconLabel(style.icon("picture-add", "muted"), 40), 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(text)
+        column.addWidget(note)
         column.addSpacing(6)
         column.addWidget(self.files)
         column.addWidget(self.folder)

@@ -46,4 +46,5 @@ class ImageListView(QListView):
             self.scrollTo(current)
 
     def _visible(self, index: QModelIndex) -> bool:
-        return self.viewport().rect().contains(self.visualRect(index).center())
+        row = self.visualRect(index)
+        return row.top() >= 0 and row.bottom() < self.viewport().height()

@@ -75,14 +75,14 @@ class ImagesPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 8, 0, 0)
         column.setSpacing(6)
-        self.search = SearchField(self._session, self.model)
+        self.search = SearchField(self._session, self.model, style)
         self.search.textChanged.connect(self._filter_changed)
         top = QVBoxLayout()
         top.setContentsMargins(8, 0, 8, 0)
         top.setSpacing(6)
         top.addWidget(self.search)
         self.queue_header = LabelQueueHeader(self._queue, style)
-        self.filters = ImageFilters(self.model)
+        self.filters = ImageFilters(self.model, style)
         self.filters.changed.connect(self._filter_changed)
         self.filters.thumbnails_requested.connect(self.toggle_thumbnails)
         self.thumbnails_toggled.connect(self.filters.thumbnails.setChecked)
@@ -101,7 +101,7 @@ class ImagesPanel(QWidget):
         for view in (self.view, self.thumbnail_view.list_view, self.thumbnail_view.table_view):
             view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
             view.customContextMenuRequested.connect(partial(self._request_menu, view))
-        self.empty_page = EmptyProjectPage()
+        self.empty_page = EmptyProjectPage(style)
         self.empty_page.files.clicked.connect(self.files_requested)
         self.empty_page.folder.clicked.connect(self.folder_requested)
         self.no_match_page = NoMatchPage()
@@ -249,7 +249,6 @@ class ImagesPanel(QWidget):
     def _filter_changed(self) -> None:
         self.model.text = self.search.text()
         self.filters.apply()
-        self.filters.restyle(self._style.theme)
         self.thumbnail_view.show_sort_order()
         self._refilter()
 
@@ -290,7 +289,4 @@ class ImagesPanel(QWidget):
         self.count.setText(text if total else "")
 
     def _restyle(self) -> None:
-        self.filters.restyle(self._style.theme)
         self.search_errors.setStyleSheet(f"color: {self._style.theme.colors['warning']}")
-        self.search.restyle(self._style.theme)
-        self.empty_page.icon.setPixmap(self._style.theme.pixmap("picture-add", 40, "muted", self.devicePixelRatioF()))

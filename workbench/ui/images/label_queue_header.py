@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from workbench.core.label_next.label_advice import LabelIssueList
 from workbench.session.label_queue import LabelQueue
 from workbench.ui.text import formatting, label_next_texts
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
@@ -17,12 +16,12 @@ class LabelQueueHeader(QWidget):
 
     def __init__(self, queue: LabelQueue, style: ThemeManager) -> None:
         super().__init__()
-        self._queue, self._style = queue, style
+        self._queue = queue
         self.next = QPushButton(self.tr("Label next"), objectName="left", checkable=True)
         self.next.setToolTip(self.tr("Images that would improve the model most, with the reason for each"))
         self.errors = QPushButton(self.tr("Label errors"), objectName="right", checkable=True)
         self.errors.setToolTip(self.tr("Labels that a confident model contradicts"))
-        self.leave = QToolButton()
+        self.leave = QToolButton(icon=style.icon("close", "muted"))
         self.leave.setToolTip(self.tr("Back to all images"))
         self.leave.setAccessibleName(self.tr("Back to all images"))
         self.text = QLabel(objectName="muted", wordWrap=True)
@@ -41,8 +40,6 @@ class LabelQueueHeader(QWidget):
         queue.changed.connect(self.refresh)
         queue.state_changed.connect(self.refresh)
         queue.progressed.connect(self._progress)
-        style.changed.connect(self._restyle)
-        self._restyle()
         self.refresh()
 
     def _place(self) -> None:
@@ -83,12 +80,12 @@ class LabelQueueHeader(QWidget):
         if queue.running:
             self.bar.setRange(0, 0)
             self.text.setText(self.tr("Analyzing images…"))
-        elif result is None:
-            self.text.setText(self.tr("No images have been analyzed yet."))
-        elif isinstance(result, LabelIssueList):
-            self.text.setText(label_next_texts.label_issues_text(result, len(queue.keys)))
+        elif queue.mode == "errors" and queue.issue_list is not None:
+            self.text.setText(label_next_texts.label_issues_text(queue.issue_list, len(queue.keys)))
+        elif queue.mode == "next" and queue.ranking is not None:
+            self.text.setText(label_next_texts.label_next_text(queue.ranking))
         else:
-            self.text.setText(label_next_texts.label_next_text(result))
+            self.text.setText(self.tr("No images have been analyzed yet."))
 
     def _activate(self, mode: str) -> None:
         self._queue.activate(mode)
@@ -99,6 +96,3 @@ class LabelQueueHeader(QWidget):
         self.bar.setValue(done)
         text = self.tr("Analyzing images: {done} of {total}")
         self.text.setText(text.format(done=formatting.number(done), total=formatting.number(total)))
-
-    def _restyle(self) -> None:
-        self.leave.setIcon(self._style.theme.icon("close", "muted"))

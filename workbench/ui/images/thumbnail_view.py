@@ -121,12 +121,10 @@ class ThumbnailView(QWidget):
         bar.addLayout(row, 0, 0)
         bar.setColumnStretch(0, 1)
         bar.addWidget(self.bulk, 0, 1)
-        self.close_button = close = QToolButton()
+        self.close_button = close = QToolButton(icon=self._style.icon("close"))
         close.setAccessibleName(self.tr("Back to the image"))
         set_key_tip(close, close.accessibleName(), "cancel")
         close.clicked.connect(self.closed)
-        self._style.changed.connect(self._restyle)
-        self._restyle()
         bar.addWidget(close, 0, 2)
         return bar
 
@@ -151,9 +149,6 @@ class ThumbnailView(QWidget):
                 bar.addWidget(self.bulk, 1, 0, 1, 3, Qt.AlignmentFlag.AlignLeft)
             else:
                 bar.addWidget(self.bulk, 0, 1)
-
-    def _restyle(self) -> None:
-        self.close_button.setIcon(self._style.theme.icon("close"))
 
     # --- actions ---------------------------------------------------------------------------------
 
@@ -186,7 +181,8 @@ class ThumbnailView(QWidget):
         """Select the current image and scroll to it."""
         index = self.model.index_of(self._session.key)
         if index.isValid():
-            self.list_view.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+            flag = QItemSelectionModel.SelectionFlag
+            self.list_view.selectionModel().setCurrentIndex(index, flag.ClearAndSelect | flag.Rows)
             for view in (self.list_view, self.table_view):
                 view.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
         self._pages.currentWidget().setFocus()

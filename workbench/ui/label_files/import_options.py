@@ -24,6 +24,7 @@ from workbench.core.text_patterns import fill
 from workbench.ui.text.formatting import listed, number
 from workbench.ui.text.label_format_texts import format_title, format_with_count
 from workbench.ui.widgets.elided_label import ElidedLabel
+from workbench.ui.widgets.field_text import align_text
 
 
 class ImportOptionsRow(QWidget):
@@ -38,7 +39,7 @@ class ImportOptionsRow(QWidget):
         self.threshold.setSpecialValueText(self.tr("automatic"))
         self.threshold.setToolTip(self.tr("Gray value from which a pixel of a mask is a defect"))
         self.threshold.setKeyboardTracking(False)
-        self.threshold.lineEdit().setTextMargins(5, 0, 0, 0)
+        align_text(self.threshold)
         self.class_name = QLineEdit()
         self.class_name.setPlaceholderText(self.tr("from the labels"))
         self.class_name.setToolTip(

@@ -68,7 +68,8 @@ class SkippedList(QWidget):
         rows = [*skipped, *losses, *(("", note) for note in notes)][:_MAX_ROWS]
         self.table.setRowCount(len(rows))
         for place, (path, why) in enumerate(rows):
-            name, reason = QTableWidgetItem(PurePath(path).name), QTableWidgetItem(capitalized(translate_message(why)))
+            text = capitalized(translate_message(why)).rstrip(".。")  # some are sentences, others are not
+            name, reason = QTableWidgetItem(PurePath(path).name), QTableWidgetItem(text)
             name.setToolTip(path)
             reason.setToolTip(reason.text())
             self.table.setItem(place, 0, name)

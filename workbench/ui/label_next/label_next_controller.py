@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QEvent, QObject, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.label_next.label_issues import LabelIssue
-from workbench.core.label_next.label_ranking import issue_reason
 from workbench.session.label_issue_review import LabelIssueReview
 from workbench.session.label_queue import LabelQueue, Mode
 from workbench.session.session import Session
@@ -21,6 +21,10 @@ from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.shortcuts import with_key
 from workbench.ui.text import label_next_texts
 from workbench.ui.widgets.message_bar import MessageBar
+
+if TYPE_CHECKING:
+    from workbench.core.label_next.label_issues import LabelIssue
+
 
 _MAX_SCALE = 3.0  # device pixels per image pixel, greatest zoom on a suspected region
 _SHARE = 0.35  # greatest share of the canvas width and height that the region takes then
@@ -112,6 +116,8 @@ class LabelIssueBar(QFrame):
         if issue is None:
             self.covered.emit(0)
             return
+        from workbench.core.label_next.label_ranking import issue_reason
+
         project, count = self._session.project, len(self._issues.issues)
         names = {info.id: info.name for info in project.classes} if project is not None else {}
         row = self._session.rows.get(self._session.key or "")

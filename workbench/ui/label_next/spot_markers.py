@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.label_next.spot_detection import Spot
 from workbench.session.spot_finder import SpotFinder
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
 from workbench.ui.canvas.items.text_bar import DARK, END, HEIGHT, LIGHT, MARGIN, bar_width, draw_arrows, draw_bar
+
+if TYPE_CHECKING:
+    from workbench.core.label_next.spot_detection import Spot
+
 
 _LEAST_RADIUS = 14.0  # logical pixels, so that a circle never covers what it marks
 _TAG = 16.0  # logical pixels: height of a number

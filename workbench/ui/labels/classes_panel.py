@@ -45,7 +45,7 @@ class ClassesPanel(QWidget):
 
     def __init__(self, session: Session, style: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._session, self._style = session, style
+        self._session = session
         self._updating = False
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -77,7 +77,7 @@ class ClassesPanel(QWidget):
         # A drop inserts the row at its new place before it removes the old one.
         self._drop_timer = QTimer(self, singleShot=True, interval=0, timeout=self._reordered)
         self.model.rowsRemoved.connect(lambda *_: None if self._updating else self._drop_timer.start())
-        self.add_button = QToolButton()
+        self.add_button = QToolButton(icon=style.icon("plus"))
         self.add_button.clicked.connect(self.add)
         self.add_button.setToolTip(self.tr("Add class"))
         self.add_button.setAccessibleName(self.tr("Add class"))
@@ -86,8 +86,6 @@ class ClassesPanel(QWidget):
         session.classes_changed.connect(self._update_list)
         session.current_class_changed.connect(self._select_current)
         session.class_merge.changed.connect(self._update_list)
-        style.changed.connect(self._restyle)
-        self._restyle()
         self._update_list()
 
     # --- actions ---------------------------------------------------------------------------------
@@ -178,10 +176,6 @@ class ClassesPanel(QWidget):
             if self.model.item(i).data(IdRole) == id:
                 return self.model.item(i)
         return None
-
-    def _restyle(self) -> None:
-        self.add_button.setIcon(self._style.theme.icon("plus"))
-        self.view.viewport().update()
 
     # --- user input ------------------------------------------------------------------------------
 

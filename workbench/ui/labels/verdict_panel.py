@@ -95,7 +95,7 @@ class VerdictPanel(QWidget):
         self.name_field.hide()
         row.addWidget(self.name_field)
         column.addLayout(row)
-        self.add_button = QToolButton()
+        self.add_button = QToolButton(icon=style.icon("plus"))
         self.add_button.setToolTip(self.tr("Add verdict"))
         self.add_button.setAccessibleName(self.tr("Add verdict"))
         self.add_button.clicked.connect(self.add)
@@ -103,8 +103,6 @@ class VerdictPanel(QWidget):
             signal.connect(self._update_buttons)
         for signal in (session.image_opened, session.image_failed, session.note_changed):
             signal.connect(self._update_states)
-        style.changed.connect(self._restyle)
-        self._restyle()
         self._update_buttons()
 
     def choose(self, number: int) -> None:
@@ -159,6 +157,3 @@ class VerdictPanel(QWidget):
             button.setChecked(note is not None and note.verdict == name)
             button.setEnabled(note is not None and self._session.writable)
         self.add_button.setEnabled(self._session.writable)
-
-    def _restyle(self) -> None:
-        self.add_button.setIcon(self._style.theme.icon("plus"))

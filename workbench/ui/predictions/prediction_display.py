@@ -7,9 +7,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QPushButton, QSlider, QWidget
 
-from workbench.core.evaluation.prediction_maps import is_preview
 from workbench.ui.canvas.layers.prediction_layer import MODES, Mode, PredictionStyle
-from workbench.ui.predictions.prediction_overlay import PredictionOverlay
+from workbench.ui.predictions.prediction_overlay import PredictionOverlay, is_preview
 from workbench.ui.text import formatting
 from workbench.ui.widgets.key_tips import set_key_tip
 

@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
-from workbench.core.evaluation.prediction_maps import ActivationMap, Maturity, PredictionMaps, is_preview
 from workbench.core.runs.events import Event, Preview, overall_dice
 from workbench.core.runs.run import Run
-from workbench.inference.predictor import Prediction
 from workbench.session.predictions import AHEAD_PIXELS, Predictions
 from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session
@@ -28,6 +26,11 @@ from workbench.session.training.training_control import TrainingControl
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text.prediction_texts import after_step_text, preview_text, trained_text, verdict_text
+
+if TYPE_CHECKING:
+    from workbench.core.evaluation.prediction_maps import Maturity, PredictionMaps
+    from workbench.inference.predictor import Prediction
+
 
 _AHEAD = 3  # images after the current one
 
@@ -242,6 +245,11 @@ class PredictionOverlay(QObject):
             self._canvas.scene.show_predictions(mask, partial(_map, maps), soft=self.immature)
 
 
+def is_preview(maps: PredictionMaps | None) -> bool:
+    """Return whether a prediction was made by a model in training, not by the best model of a run."""
+    return maps is not None and maps.step is not None
+
+
 def _next_keys(images: ImageOrder, key: str | None) -> list[str]:
     """Return the keys of the images after `key`."""
     index = images.index_of(key)
@@ -254,6 +262,8 @@ def _shown_result(
     result: Prediction, predictions: Predictions, key: str, runs: RunList
 ) -> tuple[PredictionMaps | None, str, Maturity | None]:
     """Return maps, text and maturity of the prediction of a trained model for an image."""
+    from workbench.core.evaluation.prediction_maps import ActivationMap, PredictionMaps
+
     if result.mask is None:
         maps = None if result.heat is None else ActivationMap(np.zeros_like(result.heat), result.heat)
         return maps, verdict_text(result), None

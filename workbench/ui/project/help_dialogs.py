@@ -7,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import PySide6
-from PySide6.QtCore import QCoreApplication, QSize, Qt
-from PySide6.QtGui import QGuiApplication, QIcon
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from workbench import __version__
-from workbench.core import resources
 from workbench.core.runs.gpu_facts import GIB, Gpu, GpuFacts, dotted, read_gpu_facts
 from workbench.core.runs.launch import is_frozen, program_command
 from workbench.core.runs.pip_commands import (
@@ -26,6 +25,8 @@ from workbench.core.runs.pip_commands import (
 from workbench.core.runs.shell_commands import command_line
 from workbench.session.tasks import TaskRunner
 from workbench.ui.text.formatting import capitalized, translate_message
+from workbench.ui.widgets.icon_label import IconLabel
+from workbench.ui.widgets.theme import ThemeManager
 
 _WIDTH = 640  # px
 
@@ -167,9 +168,7 @@ class AboutDialog(QDialog):
         column.setSpacing(12)
         row = QHBoxLayout()
         row.setSpacing(18)
-        logo = QLabel()
-        logo.setPixmap(QIcon(str(resources.path("icons/app.svg"))).pixmap(QSize(64, 64), self.devicePixelRatioF()))
-        row.addWidget(logo)
+        row.addWidget(IconLabel(ThemeManager.app_icon(), 64))
         texts = QVBoxLayout()
         texts.addWidget(QLabel("Defect Workbench", objectName="title"))
         texts.addWidget(QLabel(self.tr("Version {version}").format(version=__version__), objectName="muted"))

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -55,7 +55,7 @@ class NewProjectDialog(QDialog):
         self._suggested_name = self.name.text()
         self.location = QLineEdit(str(parent_folder))
         self.images = QLineEdit(placeholderText=self.tr("Optional. Images can be added later."))
-        self.labels = QLineEdit(placeholderText=self.tr("Optional. Labels made with another tool"))
+        self.labels = QLineEdit(placeholderText=self.tr("Optional. Labels made with another tool."))
         self._tasks = TaskRunner(parent=self)
         self._search_timer = QTimer(self, singleShot=True, interval=_SEARCH_DELAY, timeout=self._search)
         self.classes = QLineEdit(placeholderText=self.tr("scratch, pit, stain"))
@@ -66,6 +66,7 @@ class NewProjectDialog(QDialog):
         form = QFormLayout()
         form.setHorizontalSpacing(14)
         form.setVerticalSpacing(10)
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         form.addRow(_label(self.tr("&Name"), self.name), self.name)
         title = self.tr("Folder for the project")
         browse = self._with_browse(self.location, self.tr("Folder in which the project folder is created"), title)
@@ -81,10 +82,11 @@ class NewProjectDialog(QDialog):
         self.found = _muted("")
         self.found.hide()
         form.addRow("", self.found)
-        form.addRow(_label(self.tr("&Classes"), self.classes), self.classes)
-        form.addRow("", _muted(self.tr("Types of defects to paint, for UNet. More can be added at any time.")))
-        form.addRow(_label(self.tr("&Verdicts"), self.verdicts), self.verdicts)
-        form.addRow("", _muted(self.tr("Results for a whole image, for ResNet. Optional.")))
+        for label, field, hint in (
+            (self.tr("&Classes"), self.classes, self.tr("Types of defects to paint, for UNet. Add more at any time.")),
+            (self.tr("&Verdicts"), self.verdicts, self.tr("Optional. Results for a whole image, for ResNet.")),
+        ):
+            form.addRow(_label(label, field), _with_hint(field, hint))
         column.addLayout(form)
         self.message = QLabel(wordWrap=True)
         self.message.setObjectName("muted")
@@ -254,8 +256,16 @@ def _path(field: QLineEdit) -> Path | None:
 def _label(text: str, field: QLineEdit) -> QLabel:
     label = QLabel(text)
     label.setBuddy(field)
-    label.setMinimumHeight(field.sizeHint().height())  # centers the label vertically beside its field
+    label.setFixedHeight(field.sizeHint().height())  # centers the label vertically beside its field
     return label
+
+
+def _with_hint(field: QWidget, hint: str) -> QVBoxLayout:
+    column = QVBoxLayout()
+    column.setSpacing(4)
+    column.addWidget(field)
+    column.addWidget(_muted(hint))
+    return column
 
 
 def _muted(text: str) -> QLabel:

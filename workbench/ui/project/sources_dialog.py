@@ -27,6 +27,10 @@ from workbench.ui.widgets.screen_fit import resize_on_screen
 Reports = tuple[list[SourceReport], list[Removal]]
 
 
+_NUMBERS = 2  # column of the numbers of images
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
 class SourcesDialog(QDialog):
     """Image folders with their state, and removals that can be restored."""
 
@@ -155,6 +159,7 @@ def _table(titles: list[str], name: str) -> QTableWidget:
     header = table.horizontalHeader()
     header.setHighlightSections(False)
     header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    table.horizontalHeaderItem(_NUMBERS).setTextAlignment(_RIGHT)
     header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
     header.resizeSection(0, 170)
     header.resizeSection(2, 120)
@@ -169,6 +174,8 @@ def _fill(table: QTableWidget, rows: list[tuple[str, ...]]) -> None:
         for column, text in enumerate(texts):
             item = QTableWidgetItem(text)
             item.setToolTip(text)
+            if column == _NUMBERS:
+                item.setTextAlignment(_RIGHT)
             table.setItem(row, column, item)
     if 0 <= selected < len(rows):
         table.selectRow(selected)

@@ -30,7 +30,6 @@ class DoneButton(QPushButton):
             signal.connect(self.refresh)
         for id in ("done_next", "not_done"):
             actions[id].enabledChanged.connect(self.refresh)
-        style.changed.connect(self.refresh)
         self.refresh()
 
     @property
@@ -59,7 +58,7 @@ class DoneButton(QPushButton):
         self.setChecked(done)
         self.setEnabled(self._actions["not_done" if done else "done_next"].isEnabled())
         self.setText(self.tr("Done") if done else with_key(self.tr("Done"), "done_next"))
-        self.setIcon(self._style.theme.icon("success" if done else "done", "success" if done else "text"))
+        self.setIcon(self._style.icon("success" if done else "done", "success" if done else "text"))
         tip = (
             self.tr("This image is marked as done. Click to mark it as not done.")
             if done

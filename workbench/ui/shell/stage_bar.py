@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenuBar, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenuBar, QPushButton, QWidget
 from shiboken6 import isValid
 
 from workbench.core.text_patterns import fill
@@ -16,6 +16,7 @@ from workbench.ui.actions.actions import Actions
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
+from workbench.ui.widgets.icon_label import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _GAP = 32  # px between the last menu and the bar
@@ -41,12 +42,9 @@ class StageBar(QWidget):
         row.setContentsMargins(0, 0, 8, 0)
         row.setSpacing(0)
         self.stages: dict[Stage, QPushButton] = {}
-        self._arrows: list[QLabel] = []
         for stage in STAGES:
             if self.stages:
-                arrow = QLabel()
-                self._arrows.append(arrow)
-                row.addWidget(arrow)
+                row.addWidget(IconLabel(style.icon("chevron-right", "disabled"), 14))
             button = QPushButton(names[stage], objectName="stage", checkable=True)
             button.setToolTip(tips[stage])
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -56,15 +54,14 @@ class StageBar(QWidget):
             row.addWidget(button)
         row.addSpacing(14)
         row.addStretch(1)  # the text of the next step does not move the stages
-        self.next = QPushButton(objectName="next")
+        self.next = QPushButton(objectName="next", icon=style.icon("next", "accent_text"))
         self.next.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.next.setAccessibleName(self.tr("Next step"))
         self.next.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow follows the text
         self.next.clicked.connect(self._run_step)
         row.addWidget(self.next)
         monitor.changed.connect(self.refresh)
-        style.changed.connect(self._restyle)
-        self._restyle()
+        self.refresh()
 
     def show_evaluation(self, on: bool) -> None:
         """Set whether the evaluation is shown, which then is the current stage."""
@@ -101,12 +98,11 @@ class StageBar(QWidget):
 
     def _show_stages(self, workflow: Workflow) -> None:
         current = "evaluate" if self._in_evaluation else workflow.step.stage
-        theme = self._style.theme
         for stage, button in self.stages.items():
             done = stage in workflow.completed and stage != current
             button.setChecked(stage == current)
             role = "accent" if stage == current else "success" if done else "muted"
-            button.setIcon(theme.icon("success" if done else _ICONS[stage], role))
+            button.setIcon(self._style.icon("success" if done else _ICONS[stage], role))
         self.set_compact(self._compact)
 
     def _follow_action(self, command: str) -> None:
@@ -136,12 +132,6 @@ class StageBar(QWidget):
 
     def _show_page(self, stage: Stage) -> None:
         self._pages[stage]()
-        self.refresh()
-
-    def _restyle(self) -> None:
-        for arrow in self._arrows:
-            arrow.setPixmap(self._style.theme.pixmap("chevron-right", 14, "disabled", self.devicePixelRatioF()))
-        self.next.setIcon(self._style.theme.icon("next", "accent_text"))
         self.refresh()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+import os
 from pathlib import Path
 
 
@@ -11,6 +12,8 @@ def open_window(project: Path | None) -> int:
     """Open the window, on `project` if given, and return the exit code after it is closed."""
     gc.disable()  # what the imports create remains; `GarbageControl` collects from the first window on
     restore_import()
+    # The models of stored objects use no plugins of pydantic, which would search all installed packages for them.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from workbench.ui.shell.application import run
 
     return run(project)

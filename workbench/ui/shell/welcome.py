@@ -6,27 +6,28 @@ from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer
-from PySide6.QtGui import QAction, QIcon
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from workbench.core import resources
 from workbench.ui.actions.actions import Actions
 from workbench.ui.project.recent_projects import RecentProject, RecentProjects
 from workbench.ui.widgets.elided_label import ElidedLabel
+from workbench.ui.widgets.icon_label import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _WIDTH = 800  # px, of the card at text of 100 %
 _MAX_RECENT = 6
+_ICON = 22  # px
 
 
 class ChoiceButton(QPushButton):
     """Button with an icon, a title and a line of explanation."""
 
-    def __init__(self, title: str, text: str, *, name: str = "choice") -> None:
+    def __init__(self, title: str, text: str, icon: IconLabel, *, name: str = "choice") -> None:
         super().__init__(objectName=name)
         self.setAccessibleName(title)
         self.setAccessibleDescription(text)
-        self.icon_label = QLabel()
+        self.icon_label = icon
         self.title, self.text_label = QLabel(title, objectName="heading"), ElidedLabel(Qt.TextElideMode.ElideMiddle)
         self.text_label.setObjectName("muted")
         self.text_label.set_text(text)
@@ -56,7 +57,8 @@ class RecentRow(QWidget):
         super().__init__()
         name, place = project.path.name, _shortened(project.path.parent)
         text = place if project.found else self.tr("Not found: {folder}").format(folder=place)
-        self.button = ChoiceButton(name, text, name="recent")
+        icon = style.icon("open", "muted") if project.found else style.icon("warning", "warning")
+        self.button = ChoiceButton(name, text, IconLabel(icon, 18), name="recent")
         self.button.setToolTip(str(project.path))
         self.remove = QAction(self.tr("Remove from list"), self)
         self.button.addAction(self.remove)
@@ -68,10 +70,8 @@ class RecentRow(QWidget):
         row.setSpacing(0)
         row.addWidget(self.button, 1)
         if project.found:
-            self.button.icon_label.hide()
             return
         self.button.title.setObjectName("muted")
-        self.button.icon_label.setPixmap(style.theme.pixmap("warning", 18, "warning", self.devicePixelRatioF()))
         self.locate = QPushButton(self.tr("Locate…"), objectName="link")
         self.locate.setToolTip(self.tr("Choose the folder to which the project was moved"))
         self.locate.setAccessibleName(self.tr("Locate project {name}").format(name=name))
@@ -126,17 +126,13 @@ class Welcome(QScrollArea):
         self.drop_area = self._make_drop_area()
         column.addWidget(self.drop_area)
         column.addLayout(self._make_links())
-        style.changed.connect(self._restyle)
-        self._restyle()
         recent.changed.connect(self.show_recent)
         self.show_recent()
 
     def _make_header(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(18)
-        logo = QLabel()
-        logo.setPixmap(QIcon(str(resources.path("icons/app.svg"))).pixmap(QSize(56, 56), self.devicePixelRatioF()))
-        row.addWidget(logo)
+        row.addWidget(IconLabel(self._style.app_icon(), 56))
         texts = QVBoxLayout()
         texts.setSpacing(2)
         title = QLabel("Defect Workbench", objectName="title")
@@ -152,7 +148,6 @@ class Welcome(QScrollArea):
         column = QVBoxLayout()
         column.setSpacing(6)
         self.buttons: dict[str, ChoiceButton] = {}
-        self._icons: list[tuple[QLabel, str, str]] = []  # label, icon, color
         for id, icon, title, text in (
             ("new_project", "new", self.tr("New project"), self.tr("Name the classes, link the images")),
             ("open_project", "open", self.tr("Open project"), self.tr("A project folder on this computer")),
@@ -164,12 +159,11 @@ class Welcome(QScrollArea):
             ),
             ("make_sample", "sample", self.tr("Sample project"), self.tr("Labeled images to try everything")),
         ):
-            button = ChoiceButton(title, text)
+            button = ChoiceButton(title, text, IconLabel(self._style.icon(icon, "accent"), _ICON))
             button.setToolTip(self._actions[id].toolTip())
             button.clicked.connect(self._actions[id].trigger)
             column.addWidget(button)
             self.buttons[id] = button
-            self._icons.append((button.icon_label, icon, "accent"))
         column.addStretch(1)
         return column
 
@@ -194,8 +188,7 @@ class Welcome(QScrollArea):
                 ("export", self.tr("Export: a folder that predicts on the production line without this program.")),
             )
         ):
-            drawing = QLabel()
-            self._icons.append((drawing, icon, "muted"))
+            drawing = IconLabel(self._style.icon(icon, "muted"), _ICON)
             steps.addWidget(drawing, row, 0, Qt.AlignmentFlag.AlignTop)
             steps.addWidget(QLabel(text, wordWrap=True), row, 1)
         column.addWidget(self._introduction)
@@ -207,13 +200,11 @@ class Welcome(QScrollArea):
         row = QHBoxLayout(area)
         row.setContentsMargins(18, 14, 14, 14)
         row.setSpacing(12)
-        drawing = QLabel()
-        self._icons.append((drawing, "picture-add", "muted"))
         text = QLabel(self.tr("Drop a folder of images here to create a project"), wordWrap=True)
         self.choose_folder = QPushButton(self.tr("Choose folder…"))
         self.choose_folder.setToolTip(self._actions["new_from_folder"].toolTip())
         self.choose_folder.clicked.connect(self._actions["new_from_folder"].trigger)
-        row.addWidget(drawing)
+        row.addWidget(IconLabel(self._style.icon("picture-add", "muted"), _ICON))
         row.addWidget(text, 1)
         row.addWidget(self.choose_folder)
         return area
@@ -265,9 +256,7 @@ class Welcome(QScrollArea):
 
     def changeEvent(self, event) -> None:
         super().changeEvent(event)
-        if event.type() == QEvent.Type.DevicePixelRatioChange:
-            self._restyle()
-        elif event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._fitting.start()  # after all widgets have the new style
 
     def _fit(self) -> None:
@@ -275,10 +264,6 @@ class Welcome(QScrollArea):
         width = round(_WIDTH * max(1.0, self._style.text_scale))
         self._card.setFixedWidth(width)
         self._card.setMinimumHeight(self._card.layout().totalHeightForWidth(width))
-
-    def _restyle(self) -> None:
-        for label, icon, role in self._icons:
-            label.setPixmap(self._style.theme.pixmap(icon, 22, role, self.devicePixelRatioF()))
 
 
 def _shortened(path: Path) -> str:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.evaluation.prediction_maps import PredictionMaps, is_preview
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
 from workbench.session.suggest_all import SuggestAllSummary
 from workbench.ui.canvas.canvas_widget import Canvas
-from workbench.ui.predictions.prediction_overlay import PredictionOverlay
+from workbench.ui.predictions.prediction_overlay import PredictionOverlay, is_preview
 from workbench.ui.services import Services
 from workbench.ui.text import formatting
 from workbench.ui.widgets.message_bar import MessageBar
+
+if TYPE_CHECKING:
+    from workbench.core.evaluation.prediction_maps import PredictionMaps
 
 
 class LayerSwitch(Protocol):

@@ -29,6 +29,7 @@ from workbench.ui.suggestions.suggestion_list import ROW, ColorRole, EditedRole,
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.text import formatting
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
+from workbench.ui.widgets.field_text import align_text
 from workbench.ui.widgets.item_views import ItemRole, ListModel
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
@@ -48,7 +49,7 @@ class SuggestionFilter(QWidget):
         grid.setHorizontalSpacing(6)
         grid.setVerticalSpacing(4)
         self.probability = QSpinBox(maximum=100, singleStep=5, suffix="%", keyboardTracking=False)
-        self.area = QSpinBox(maximum=_MAX_AREA, singleStep=10, suffix=self.tr(" px"), keyboardTracking=False)
+        self.area = QSpinBox(maximum=_MAX_AREA, singleStep=10, suffix=self.tr(" px²"), keyboardTracking=False)
         for row, (spin, text, tip) in enumerate(
             (
                 (self.probability, self.tr("Min. probability"), self.tr("Hide suggestions of lower probability")),
@@ -60,7 +61,7 @@ class SuggestionFilter(QWidget):
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
             spin.setAccessibleName(text)
             spin.setToolTip(tip)
-            spin.lineEdit().setTextMargins(5, 0, 0, 0)
+            align_text(spin)
             spin.setMaximumWidth(96)  # the panel may be narrow
             spin.setValue(round(100 * suggestions.min_probability) if row == 0 else suggestions.min_area)
             spin.valueChanged.connect(self._apply)

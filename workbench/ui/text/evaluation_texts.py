@@ -83,11 +83,15 @@ def score(value: float | None) -> str:
 
 
 def size(size_class: SizeSummary, um_per_pixel: float | None) -> str:
-    """Return a range of areas, such as "120 to 900 px²", or in µm² if the scale is known."""
-    factor = 1.0 if um_per_pixel is None else um_per_pixel**2
-    pixels, micrometres = QCoreApplication.translate("review", "px²"), QCoreApplication.translate("review", "µm²")
-    unit = pixels if um_per_pixel is None else micrometres
-    low, high = _area(size_class.least * factor), None if size_class.below is None else _area(size_class.below * factor)
+    """Return a range of areas, such as "120 to 900 px²", or in µm² or mm² if the scale is known."""
+    limits = (size_class.least, size_class.below)
+    if um_per_pixel is None:
+        unit = QCoreApplication.translate("review", "px²")
+        low, high = (None if limit is None else formatting.number(float(f"{limit:.3g}")) for limit in limits)
+    else:
+        pixel = um_per_pixel**2
+        unit, factor = formatting.metric_unit(max(filter(None, limits), default=0) * pixel, 2)
+        low, high = (None if limit is None else formatting.significant(limit * pixel / factor) for limit in limits)
     if high is None:
         return QCoreApplication.translate("review", "{low} {unit} and more").format(low=low, unit=unit)
     if not size_class.least:
@@ -113,7 +117,3 @@ def least_area(point: OperatingPoint, channels: list[int], um_per_pixel: float |
 
 def _digits(value: float) -> str:
     return formatting.number(value, 0 if value >= 10 else 1 if value >= 1 else 2)
-
-
-def _area(value: float) -> str:
-    return formatting.number(float(f"{value:.3g}"), 0 if value >= 10 else 2)

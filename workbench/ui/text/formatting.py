@@ -87,11 +87,7 @@ def size(megabytes: float) -> str:
 def length(pixels: float, um_per_pixel: float | None = None) -> str:
     """Return a length in an image, such as "12.4 px", with µm or mm if the scale is known."""
     text = QCoreApplication.translate("words", "{n} px").format(n=number(pixels, 1))
-    if um_per_pixel is None:
-        return text
-    um = pixels * um_per_pixel
-    small, large = QCoreApplication.translate("words", "{n} µm"), QCoreApplication.translate("words", "{n} mm")
-    return f"{text}  ·  {_metric(um, 1000, small, large)}"
+    return text if um_per_pixel is None else f"{text}  ·  {_metric(pixels * um_per_pixel, 1)}"
 
 
 def position_text(x: int, y: int, um_per_pixel: float) -> str:
@@ -103,18 +99,31 @@ def position_text(x: int, y: int, um_per_pixel: float) -> str:
 def area(pixels: float, um_per_pixel: float | None = None) -> str:
     """Return an area in px², with µm² or mm² if the scale is known."""
     text = QCoreApplication.translate("words", "{n} px²").format(n=number(pixels))
-    if um_per_pixel is None:
-        return text
-    um = pixels * um_per_pixel**2
-    small, large = QCoreApplication.translate("words", "{n} µm²"), QCoreApplication.translate("words", "{n} mm²")
-    return f"{text}  ·  {_metric(um, 1e6, small, large)}"
+    return text if um_per_pixel is None else f"{text}  ·  {_metric(pixels * um_per_pixel**2, 2)}"
 
 
-def _metric(um: float, thousand: float, small: str, large: str) -> str:
-    """Return a value in the unit that gives few digits, with three significant digits."""
-    value, pattern = (um, small) if um < thousand else (um / thousand, large)
+def metric_unit(largest: float, power: int) -> tuple[str, float]:
+    """Return the unit in which values up to `largest` are shown: its name, and its size in µm or µm².
+
+    power: 1 for lengths in µm, 2 for areas in µm². Values shown together have one unit.
+    """
+    small, large = (
+        (QCoreApplication.translate("words", "µm"), QCoreApplication.translate("words", "mm"))
+        if power == 1
+        else (QCoreApplication.translate("words", "µm²"), QCoreApplication.translate("words", "mm²"))
+    )
+    return (small, 1.0) if largest < 1000**power else (large, 1000.0**power)
+
+
+def significant(value: float) -> str:
+    """Return a value with three significant digits, and at most three decimals."""
     digits = max(0, 2 - int(math.floor(math.log10(value)))) if value > 0 else 0
-    return pattern.format(n=number(value, min(digits, 3)))
+    return number(value, min(digits, 3))
+
+
+def _metric(value: float, power: int) -> str:
+    unit, factor = metric_unit(value, power)
+    return QCoreApplication.translate("words", "{n} {unit}").format(n=significant(value / factor), unit=unit)
 
 
 def listed(names: Iterable[str]) -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
-from workbench.core.label_next.label_advice import LabelIssueList, LabelNextList
-from workbench.core.label_next.label_issues import LabelIssue
-from workbench.core.label_next.label_ranking import RankReason
 from workbench.core.messages import Message
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 from workbench.ui.text.message_translation import translate_message
+
+if TYPE_CHECKING:
+    from workbench.core.label_next.label_advice import LabelIssueList, LabelNextList
+    from workbench.core.label_next.label_issues import LabelIssue
+    from workbench.core.label_next.label_ranking import RankReason
 
 
 def reason_text(reason: RankReason) -> str:

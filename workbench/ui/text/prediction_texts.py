@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
-from workbench.core.evaluation.prediction_maps import Maturity
 from workbench.core.runs.events import Preview
 from workbench.inference.model_settings import UNSURE
-from workbench.inference.predictor import Prediction
 from workbench.ui.text import formatting
+
+if TYPE_CHECKING:
+    from workbench.core.evaluation.prediction_maps import Maturity
+    from workbench.inference.predictor import Prediction
+
 
 _IMMATURE = {
     "everything": QT_TRANSLATE_NOOP("PredictionOverlay", "the model still marks almost everything"),

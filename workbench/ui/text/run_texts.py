@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
-from workbench.core.evaluation.expectation import Expectation
 from workbench.core.runs.events import overall_dice
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
 from workbench.core.runs.run_health import HealthFinding
@@ -221,6 +220,8 @@ def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:
 
     details: counts, reason of the expected range, changed lighting. The last two are empty for earlier versions.
     """
+    from workbench.core.evaluation.expectation import Expectation
+
     metrics = result["metrics"]
     counts = formatting.result_text(metrics)
     expectation = Expectation.of_result(result, "resnet" if "accuracy" in metrics else "unet")
@@ -253,6 +254,8 @@ def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:
 
 def run_line_details(line: RunLine) -> str:
     """Return the tooltip of a run in a list: the expected range with its reason, and the worst change of lighting."""
+    from workbench.core.evaluation.expectation import Expectation
+
     expectation = Expectation.of_result(line.expectation, line.model)
     return "\n".join(map(translate_message, expectation.lines())) if expectation is not None else ""
 

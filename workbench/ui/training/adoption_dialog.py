@@ -13,6 +13,7 @@ from workbench.session.project_jobs import AdoptionJob
 from workbench.session.session import Session
 from workbench.ui.text.formatting import run_name
 from workbench.ui.text.message_translation import translate_message
+from workbench.ui.widgets.field_text import align_text
 from workbench.ui.widgets.job_dialog import JobDialog, PathField
 
 
@@ -65,7 +66,7 @@ class AdoptionDialog(JobDialog):
             box.setRange(1, MAX_SIDE)
             box.setValue(value)
             box.setSuffix(self.tr(" px"))
-            box.lineEdit().setTextMargins(5, 0, 0, 0)
+            align_text(box)
         self.tile_size.setToolTip(
             self.tr("Images are predicted in tiles of this size, if the network has no fixed size")
         )

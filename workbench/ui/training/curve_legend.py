@@ -76,7 +76,8 @@ class CurveLegend(QWidget):
         top.setContentsMargins(4, 0, 0, 0)
         top.setSpacing(0)
         self.moment = QLabel(objectName="muted")
-        self.fit, self.save = QToolButton(), QToolButton()
+        self.fit = QToolButton(icon=style.icon("fit", "muted"))
+        self.save = QToolButton(icon=style.icon("save", "muted"))
         self.fit.setToolTip(self.tr("Show the whole run (double-click a curve)"))
         self.fit.clicked.connect(self.fit_clicked)
         self.save.setToolTip(self.tr("Save curves"))
@@ -178,9 +179,6 @@ class CurveLegend(QWidget):
             self.chosen.emit(self.shown)
 
     def _restyle(self) -> None:
-        theme = self._style.theme
-        self.fit.setIcon(theme.icon("fit", "muted"))
-        self.save.setIcon(theme.icon("save", "muted"))
         self.view.setStyleSheet(
             "QTreeWidget { background: transparent; border: none; }QTreeWidget::item { padding: 0 2px; height: 19px; }"
         )

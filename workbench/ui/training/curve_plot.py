@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication
+from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QPen
 
 from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.value_columns import MOST
@@ -16,16 +16,21 @@ from workbench.ui.training.plot_definitions import (
     COMPARED_LINES,
     GPU_LINES,
     GPU_ROLES,
+    TITLE_POINTS,
     PlotDefinition,
+    line_color,
     names,
     number,
     shown_gpus,
     title,
+    title_height,
 )
 from workbench.ui.widgets.theme import Theme
 from workbench.ui.widgets.themed_plot import ThemedPlot
 
 _MAX_TICKS = 5  # intervals of a value axis
+_LINE = 1.5  # logical pixels
+_SMOOTH_POINTS = 200  # drawing more points of a wide line without steps takes long
 AXIS_WIDTH = 48  # pixels of the value axis: equal in all plots, so that their time axes align
 
 
@@ -114,13 +119,17 @@ class CurvePlot(ThemedPlot):
 
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
+        self.restyle()
+
+    def restyle(self) -> None:
+        theme = self._theme
         self.set_colors(theme)
         self.item.showGrid(y=True, alpha=0.16)
-        self._cursor.setPen(pg.mkPen(theme.color("muted"), width=1))
+        self._cursor.setPen(self.pen(theme.color("muted")))
         if self._dots is not None:
             self._dots.setBrush(theme.color(self.definition.role))
             self._best_point.setBrush(theme.color("warning"))
-            self._best_point.setPen(pg.mkPen(QColor(0, 0, 0, 120)))
+            self._best_point.setPen(self.pen(QColor(0, 0, 0, 120)))
         if self._skips is not None:
             self._skips.setBrush(theme.color("danger"))
         for name, line in self.lines.items():
@@ -163,7 +172,7 @@ class CurvePlot(ThemedPlot):
         lows, highs = [], []
         for name, (times, values) in lines.items():
             values = self._to_axis(values)
-            self._line(name).setData(times, values, connect="finite")
+            self._line(name).setData(times, values, connect="finite", antialias=len(times) <= _SMOOTH_POINTS)
             known = values[np.isfinite(values)]
             if len(known):
                 lows.append(known.min())
@@ -192,23 +201,19 @@ class CurvePlot(ThemedPlot):
             self.addItem(line)
         return line
 
-    def _pen(self, name: str):
+    def _pen(self, name: str) -> QPen:
         theme, definition = self._theme, self.definition
         kind, _, index = name.partition(" ")
         if kind == "other":
-            # Wide pens are slow; these lines have few points.
             place = int(index) % len(COMPARED_COLORS)
-            return pg.mkPen(theme.color(COMPARED_COLORS[place]), width=1, style=COMPARED_LINES[place])
+            return self.pen(theme.color(COMPARED_COLORS[place]), _LINE, COMPARED_LINES[place])
         if definition.id == "loss":
-            return pg.mkPen(
-                theme.color(definition.role, 255 if name == "smoothed" else 90), width=2 if name == "smoothed" else 1
-            )
+            return self.pen(line_color(theme, definition.role, name == "smoothed"), 2 if name == "smoothed" else 1)
         if definition.per_gpu:
             roles = (definition.role, *(role for role in GPU_ROLES if role != definition.role))
             place = self._gpus.index(int(index)) % len(roles)
-            color = theme.color(roles[place], 255 if kind == definition.values[0] else 110)
-            return pg.mkPen(color, style=GPU_LINES[place])
-        return pg.mkPen(theme.color(definition.role, 255 if name in (definition.values[0], "dice") else 110), width=1)
+            return self.pen(line_color(theme, roles[place], kind == definition.values[0]), _LINE, GPU_LINES[place])
+        return self.pen(line_color(theme, definition.role, name in (definition.values[0], "dice")), _LINE)
 
     def _to_axis(self, values: np.ndarray) -> np.ndarray:
         if self.definition.log:
@@ -237,9 +242,9 @@ class CurvePlot(ThemedPlot):
         text = title(self.definition, series) + (f"  {self.definition.unit}" if self.definition.unit else "")
         if text != self._title:
             self._title = text
-            self.item.setTitle(text, color=self._theme.color("muted").name(), size="8pt", justify="left")
-            self.item.titleLabel.setMaximumHeight(16)
-            self.item.layout.setRowFixedHeight(0, 16)
+            self.item.setTitle(text, color=self._theme.color("muted").name(), size=f"{TITLE_POINTS}pt", justify="left")
+            self.item.titleLabel.setMaximumHeight(title_height())
+            self.item.layout.setRowFixedHeight(0, title_height())
 
     # --- user input ------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, LINE_SIDES,
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import language_of_window
 from workbench.ui.text import export_texts, formatting
+from workbench.ui.widgets.field_text import align_text
 from workbench.ui.widgets.screen_fit import ContentScrollArea
 
 
@@ -49,15 +50,16 @@ class ExportOptionsDialog(QDialog):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         exact = [*(name for name, kind in KINDS.items() if not kind.reduced), LINE_FORMAT]
-        reduced = [name for name, kind in KINDS.items() if kind.reduced]
         column.addWidget(QLabel(self.tr("Full precision: same results as the trained model"), objectName="heading"))
         column.addLayout(self._rows(exact, options))
         column.addLayout(self._line_row(options))
+        column.addSpacing(4)
         column.addWidget(QLabel(self.tr("Folders for other programs"), objectName="heading"))
         column.addLayout(self._rows(list(LAYOUTS), options))
+        column.addSpacing(4)
         text = self.tr("Reduced precision: smaller, often faster, slightly different results")
         column.addWidget(QLabel(text, objectName="heading"))
-        column.addLayout(self._rows(reduced, options))
+        column.addLayout(self._rows([name for name, kind in KINDS.items() if kind.reduced], options))
         note = self.tr(
             "The loss of quality is measured on labeled images. Formats that lose too much are not exported."
         )
@@ -137,7 +139,7 @@ class ExportOptionsDialog(QDialog):
         fields = QHBoxLayout(self._sides)
         fields.setContentsMargins(0, 0, 0, 0)
         for field in sides:
-            field.lineEdit().setTextMargins(5, 0, 0, 0)
+            align_text(field)
         for widget in (self.line_width, QLabel("×"), self.line_height):
             fields.addWidget(widget)
         self._size_label = _label(self.tr("Image &size (width × height)"), self.size)
@@ -172,7 +174,7 @@ class ExportOptionsDialog(QDialog):
             self.language.addItem(text, name)
         self.language.setCurrentIndex(self.language.findData(options.language or language_of_window()))
         for field in (self.probability, self.target):
-            field.lineEdit().setTextMargins(5, 0, 0, 0)
+            align_text(field)
         grid = QGridLayout()
         grid.setHorizontalSpacing(14)
         grid.setVerticalSpacing(8)

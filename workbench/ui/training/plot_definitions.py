@@ -6,10 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt
+from PySide6.QtGui import QColor, QFont, QGuiApplication
 
 from workbench.core.runs.run_series import RunSeries
 from workbench.ui.text import formatting
+from workbench.ui.widgets.field_text import line_height
+from workbench.ui.widgets.theme import Theme
 
+TITLE_POINTS = 8  # size of the titles
 COMPARED_COLORS = ("curve_4", "curve_2", "muted")  # color roles of compared runs
 COMPARED_LINES = (Qt.PenStyle.DashLine, Qt.PenStyle.DotLine, Qt.PenStyle.DashDotLine)  # besides the color
 GPU_ROLES = ("curve_2", "curve_4", "curve_1", "curve_3")  # of the first GPU, the second ...
@@ -215,3 +219,17 @@ def missing(definition: PlotDefinition, series: RunSeries, *, live: bool) -> str
     if not live and series.steps.count and not any(series.has(name) for name in names(definition, series)):
         return QCoreApplication.translate("plots", "This run has no data for this curve.")
     return ""
+
+
+def title_height() -> float:
+    """Return the height of the titles in px, which is the same for all plots in a language."""
+    font = QFont(QGuiApplication.font())
+    font.setPointSizeF(TITLE_POINTS)
+    return line_height(title(PLOTS[0], RunSeries()), font) + 3
+
+
+def line_color(theme: Theme, role: str, main: bool) -> QColor:
+    """Return the color of a line, faint unless it is a main one; opaque, as others take long to draw."""
+    color, ground = theme.color(role), theme.color("panel")
+    parts = zip(color.getRgb()[:3], ground.getRgb()[:3], strict=True)
+    return color if main else QColor(*(round(0.4 * front + 0.6 * back) for front, back in parts))

@@ -16,6 +16,7 @@ from workbench.ui.text.run_texts import comparison_text
 from workbench.ui.training.curve_legend import CurveExport, CurveLegend
 from workbench.ui.training.plot_definitions import COMPARED_COLORS, COMPARED_LINES
 from workbench.ui.widgets.elided_label import ElidedLabel
+from workbench.ui.widgets.icon_label import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _INTERVAL = 500  # ms between updates of texts and numbers; shorter intervals are unreadable
@@ -34,7 +35,7 @@ class RunDashboard(QWidget):
         super().__init__()
         self._style, self._monitor, self._run_list = style, monitor, run_list
         self.curves = None  # created on first use: pyqtgraph takes long to import
-        self.icon, self.status, self.result = QLabel(), ElidedLabel(), ElidedLabel()
+        self.icon, self.status, self.result = IconLabel(), ElidedLabel(), ElidedLabel()
         self.result.setObjectName("heading")
         self.result.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="muted")
@@ -65,7 +66,6 @@ class RunDashboard(QWidget):
         column.addLayout(self._row, 1)
         column.addWidget(self.compared)
         self._live = self._health_hidden = False
-        self._shown_icon = ("", "")  # tone and theme of the status icon
         self._ending = ""  # text of the ending
         self._just_ended: Run | None = None  # training has ended, and the runs are being listed
         self._hovered_time: float | None = None  # seconds under the pointer
@@ -105,10 +105,8 @@ class RunDashboard(QWidget):
         """Show a status text. `tone`: "good", "info", "warning", or "" for no icon."""
         self.status.set_text(text, short=formatting.first_sentences(text))
         self.icon.setVisible(bool(tone and text))
-        if tone and (tone, self._style.theme.name) != self._shown_icon:
-            self._shown_icon = tone, self._style.theme.name
-            icon, role = _TONES[tone]
-            self.icon.setPixmap(self._style.theme.pixmap(icon, 16, role, self.devicePixelRatioF()))
+        if tone:
+            self.icon.set_icon(self._style.icon(*_TONES[tone]))
 
     def set_live(self, live: bool, *, health_hidden: bool) -> None:
         """Set if a run is in progress. health_hidden: the status line shows something else."""
@@ -269,7 +267,7 @@ class ComparedRuns(QWidget):
             line = ElidedLabel()
             line.set_text(comparison_text(other.comparison))
             remove = QToolButton()
-            remove.setIcon(self._style.theme.icon("close", "muted"))
+            remove.setIcon(self._style.icon("close", "muted"))
             remove.setStyleSheet("QToolButton { padding: 0; }")
             remove.setToolTip(self.tr("Remove from comparison"))
             remove.setAccessibleName(remove.toolTip())

@@ -79,7 +79,7 @@ class SettingsPage(QScrollArea):
         field.edited.connect(lambda: self.edited.emit(key))
         grid.addWidget(field, row, 1, top)
         reset = self.resets[key] = QToolButton()
-        reset.setIcon(style.theme.icon("undo", "accent"))
+        reset.setIcon(style.icon("undo", "accent"))
         reset.setToolTip(self.tr("Reset to automatic"))
         reset.setAccessibleName(self.tr("{setting}: reset to automatic").format(setting=settings_texts.name(key)))
         reset.clicked.connect(lambda: self.reset_clicked.emit(key))

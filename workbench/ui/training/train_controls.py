@@ -27,6 +27,7 @@ from workbench.ui.text import formatting
 from workbench.ui.widgets.click_guard import ClickGuard
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.elided_label import ElidedLabel
+from workbench.ui.widgets.field_text import align_text
 from workbench.ui.widgets.key_tips import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -53,8 +54,7 @@ class TrainControls(QWidget):
         self._running = self._paused = self._short = False
         self._state, self._overrides = "idle", 0
         self._build()
-        style.changed.connect(self._restyle)
-        self._restyle()
+        self._update_button()
 
     def _build(self) -> None:
         self._build_line()
@@ -102,7 +102,7 @@ class TrainControls(QWidget):
         self.minutes.setDecimals(1)
         self.minutes.setSuffix(self.tr(" min"))
         self.minutes.setValue(DEFAULT_MINUTES)
-        self.minutes.lineEdit().setTextMargins(5, 0, 0, 0)
+        align_text(self.minutes)
         self.minutes.setToolTip(
             self.tr("Training time. The learning rate is scheduled to reach its final value at this time.")
         )
@@ -175,7 +175,7 @@ class TrainControls(QWidget):
         self.button.setEnabled(not reason and state != "stopping")
         for widget in (self.unet, self.resnet, self.minutes, self.device):
             widget.setEnabled(not self._running)
-        self._restyle()
+        self._update_button()
 
     def show_short_texts(self, on: bool) -> None:
         """Show "Stop" on the button of a running training, or what it does in full."""
@@ -194,7 +194,7 @@ class TrainControls(QWidget):
             tip = self.tr("Training settings: {n} changed manually").format(n=count)
         set_key_tip(self.settings, tip, "recipe")
         self._overrides = count
-        self.settings.setIcon(self._style.theme.icon("tune", "accent" if count else "text"))
+        self.settings.setIcon(self._style.icon("tune", "accent" if count else "text"))
 
     def show_progress(self, share: float | None, text: str, *short: str) -> None:
         """Show a progress of 0..1; None hides the bar. short: texts for less space, ever shorter."""
@@ -221,17 +221,16 @@ class TrainControls(QWidget):
             tip = self.tr("Train a model first, then export it")
         set_key_tip(self.export, tip, "" if busy else "export")
 
-    def _restyle(self) -> None:
+    def _update_button(self) -> None:
         name = "danger" if self._running else "accent"
         if self.button.objectName() != name:
             self.button.setObjectName(name)
             self.button.style().unpolish(self.button)
             self.button.style().polish(self.button)
-        theme = self._style.theme
         icon, role = ("stop", "danger_text") if self._running else ("train", "accent")
-        self.button.setIcon(theme.icon(icon, role))
-        self.pause.setIcon(theme.icon("train" if self._paused else "pause"))
-        self.export.setIcon(theme.icon("export"))
+        self.button.setIcon(self._style.icon(icon, role))
+        self.pause.setIcon(self._style.icon("train" if self._paused else "pause"))
+        self.export.setIcon(self._style.icon("export"))
         self.show_overrides(self._overrides)
 
 

@@ -251,7 +251,7 @@ class TrainingHeader(QWidget):
         self.runs = RunSelector(session, training, run_list)
         self.compare_menu = RunCompareMenu(run_list, self)
         self.compare_menu.chosen.connect(run_list.compare)
-        self.compare_button = QToolButton()
+        self.compare_button = QToolButton(icon=style.icon("compare", "muted"))
         set_key_tip(self.compare_button, self.tr("Compare the curves of other runs with this run"), "compare_runs")
         self.compare_button.setAccessibleName(self.tr("Compare"))
         self.compare_button.clicked.connect(self.compare)
@@ -263,9 +263,8 @@ class TrainingHeader(QWidget):
         row.addWidget(result, 1)
         row.addWidget(self.runs)
         row.addWidget(self.compare_button)
-        self.heading.toggled.connect(self._restyle)
-        style.changed.connect(self._restyle)
-        self._restyle()
+        self.heading.toggled.connect(self._update_heading)
+        self._update_heading()
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, super().minimumSizeHint().height())
@@ -285,7 +284,6 @@ class TrainingHeader(QWidget):
         if self._training.run is not None:
             self.compare_menu.open_at(self.compare_button, self._training.run)
 
-    def _restyle(self) -> None:
-        theme = self._style.theme
-        self.heading.setIcon(theme.icon("chevron-down" if self.heading.isChecked() else "chevron-up", "muted"))
-        self.compare_button.setIcon(theme.icon("compare", "muted"))
+    def _update_heading(self) -> None:
+        icon = "chevron-down" if self.heading.isChecked() else "chevron-up"
+        self.heading.setIcon(self._style.icon(icon, "muted"))

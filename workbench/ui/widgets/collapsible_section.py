@@ -31,7 +31,6 @@ class CollapsibleSection(QWidget):
             top.addWidget(button)
         column.addLayout(top)
         column.addWidget(body)
-        style.changed.connect(self._update_icon)
         self.heading.setChecked(QSettings().value(f"sections/{name}", True, bool))
         body.setVisible(self.heading.isChecked())
         self.heading.toggled.connect(self._fold)
@@ -44,4 +43,4 @@ class CollapsibleSection(QWidget):
 
     def _update_icon(self) -> None:
         name = "chevron-down" if self.heading.isChecked() else "chevron-right"
-        self.heading.setIcon(self._style.theme.icon(name, "muted"))
+        self.heading.setIcon(self._style.icon(name, "muted"))

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from workbench.ui.shortcuts import with_key
 from workbench.ui.text.formatting import problem_text
+from workbench.ui.widgets.icon_label import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 MAX_WIDTH = 780  # px
@@ -175,10 +176,7 @@ class BarMessage(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(10, 7, 6, 7)
         row.setSpacing(10)
-        icon, role = _ICONS[kind]
-        icon_label = QLabel()
-        icon_label.setPixmap(style.theme.pixmap(icon, 20, role, self.devicePixelRatioF()))
-        row.addWidget(icon_label, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(IconLabel(style.icon(*_ICONS[kind]), 20))
         texts = QVBoxLayout()
         texts.setSpacing(1)
         for name, content in (("messageText", text), ("advice", advice)):
@@ -192,11 +190,10 @@ class BarMessage(QFrame):
                 self._labels[name] = label
         row.addLayout(texts, 1)
         self._row = row
-        self.close_button = QToolButton()
-        self.close_button.setIcon(style.theme.icon("close", "muted"))
+        self.close_button = QToolButton(icon=style.icon("close", "muted"))
         self.close_button.setToolTip(with_key(self.tr("Close message"), "cancel"))
         self.close_button.setAccessibleName(self.tr("Close message"))
-        row.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.close_button)
 
     def start_timer(self, on_end: Callable[[], None]) -> None:
         """Fade the message out after some time without the pointer over it, then call `on_end`."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 CANCEL = "cancel"
@@ -55,6 +56,12 @@ class Question(QDialog):
         column.addStretch(1)
         column.addLayout(self._row(answers))
         self.finished.connect(lambda _: self.answered.emit(self._answer))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Fit the height to the texts. The size hint supposes that they wrap at a smaller width."""
+        width = max(self.width(), self.minimumWidth())
+        self.resize(width, self.layout().totalHeightForWidth(width))
+        super().showEvent(event)
 
     def text(self) -> str:
         return " ".join(label.text() for label in (self.question, *self.details))

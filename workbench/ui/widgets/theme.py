@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -44,6 +44,7 @@ class Theme:
     dark: bool
     colors: dict[str, str]
     _icons: dict[tuple[str, str], QIcon] = field(default_factory=dict)
+    _drawn: dict[tuple[str, str, int], QPixmap] = field(default_factory=dict)
 
     @classmethod
     def load(cls, name: str) -> Theme:
@@ -61,16 +62,22 @@ class Theme:
         return color
 
     def icon(self, name: str, role: str = "text") -> QIcon:
-        """Return an icon from `resources/icons`, with a dimmed version when disabled. Raises FileNotFoundError."""
-        icon = self._icons.get((name, role))
-        if icon is None:
-            if name not in _icon_names():
-                raise FileNotFoundError(f"icons/{name}.svg")
-            icon = self._icons[name, role] = QIcon(IconEngine(name, self.color(role), self.color("disabled")))
-        return icon
+        """Return an icon from `resources/icons` in a color of this theme, for an item that is being painted.
+
+        A widget that keeps its icon uses `ThemeManager.icon`. Raises FileNotFoundError.
+        """
+        if (name, role) not in self._icons:
+            self._icons[name, role] = make_icon(name, role, lambda: self)
+        return self._icons[name, role]
+
+    def drawn(self, name: str, role: str, size: int) -> QPixmap:
+        """Return an icon in a color of this theme, `size` px square; drawn once."""
+        if (name, role, size) not in self._drawn:
+            self._drawn[name, role, size] = tinted(name, self.color(role), size)
+        return QPixmap(self._drawn[name, role, size])  # its caller sets the pixel ratio
 
     def pixmap(self, name: str, size: int, role: str = "text", ratio: float = 1.0) -> QPixmap:
-        pixmap = tinted(name, self.color(role), round(size * ratio))
+        pixmap = self.drawn(name, role, round(size * ratio))
         pixmap.setDevicePixelRatio(ratio)
         return pixmap
 
@@ -132,11 +139,21 @@ class ThemeManager(QObject):
         self._font, self._text_size = app.font(), 100.0
         self._families: list[str] = []  # after the system's font
         self._postponed = False
+        self._icons: dict[tuple[str, str], QIcon] = {}
         app.setStyle("Fusion")
 
     @staticmethod
     def app_icon() -> QIcon:
         return QIcon(str(resources.path("icons/app.svg")))
+
+    def icon(self, name: str, role: str = "text") -> QIcon:
+        """Return an icon from `resources/icons` that is always drawn in a color of the theme in use.
+
+        Widgets need not set it again after another theme was applied. Disabled, it is dimmed. Raises FileNotFoundError.
+        """
+        if (name, role) not in self._icons:
+            self._icons[name, role] = make_icon(name, role, lambda: self.theme)
+        return self._icons[name, role]
 
     def apply(self, request: str) -> Theme:
         """Apply a theme and return it. request: "dark", "light" or "system"."""
@@ -212,21 +229,25 @@ def scaled_text(sheet: str, factor: float) -> str:
     return re.sub(pattern, lambda match: f"{match[1]}{round(int(match[2]) * factor)}px", sheet)
 
 
+def make_icon(name: str, role: str, theme: Callable[[], Theme]) -> QIcon:
+    """Return an icon in a color of the theme that a function returns when it is drawn. Raises FileNotFoundError."""
+    if name not in _icon_names():
+        raise FileNotFoundError(f"icons/{name}.svg")
+    return QIcon(IconEngine(name, role, theme))
+
+
 class IconEngine(QIconEngine):
-    """Icon of `resources/icons` in one color, and in another one when disabled; drawn when first shown at a size."""
+    """Icon of `resources/icons` in one color of a theme, and in another one when disabled; drawn when it is shown."""
 
     _copies: ClassVar[list[IconEngine]] = []  # owned by Qt, which PySide6 does not know; those that Qt has not deleted
 
-    def __init__(self, name: str, color: QColor, disabled: QColor) -> None:
+    def __init__(self, name: str, role: str, theme: Callable[[], Theme]) -> None:
         super().__init__()
-        self._name, self._color, self._disabled = name, color, disabled
-        self._pixmaps: dict[tuple[int, bool], QPixmap] = {}
+        self._name, self._role, self._theme = name, role, theme
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        key = min(size.width(), size.height()), mode == QIcon.Mode.Disabled
-        if key not in self._pixmaps:
-            self._pixmaps[key] = tinted(self._name, self._disabled if key[1] else self._color, key[0])
-        return QPixmap(self._pixmaps[key])  # its caller sets the pixel ratio
+        role = "disabled" if mode == QIcon.Mode.Disabled else self._role
+        return self._theme().drawn(self._name, role, min(size.width(), size.height()))
 
     def actualSize(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QSize:
         side = min(size.width(), size.height())
@@ -239,7 +260,7 @@ class IconEngine(QIconEngine):
         painter.drawPixmap(target, self.pixmap(size * painter.device().devicePixelRatioF(), mode, state))
 
     def clone(self) -> IconEngine:
-        copy = IconEngine(self._name, self._color, self._disabled)
+        copy = IconEngine(self._name, self._role, self._theme)
         self._copies[:] = [*filter(isValid, self._copies), copy]
         return copy
 

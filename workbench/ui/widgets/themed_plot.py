@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QPen
 from PySide6.QtWidgets import QLabel, QVBoxLayout
 
 from workbench.ui.widgets.theme import Theme
 
 
+class _WideAxis(pg.AxisItem):
+    """Horizontal axis whose first and last labels extend beyond it; pyqtgraph omits them where a grid is shown."""
+
+    def boundingRect(self) -> QRectF:
+        extra = QFontMetrics(QGuiApplication.font()).height() if self.grid is not False else 0
+        return super().boundingRect().adjusted(-extra, 0, extra, 0)
+
+
 class ThemedPlot(pg.PlotWidget):
-    """Plot with fixed axes that subclasses draw in. A hint replaces the curves while there are none."""
+    """Plot with fixed axes that subclasses draw in. A hint replaces the curves while there are none.
+
+    Subclasses set their pens, made by `pen`, in `restyle`. It is called again on a screen of another scale.
+    """
 
     def __init__(self, axes: dict[str, pg.AxisItem] | None = None) -> None:
-        super().__init__(axisItems=axes or {}, enableMenu=False)
+        super().__init__(axisItems=axes or {"bottom": _WideAxis("bottom")}, enableMenu=False)
         self.setFrameShape(self.Shape.NoFrame)
         self.item: pg.PlotItem = self.getPlotItem()
         # Never shown; it would outlive the plot, and without its flags it would cover the plot.
@@ -36,8 +48,25 @@ class ThemedPlot(pg.PlotWidget):
         self.setBackground(theme.color("panel"))
         for side in ("left", "bottom"):
             axis = self.item.getAxis(side)
-            axis.setPen(pg.mkPen(theme.color("grid")))
-            axis.setTextPen(pg.mkPen(theme.color("muted")))
+            axis.setPen(self.pen(theme.color("grid")))
+            axis.setTextPen(theme.color("muted"))
+
+    def fit_percentages(self) -> None:
+        """Leave space for the label "100" of the horizontal axis."""
+        half = self.fontMetrics().horizontalAdvance("100") // 2
+        self.item.layout.setContentsMargins(0, 4, half, 6)
+
+    def restyle(self) -> None:
+        """Set colors and pens."""
+
+    def pen(self, color: QColor, width: float = 1.0, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
+        """Return a pen. width: logical pixels, whereas the widths of pyqtgraph are in pixels of the screen."""
+        return pg.mkPen(color, width=width * self.devicePixelRatioF(), style=style)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self.restyle()
+        return super().event(event)
 
     def show_hint(self, text: str) -> None:
         """Show a text in the middle of the plot; "" hides it."""

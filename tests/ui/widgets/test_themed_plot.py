@@ -1,0 +1,63 @@
+"""Plots: lines as wide as the scale of the screen demands, and all labels of the percentages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
+
+from workbench.core.evaluation.image_ranking import RocCurve
+from workbench.ui.evaluation.evaluation_plots import PrecisionRecallPlot, RocPlot
+from workbench.ui.evaluation.reliability_plot import ReliabilityPlot
+from workbench.ui.training.curve_plot import CurvePlot
+from workbench.ui.training.plot_definitions import PLOTS
+from workbench.ui.widgets.theme import ThemeManager
+from workbench.ui.widgets.themed_plot import ThemedPlot
+
+
+@pytest.fixture
+def style(qapp, monkeypatch, load_theme):
+    monkeypatch.setattr(ThemeManager, "_set_style_sheet", lambda self: None)
+    return ThemeManager(qapp)
+
+
+def loss_plot(style: ThemeManager) -> CurvePlot:
+    plot = CurvePlot(PLOTS[0], style.theme)
+    for name in ("loss", "smoothed", "other 0"):
+        plot._line(name)
+    return plot
+
+
+def widths(plot: ThemedPlot) -> dict[str, float]:
+    """Return the widths of the lines of a plot in pixels of the screen."""
+    pens = {side: plot.item.getAxis(side).pen() for side in ("left", "bottom")}
+    for name in ("_line", "_chance", "_diagonal"):
+        if hasattr(getattr(plot, name, None), "opts"):
+            pens[name] = getattr(plot, name).opts["pen"]
+    if isinstance(plot, CurvePlot):
+        pens |= {name: line.opts["pen"] for name, line in plot.lines.items()} | {"cursor": plot._cursor.pen}
+    return {name: pen.widthF() for name, pen in pens.items()}
+
+
+@pytest.mark.parametrize("make", [loss_plot, PrecisionRecallPlot, RocPlot, ReliabilityPlot])
+def test_lines_get_wider_with_the_scale_of_the_screen(style, qtbot, monkeypatch, make):
+    plot = make(style)
+    qtbot.addWidget(plot)
+    logical = widths(plot)
+    assert min(logical.values()) >= 1 and max(logical.values()) <= 2
+    monkeypatch.setattr(ThemedPlot, "devicePixelRatioF", lambda self: 2.0)
+    QCoreApplication.sendEvent(plot, QEvent(QEvent.Type.DevicePixelRatioChange))
+    assert widths(plot) == {name: 2 * width for name, width in logical.items()}
+
+
+def test_horizontal_axis_of_the_roc_curve_ends_with_its_label(style, qtbot, monkeypatch):
+    plot = RocPlot(style)
+    qtbot.addWidget(plot)
+    plot.show_curve(RocCurve(np.array([0.7, 0.1]), np.array([0.2, 1.0]), np.array([0.8, 1.0])), None)
+    plot.resize(260, 190)
+    axis, drawn = plot.item.getAxis("bottom"), []
+    draw = axis.drawPicture
+    monkeypatch.setattr(axis, "drawPicture", lambda p, a, ticks, texts: (drawn.extend(texts), draw(p, a, ticks, texts)))
+    plot.grab()
+    place = next(rect for rect, _, text in drawn if text == "100")
+    assert axis.mapRectToScene(place).right() <= plot.width()
