@@ -65,6 +65,7 @@ def flaw(file: str, status: int, stderr: str, results: dict[str, bytes], expecte
     return "" if not results else "results in spite of the damage"
 
 
+@pytest.mark.slow  # in the default suite: tests/inference/batch/test_exported_runner.py
 def test_a_flipped_bit_never_gives_another_result(export, cases, report):
     status, stderr, expected = predict(export)
     assert status == 0 and "results.json" in expected and "regions.csv" in expected, stderr

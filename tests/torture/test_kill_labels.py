@@ -116,6 +116,7 @@ def foreign(request, tmp_path, cases):
     return folder
 
 
+@pytest.mark.slow  # in the default suite: tests/core/project/test_import_journal.py
 def test_a_killed_import_is_completed_when_repeated(foreign, cases, report, tmp_path):
     rng, kills, failed = random.Random(7), 0, []
     with Project.create(tmp_path / "expected") as project:
@@ -137,6 +138,7 @@ def test_a_killed_import_is_completed_when_repeated(foreign, cases, report, tmp_
     assert not failed
 
 
+@pytest.mark.slow  # in the default suite: tests/session/test_class_merge_job.py
 def test_a_killed_change_of_classes_is_finished_or_undone(cases, report, tmp_path, qtbot):
     rng, count = random.Random(8), cases(40, 250)
     original = tmp_path / "original"

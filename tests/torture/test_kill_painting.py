@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "po
 SEED, CHANGES, LONGEST = 5, 1500, 0.8
 
 
+@pytest.mark.slow  # in the default suite: tests/session/test_kills.py, test_note_journal.py
 def test_reported_changes_survive_a_kill(cases, report, tmp_path, qapp):
     """Test a random mix of strokes, undo, verdicts of one and many images, status, split, decisions, confirmations."""
     count, rng = cases(2, 100), random.Random(SEED)

@@ -64,6 +64,7 @@ def ask(client, running, rng, pictures):
     return answer.status_code == 503 or (answer.status_code == 200 and answer.content == mask)
 
 
+@pytest.mark.slow  # in the default suite: tests/cli/serving/test_serve_process.py, as the last one of this file
 def test_every_answer_belongs_to_its_own_image(server, gray_export, pictures, cases, report):
     running = server(gray_export, "--queue", "64")
     clients, each = cases(8, 64), cases(6, 40)
@@ -81,6 +82,7 @@ def test_every_answer_belongs_to_its_own_image(server, gray_export, pictures, ca
     assert not failed and httpx.get(f"{running.url}/health").json()["ready"]
 
 
+@pytest.mark.slow  # in the default suite: tests/cli/serving/test_serve_limits.py
 def test_other_clients_are_served_while_connections_are_held(server, gray_export, pictures, cases, report):
     running = server(gray_export, "--queue", "8", "--max-connections", "60", "--max-mb", "1", "--stall-timeout", "3")
     stop, count = threading.Event(), cases(10, 300)
@@ -134,6 +136,7 @@ def test_other_clients_are_served_while_connections_are_held(server, gray_export
 
 
 @POSIX
+@pytest.mark.slow
 def test_a_stop_under_load_completes_or_refuses_requests(server, gray_export, pictures, cases, report):
     tried, failed = 0, 0
     for _ in range(cases(1, 12)):

@@ -75,6 +75,7 @@ def test_export_opens_like_a_run(exported, trained):
     assert here.settings.thresholds == there.settings.thresholds
 
 
+@pytest.mark.slow  # in the default suite: with the layouts of other programs, test_layouts.py
 def test_export_of_a_verdict_model(trained_resnet, inside, tmp_path):
     exporter = inside("export", trained_resnet.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0.3)
     assert exporter.end() == 0, exporter.stderr[-3000:]

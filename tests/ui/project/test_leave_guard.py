@@ -368,7 +368,7 @@ def start_prediction(working, tmp_path, monkeypatch, *, watch: bool = False):
     return dialog, finished
 
 
-@pytest.mark.parametrize("name", ["stop", "wait", "cancel"])
+@pytest.mark.parametrize("name", ["stop", "wait", pytest.param("cancel", marks=pytest.mark.slow)])
 def test_leaving_during_a_folder_prediction_needs_a_confirmation(working, qtbot, tmp_path, monkeypatch, name):
     dialog, finished = start_prediction(working, tmp_path, monkeypatch)
     working.window.close()
@@ -414,7 +414,7 @@ def start_export(working, tmp_path) -> None:
     assert exporter.running
 
 
-@pytest.mark.parametrize("name", ["stop", "wait", "cancel"])
+@pytest.mark.parametrize("name", ["stop", "cancel", pytest.param("wait", marks=pytest.mark.slow)])
 def test_leaving_during_an_export_needs_a_confirmation(working, qtbot, tmp_path, monkeypatch, name):
     children = []
 
