@@ -10,7 +10,7 @@ import tifffile
 from PIL import Image
 
 from workbench.core.project import annotation
-from workbench.core.project.formats.text_files import LARGEST_SET
+from workbench.core.project.formats import text_files
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import DONT_CARE, Project, matching_class
 
@@ -412,17 +412,20 @@ def test_images_without_objects_are_reported(project, folder):
     assert report.labeled == 2 and any("1 image has no objects" in note for note in report.notes)
 
 
-def test_a_label_file_of_many_images_is_refused_by_its_size(project, folder):
+def test_a_label_file_of_many_images_is_refused_by_its_size(project, folder, monkeypatch):
+    limit = 8 << 20
+    monkeypatch.setattr(text_files, "LARGEST_SET", limit)
+    monkeypatch.setitem(text_files.load.__kwdefaults__, "limit", limit)
     photo(folder / "a.png")
     with (folder / "instances.json").open("wb") as file:
         file.write(b'{"images": []')
         file.seek((2 << 20) - 5)  # across the border of two blocks
         file.write(b', "annotations": [')
-        file.truncate(LARGEST_SET + 1)
+        file.truncate(limit + 1)
         file.seek(0, 2)
         file.write(b"]}")
     report = import_labels(project, folder)
-    assert report.labeled == 0 and "256 MB" in report.skipped[0][1]
+    assert report.labeled == 0 and "8 MB" in report.skipped[0][1]
 
 
 def test_boxes_given_as_coordinates_without_an_outline(project, folder):
