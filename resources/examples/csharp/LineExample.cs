@@ -192,10 +192,14 @@ namespace LineExample
             if (model.IsSegmentation)
                 using (var map = Cv2.ImRead(Path.Combine(folder, "reference_map.pgm"), ImreadModes.Grayscale))
                 {
+                    if (map.Empty())
+                        throw new InvalidDataException("reference_map.pgm cannot be read as an image.");
                     var expected = new byte[map.Rows * map.Cols];
                     Marshal.Copy(map.Data, expected, 0, expected.Length);
                     allowedPixels = Math.Floor((1 - Agreement) * expected.Length);
-                    var different = expected.Where((id, n) => id != result.ClassMap[n]).Count();
+                    var different = expected.Length == result.ClassMap.Length
+                        ? expected.Where((id, n) => id != result.ClassMap[n]).Count()
+                        : expected.Length;
                     if (different > allowedPixels)
                     {
                         Console.WriteLine("  the class map differs at " + different + " pixels");

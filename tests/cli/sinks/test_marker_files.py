@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import time
+from types import SimpleNamespace
 
 from tests.cli.sinks.conftest import record
+from workbench.cli.sinks import marker_files
 from workbench.cli.sinks.marker_files import MarkerFiles
 
 
@@ -31,7 +33,9 @@ def test_new_result_replaces_the_marker(tmp_path):
 
 
 def test_temporary_file_of_a_killed_process_is_removed(tmp_path):
-    (tmp_path / f".{'a' * 16}.tmp").write_bytes(b"{")
+    (tmp_path / "lot").mkdir()
+    for folder in (tmp_path, tmp_path / "lot"):
+        (folder / f".{'a' * 16}.tmp").write_bytes(b"{")
     MarkerFiles(tmp_path).open(durable=True)
     assert markers(tmp_path) == []
 
@@ -44,3 +48,18 @@ def test_temporary_file_of_another_server_process_is_kept(tmp_path):
     writing.write_bytes(b"{")
     MarkerFiles(tmp_path).open(durable=False)
     assert markers(tmp_path) == [writing.name]
+
+
+def test_temporary_file_of_a_server_killed_a_moment_ago_is_removed_later(tmp_path, monkeypatch):
+    young = tmp_path / f".{'a' * 16}.tmp"
+    young.write_bytes(b"{")
+    sink = MarkerFiles(tmp_path)
+    sink.open(durable=False)
+    sink.deliver(record(1, "OK"))
+    assert markers(tmp_path) == [young.name, "part 1.OK"]
+    hour_ago = time.time() - 3600
+    os.utime(young, (hour_ago, hour_ago))
+    later = time.monotonic() + 3600
+    monkeypatch.setattr(marker_files, "time", SimpleNamespace(monotonic=lambda: later))
+    sink.deliver(record(2, "NG"))
+    assert markers(tmp_path) == ["part 1.OK", "part 2.NG"]

@@ -184,6 +184,14 @@ def test_program_detects_another_result(program, unet_export, resnet_export, tmp
         assert done.returncode == 1 and "DIFFER" in done.stdout, done.stdout + done.stderr
 
 
+def test_program_detects_a_reference_map_of_another_size(program, unet_export, tmp_path):
+    copy = shutil.copytree(unet_export[0] / "line", tmp_path / "line")
+    beginning = read_image(copy / "reference_map.pgm")[:2]
+    (copy / "reference_map.pgm").write_bytes(netpbm(beginning))
+    done = program(copy)
+    assert done.returncode == 1 and "DIFFER" in done.stdout, done.stdout + done.stderr
+
+
 def test_program_predicts_images(program, unet_export, tmp_path):
     line = unet_export[0] / "line"
     image = read_image(line / "reference.pgm")[::-1].copy()

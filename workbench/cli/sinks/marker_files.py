@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,22 @@ class MarkerFiles(Sink):
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._second_sweep: float | None = None  # `time.monotonic` at which it is due
 
     def open(self, *, durable: bool) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        # A server may have several processes that write here.
-        sweep(self._folder, min_age=0.0 if durable else _MIN_AGE)
+        if durable:
+            sweep(self._folder, below=True)
+            return
+        # A server may have several processes that write here. The file of a process that was killed a moment ago is as
+        # young as theirs, so it is removed later.
+        sweep(self._folder, below=True, min_age=_MIN_AGE)
+        self._second_sweep = time.monotonic() + _MIN_AGE
 
     def deliver(self, record: Record) -> None:
+        if self._second_sweep is not None and time.monotonic() >= self._second_sweep:
+            self._second_sweep = None
+            sweep(self._folder, below=True, min_age=_MIN_AGE)
         path = self._folder / f"{record['name']}.{record['result']}"
         # Never two markers at once: a reader must not meet the result of an earlier version of the image.
         for result in {OK, NG, ERROR} - {record["result"]}:
