@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
     QScrollArea,
+    QSizePolicy,
     QSplitter,
     QStackedWidget,
     QVBoxLayout,
@@ -26,6 +27,30 @@ from workbench.ui.evaluation.headline_metrics import HeadlineMetrics
 from workbench.ui.evaluation.image_verdict_panel import ImageVerdictPanel
 from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
 from workbench.ui.widgets.theme import ThemeManager
+
+_SIDE_WIDTH, _MAX_SIDE_WIDTH = 312, 440  # px
+
+
+class _SideArea(QScrollArea):
+    """Side column as wide as its content needs, which depends on the size of the texts."""
+
+    def __init__(self, content: QWidget) -> None:
+        super().__init__(objectName="side", widgetResizable=True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+        self.setWidget(content)
+
+    def sizeHint(self) -> QSize:
+        content = self.widget().minimumSizeHint().width() + self.verticalScrollBar().sizeHint().width()
+        return QSize(min(max(_SIDE_WIDTH, content + 2), _MAX_SIDE_WIDTH), super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self.sizeHint().width(), super().minimumSizeHint().height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
 
 class SegmentationEvaluation(QWidget):
@@ -87,11 +112,8 @@ class SegmentationEvaluation(QWidget):
         column.addWidget(QFrame(objectName="line"))
         column.addWidget(self.verdict)
         column.addStretch(1)
-        area = QScrollArea(objectName="side", widgetResizable=True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area = _SideArea(body)
         area.setAccessibleName(self.tr("Metrics and operating point"))
-        area.setWidget(body)
-        area.setFixedWidth(312)
         return area
 
     def _main(self) -> QWidget:
