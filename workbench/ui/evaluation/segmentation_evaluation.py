@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
     QScrollArea,
-    QSizePolicy,
     QSplitter,
     QStackedWidget,
     QVBoxLayout,
@@ -26,31 +25,10 @@ from workbench.ui.evaluation.evaluation_tables import ClassTable
 from workbench.ui.evaluation.headline_metrics import HeadlineMetrics
 from workbench.ui.evaluation.image_verdict_panel import ImageVerdictPanel
 from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
+from workbench.ui.widgets.screen_fit import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 _SIDE_WIDTH, _MAX_SIDE_WIDTH = 312, 440  # px
-
-
-class _SideArea(QScrollArea):
-    """Side column as wide as its content needs, which depends on the size of the texts."""
-
-    def __init__(self, content: QWidget) -> None:
-        super().__init__(objectName="side", widgetResizable=True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
-        self.setWidget(content)
-
-    def sizeHint(self) -> QSize:
-        content = self.widget().minimumSizeHint().width() + self.verticalScrollBar().sizeHint().width()
-        return QSize(min(max(_SIDE_WIDTH, content + 2), _MAX_SIDE_WIDTH), super().sizeHint().height())
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(self.sizeHint().width(), super().minimumSizeHint().height())
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.LayoutRequest:
-            self.updateGeometry()
-        return super().eventFilter(watched, event)
 
 
 class SegmentationEvaluation(QWidget):
@@ -112,8 +90,11 @@ class SegmentationEvaluation(QWidget):
         column.addWidget(QFrame(objectName="line"))
         column.addWidget(self.verdict)
         column.addStretch(1)
-        area = _SideArea(body)
+        area = QScrollArea(objectName="side", widgetResizable=True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setAccessibleName(self.tr("Metrics and operating point"))
+        area.setWidget(body)
+        area.setFixedWidth(min(round(_SIDE_WIDTH * text_scale()), _MAX_SIDE_WIDTH))
         return area
 
     def _main(self) -> QWidget:
