@@ -34,7 +34,6 @@ def test_range_reason_and_worst_change_are_shown(application, tmp_path, qtbot, m
         application, store_result(make(tmp_path / "p"), **stored_result(percent=percent)), qtbot
     ).expectation
     assert bar.isVisible() and bar.range.text().startswith(start) and "on 40 parts" in bar.reason.text()
-    assert bar.reason.y() > bar.range.geometry().center().y()  # beside it, large texts would leave it no width
     assert bar.lighting.text() == f"Changed lighting: worst “darker” {value} (−3 points)"
 
 
@@ -49,13 +48,6 @@ def test_table_of_changes_marks_the_worst_and_stays_unfolded(application, tmp_pa
     assert [table.item(row, 2).text() for row in range(2)] == ["0.91", "−3.0"] and table.item(0, 2).font().bold()
     assert not table.horizontalHeaderItem(2).icon().isNull() and table.horizontalHeaderItem(3).icon().isNull()
     assert "120 validation/test images" in table.toolTip()
-    narrow = type(table)(page._style)  # with a scroll bar
-    qtbot.addWidget(narrow)
-    narrow.show_expectation(table._expectation)
-    narrow.resize(300, narrow.height())
-    narrow.show()
-    assert narrow.horizontalScrollBar().isVisible()
-    assert narrow.rowViewportPosition(1) + narrow.rowHeight(1) <= narrow.viewport().height()
     rebuilt = type(bar)(page._style)
     qtbot.addWidget(rebuilt)
     assert rebuilt.lighting.isChecked()

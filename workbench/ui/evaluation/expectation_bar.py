@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSettings, Qt
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -77,18 +76,7 @@ class LightingTable(QTableWidget):
             "was changed"
         )
         self.setToolTip(fill(tip, n=formatting.number(expectation.images)))
-        self._fit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        """Fit the height to the size of the texts, and to the scroll bar if there is one."""
-        row, header = max(_ROW, self.fontMetrics().height() + 6), self.horizontalHeader()
-        self.verticalHeader().setDefaultSectionSize(row)
-        bar = self.horizontalScrollBar().sizeHint().height() if header.length() > self.viewport().width() else 0
-        self.setFixedHeight(header.sizeHint().height() + 2 * row + 4 + bar)
+        self.setFixedHeight(self.horizontalHeader().sizeHint().height() + 2 * _ROW + 4)
 
     def _mark(self, column: int) -> None:
         self.horizontalHeaderItem(column).setIcon(self._style.icon("warning", "warning"))

@@ -11,13 +11,11 @@ from workbench.ui.widgets.theme import Theme
 
 
 class _WideAxis(pg.AxisItem):
-    """Axis whose first and last labels may extend beyond it; pyqtgraph omits them where a grid is shown."""
+    """Horizontal axis whose first and last labels extend beyond it; pyqtgraph omits them where a grid is shown."""
 
     def boundingRect(self) -> QRectF:
         extra = QFontMetrics(QGuiApplication.font()).height() if self.grid is not False else 0
-        horizontal = self.orientation in ("bottom", "top")
-        along, across = (extra, 0) if horizontal else (0, extra // 2)
-        return super().boundingRect().adjusted(-along, -across, along, across)
+        return super().boundingRect().adjusted(-extra, 0, extra, 0)
 
 
 class ThemedPlot(pg.PlotWidget):
@@ -27,7 +25,7 @@ class ThemedPlot(pg.PlotWidget):
     """
 
     def __init__(self, axes: dict[str, pg.AxisItem] | None = None) -> None:
-        super().__init__(axisItems=axes or {side: _WideAxis(side) for side in ("bottom", "left")}, enableMenu=False)
+        super().__init__(axisItems=axes or {"bottom": _WideAxis("bottom")}, enableMenu=False)
         self.setFrameShape(self.Shape.NoFrame)
         self.item: pg.PlotItem = self.getPlotItem()
         # Never shown; it would outlive the plot, and without its flags it would cover the plot.
