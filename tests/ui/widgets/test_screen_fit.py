@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QWidget
 
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.widgets.screen_fit import resize_for_text, resize_on_screen, set_width_for_text
 
 
 def test_a_window_is_not_larger_than_the_screen(qtbot):
@@ -16,3 +17,21 @@ def test_a_window_is_not_larger_than_the_screen(qtbot):
     available = widget.screen().availableSize()
     assert widget.width() <= max(1024, available.width()) - 16
     assert widget.height() <= max(600, available.height()) - 40
+
+
+def test_dialogs_are_larger_with_larger_texts(qtbot, qapp):
+    font = qapp.font()
+    larger = QFont(font)
+    larger.setPointSizeF(1.5 * font.pointSizeF())
+    qapp.setFont(larger)
+    try:
+        widget = QWidget()
+        qtbot.addWidget(widget)
+        resize_for_text(widget, 400, 200)
+        assert (widget.width(), widget.height()) == (600, 300)
+        set_width_for_text(widget, 300)
+        assert widget.minimumWidth() == 450
+        set_width_for_text(widget, 5000)
+        assert widget.minimumWidth() <= max(1024, widget.screen().availableSize().width()) - 16
+    finally:
+        qapp.setFont(font)

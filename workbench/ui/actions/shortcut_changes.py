@@ -33,7 +33,7 @@ from workbench.ui.shortcuts import (
     key_text,
 )
 from workbench.ui.text.formatting import plain
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.widgets.screen_fit import resize_for_text
 
 _LEFT = ("label", "pointer", "edit", "train")
 _RIGHT = ("picture", "view", "project", "help")
@@ -194,7 +194,7 @@ class ShortcutsDialog(QDialog):
         change = QPushButton(self.tr("Change shortcuts…"), autoDefault=False)
         change.clicked.connect(self.change_requested)
         column.addWidget(change, 0, Qt.AlignmentFlag.AlignLeft)
-        resize_on_screen(self, 860, 640)
+        resize_for_text(self, 860, 640)
 
     def _canvas_rows(self) -> list[tuple[str, str]]:
         """Return pointer gestures, and keys whose effect depends on the tool and on the item under the pointer."""

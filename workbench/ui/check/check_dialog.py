@@ -26,7 +26,7 @@ from workbench.ui.check.finding_repairs import FindingModel, FindingRepairs
 from workbench.ui.check.report_dialog import ReportDialog
 from workbench.ui.text.formatting import number
 from workbench.ui.text.message_translation import translate_message
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.widgets.screen_fit import resize_for_text
 
 _KindRole = Qt.ItemDataRole.UserRole
 
@@ -43,7 +43,7 @@ class CheckDialog(ReportDialog):
         self._repairs = repairs
         repairs.setParent(self)
         self.setWindowTitle(self.tr("Check labels"))
-        resize_on_screen(self, 940, 560)
+        resize_for_text(self, 940, 560)
         self.action = self.tr("Check")
         self.body.addWidget(self._make_lists(), 1)
         self.save = self.add_button(self.tr("Save as CSV…"), self._save)

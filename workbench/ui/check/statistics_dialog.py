@@ -32,7 +32,7 @@ from workbench.session.session import Session
 from workbench.ui.check.report_dialog import ReportDialog
 from workbench.ui.check.size_histogram import SizeHistogram
 from workbench.ui.text.formatting import listed, metric_unit, model_name, number
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.widgets.screen_fit import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -46,7 +46,7 @@ class StatisticsDialog(ReportDialog):
     ) -> None:
         super().__init__(session, job, parent)
         self.setWindowTitle(self.tr("Statistics"))
-        resize_on_screen(self, 980, 660)
+        resize_for_text(self, 980, 660)
         self.action = self.tr("Refresh")
         self._summary = QGridLayout()
         self._summary.setHorizontalSpacing(18)

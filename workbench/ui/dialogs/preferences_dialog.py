@@ -23,7 +23,7 @@ from workbench.ui.actions.shortcut_changes import ShortcutChanges
 from workbench.ui.canvas.click_status import ClickModelStatus
 from workbench.ui.dialogs.preference_pages import PreferenceFields, SettingsForm
 from workbench.ui.dialogs.shortcuts_page import ShortcutsPage
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.widgets.screen_fit import resize_for_text
 
 _SIZE = QSize(760, 580)  # px
 _LIST_WIDTH = 160  # px, at least
@@ -97,7 +97,7 @@ class PreferencesDialog(QDialog):
         column.addLayout(body, 1)
         column.addLayout(buttons)
         self.open_page(PAGES[0])
-        resize_on_screen(self, _SIZE.width(), _SIZE.height())
+        resize_for_text(self, _SIZE.width(), _SIZE.height())
 
     def open_page(self, name: str) -> None:
         """Show a page of PAGES."""

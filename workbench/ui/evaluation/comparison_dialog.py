@@ -38,7 +38,7 @@ from workbench.ui.services import Services
 from workbench.ui.text import formatting
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.text.run_texts import comparison_text
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.widgets.screen_fit import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _WIDTH = 300  # of an image, logical px
@@ -144,7 +144,7 @@ class ComparisonDialog(QDialog):
         self._job = services.evaluation_comparison
         self._compared: ComparedEvaluations | None = None
         self.setWindowTitle(self.tr("Compare runs"))
-        resize_on_screen(self, 900, 680)
+        resize_for_text(self, 900, 680)
         self.first, self.second = QComboBox(), QComboBox()
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

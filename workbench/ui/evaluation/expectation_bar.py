@@ -113,10 +113,10 @@ class ExpectationBar(QWidget):
         column.setSpacing(2)
         row = QHBoxLayout()
         row.setSpacing(10)
-        row.addWidget(self.range)
-        row.addWidget(self.reason, 1)
+        row.addWidget(self.range, 1)
         row.addWidget(self.lighting)
         column.addLayout(row)
+        column.addWidget(self.reason)
         column.addWidget(self.table)
         self._expectation: Expectation | None = None
         self.lighting.setChecked(QSettings().value(_UNFOLDED, False, bool))

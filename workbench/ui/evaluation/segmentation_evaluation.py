@@ -25,7 +25,10 @@ from workbench.ui.evaluation.evaluation_tables import ClassTable
 from workbench.ui.evaluation.headline_metrics import HeadlineMetrics
 from workbench.ui.evaluation.image_verdict_panel import ImageVerdictPanel
 from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
+from workbench.ui.widgets.screen_fit import text_scale
 from workbench.ui.widgets.theme import ThemeManager
+
+_SIDE_WIDTH, _MAX_SIDE_WIDTH = 312, 440  # px
 
 
 class SegmentationEvaluation(QWidget):
@@ -91,7 +94,7 @@ class SegmentationEvaluation(QWidget):
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setAccessibleName(self.tr("Metrics and operating point"))
         area.setWidget(body)
-        area.setFixedWidth(312)
+        area.setFixedWidth(min(round(_SIDE_WIDTH * text_scale()), _MAX_SIDE_WIDTH))
         return area
 
     def _main(self) -> QWidget:

@@ -26,7 +26,7 @@ from workbench.core import resources
 from workbench.core.resources import SOURCE_LANGUAGE, matching_language
 from workbench.ui.help.guide_style import style_document
 from workbench.ui.shortcuts import with_current_keys
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.widgets.screen_fit import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _INDEX = "index.md"
@@ -135,7 +135,7 @@ class GuideWindow(QDialog):
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 12, 12, 12)
         row.addWidget(splitter)
-        resize_on_screen(self, _SIZE.width(), _SIZE.height())
+        resize_for_text(self, _SIZE.width(), _SIZE.height())
 
     def _connect(self) -> None:
         self.search.textChanged.connect(self._filter)

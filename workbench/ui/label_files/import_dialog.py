@@ -29,7 +29,7 @@ from workbench.ui.label_files.import_result import ImportResult
 from workbench.ui.label_files.path_choices import LabelPathField
 from workbench.ui.text.formatting import duration, number, problem_text
 from workbench.ui.widgets.file_drop import is_label_file
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.widgets.screen_fit import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _RESULT_SIZE = QSize(620, 260)
@@ -52,7 +52,7 @@ class ImportDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Import labels"))
-        resize_on_screen(self, 940, 620)
+        resize_for_text(self, 940, 620)
         self._session, self._job = session, session.label_import
         self._offers_images = images_only
         self._paths: tuple[Path, ...] = ()

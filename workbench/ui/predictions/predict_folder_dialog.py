@@ -15,7 +15,7 @@ from workbench.session.folder_prediction import FolderPrediction, FolderRequest,
 from workbench.ui.predictions.folder_results import ResultPreview, ResultsModel
 from workbench.ui.text import formatting
 from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.widgets.screen_fit import resize_for_text
 
 
 class PredictFolderDialog(JobDialog):
@@ -31,7 +31,7 @@ class PredictFolderDialog(JobDialog):
         self.job.setParent(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Predict folder"))
-        resize_on_screen(self, 900, 640)
+        resize_for_text(self, 900, 640)
         self.action, self.cancel_action = self.tr("Predict"), self.tr("Stop")
         self._start_time = 0.0
         self._first = self._skipped = 0

@@ -26,6 +26,7 @@ from workbench.core.runs.shell_commands import command_line
 from workbench.session.tasks import TaskRunner
 from workbench.ui.text.formatting import capitalized, translate_message
 from workbench.ui.widgets.icon_label import IconLabel
+from workbench.ui.widgets.screen_fit import set_width_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _WIDTH = 640  # px
@@ -53,7 +54,7 @@ class GpuCheckDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Check GPU"))
-        self.setMinimumWidth(_WIDTH)
+        set_width_for_text(self, _WIDTH)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(22, 20, 22, 18)
         self._column.setSpacing(12)
@@ -190,4 +191,4 @@ class AboutDialog(QDialog):
         close = QPushButton(self.tr("Close"))
         close.clicked.connect(self.accept)
         column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
-        self.setMinimumWidth(460)
+        set_width_for_text(self, 460)

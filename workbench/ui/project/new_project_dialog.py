@@ -26,7 +26,7 @@ from workbench.ui.label_files.path_choices import choose_label_file
 from workbench.ui.project.image_count import ImageCount
 from workbench.ui.text.formatting import listed
 from workbench.ui.text.label_format_texts import format_with_count
-from workbench.ui.widgets.screen_fit import fit_height
+from workbench.ui.widgets.screen_fit import fit_height, set_width_for_text
 
 _SEARCH_DELAY = 400  # ms
 
@@ -50,7 +50,7 @@ class NewProjectDialog(QDialog):
     def __init__(self, parent_folder: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("New project"))
-        self.setMinimumWidth(560)
+        set_width_for_text(self, 560)
         self.name = QLineEdit(self.tr("my-project"))
         self._suggested_name = self.name.text()
         self.location = QLineEdit(str(parent_folder))

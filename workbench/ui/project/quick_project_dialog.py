@@ -15,7 +15,7 @@ from workbench.ui.project.image_count import count_images, image_count_text
 from workbench.ui.project.new_project_dialog import NewProject, names
 from workbench.ui.text.formatting import listed
 from workbench.ui.text.label_format_texts import format_with_count
-from workbench.ui.widgets.screen_fit import fit_height
+from workbench.ui.widgets.screen_fit import fit_height, set_width_for_text
 
 
 class QuickProjectDialog(QDialog):
@@ -28,7 +28,7 @@ class QuickProjectDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("New project from folder"))
-        self.setMinimumWidth(480)
+        set_width_for_text(self, 480)
         self._folder = folder
         self.root = free_path(projects_folder, f"{folder.name or 'my'}-project")
         self._labels: Path | None = None

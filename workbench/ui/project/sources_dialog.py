@@ -22,7 +22,7 @@ from workbench.core.project.trash import Removal
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.ui.text.formatting import number
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.widgets.screen_fit import resize_for_text
 
 Reports = tuple[list[SourceReport], list[Removal]]
 
@@ -46,7 +46,7 @@ class SourcesDialog(QDialog):
         self._sources: list[SourceReport] = []
         self._removals: list[Removal] = []
         self.setWindowTitle(self.tr("Image folders"))
-        resize_on_screen(self, 820, 480)
+        resize_for_text(self, 820, 480)
         column = QVBoxLayout(self)
         column.setContentsMargins(22, 18, 22, 16)
         column.setSpacing(10)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QPus
 
 from workbench import __version__
 from workbench.session.error_log import ErrorReport
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.widgets.screen_fit import resize_for_text
 
 
 def report_text(report: ErrorReport) -> str:
@@ -69,4 +69,4 @@ class ErrorDetails(QDialog):
         buttons.addWidget(self.copy_button)
         layout.addLayout(buttons)
         self.copy_button.setDefault(True)
-        resize_on_screen(self, 720, 440)
+        resize_for_text(self, 720, 440)

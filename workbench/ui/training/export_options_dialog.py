@@ -29,7 +29,7 @@ from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import language_of_window
 from workbench.ui.text import export_texts, formatting
 from workbench.ui.widgets.field_text import align_text
-from workbench.ui.widgets.screen_fit import ContentScrollArea
+from workbench.ui.widgets.screen_fit import ContentScrollArea, set_width_for_text
 
 
 class ExportOptionsDialog(QDialog):
@@ -241,7 +241,7 @@ class ExportReport(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Export report"))
-        self.setMinimumWidth(640)
+        set_width_for_text(self, 640)
         path = Path(str(result.get("path", "")))
         column = QVBoxLayout(self)
         column.setContentsMargins(22, 20, 22, 18)

@@ -25,7 +25,7 @@ from workbench.session.training.saved_overrides import SavedOverrides
 from workbench.ui.text import formatting, settings_texts
 from workbench.ui.training.settings_fields import field_for
 from workbench.ui.training.settings_page import SettingsPage
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.widgets.screen_fit import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _DELAY = 350  # ms from the last change to the next planning of the automatic values
@@ -86,7 +86,7 @@ class TrainingSettingsDialog(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Training settings"))
-        resize_on_screen(self, 880, 660)
+        resize_for_text(self, 880, 660)
         self._overrides, self._model, self._limits, self._style = overrides, model, limits, style
         self.choices: Choices = overrides.of(model)  # changed by the user
         self.settings: TrainingSettings | None = None  # as planned with the changed values

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject
+from functools import partial
+
 from PySide6.QtGui import QFont, QTextLayout
 from PySide6.QtWidgets import QDoubleSpinBox, QLineEdit, QSpinBox
 
@@ -11,8 +12,9 @@ _INDENT = 5  # px
 
 def align_text(field: QSpinBox | QDoubleSpinBox) -> None:
     """Indent the text of a number field and keep it centered, also in a language with characters of another font."""
-    field.lineEdit().setTextMargins(_INDENT, 0, 0, 0)
-    _CenteredText(field.lineEdit())
+    editor = field.lineEdit()
+    editor.textChanged.connect(partial(_align, editor))
+    _align(editor)
 
 
 def line_height(text: str, font: QFont) -> float:
@@ -24,28 +26,12 @@ def line_height(text: str, font: QFont) -> float:
     return line.height()
 
 
-class _CenteredText(QObject):
-    """Centers a text such as "5 分钟", whose unit is drawn with another font than its digits.
+def _align(editor: QLineEdit, _text: str = "") -> None:
+    """Center a text such as "5 分钟", whose unit is drawn with another font than its digits.
 
     Qt places the baseline of an editor by its font alone, and that of buttons and lists by the tallest font in the
     text: in a row with them the text of the editor would be too high by half the difference.
     """
-
-    def __init__(self, editor: QLineEdit) -> None:
-        super().__init__(editor)
-        self._editor = editor
-        editor.textChanged.connect(self._center)
-        editor.installEventFilter(self)
-        self._center()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.Show):
-            self._center()
-        return False
-
-    def _center(self) -> None:
-        editor, margins = self._editor, self._editor.textMargins()
-        excess = line_height(editor.text(), editor.font()) - editor.fontMetrics().height()
-        shift = max(0, round(excess / 2))
-        if margins.top() != shift:
-            editor.setTextMargins(margins.left(), shift, margins.right(), -shift)
+    excess = line_height(editor.text(), editor.font()) - editor.fontMetrics().height()
+    shift = max(0, round(excess / 2))
+    editor.setTextMargins(_INDENT, shift, 0, -shift)

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 
 from workbench.session.jobs import Job
 from workbench.ui.text.formatting import number, problem_text
+from workbench.ui.widgets.screen_fit import set_width_for_text
 
 
 class PathField(QWidget):
@@ -113,7 +114,7 @@ class JobDialog(QDialog):
 
     def __init__(self, job: Job, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setMinimumWidth(620)
+        set_width_for_text(self, 620)
         self.job, self.action, self.cancel_action = job, "", self.tr("Cancel")
         column = QVBoxLayout(self)
         column.setContentsMargins(22, 18, 22, 16)

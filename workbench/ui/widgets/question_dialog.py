@@ -9,6 +9,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
+from workbench.ui.widgets.screen_fit import set_width_for_text
+
 CANCEL = "cancel"
 _PLACES = {"apart": 0, "primary": 2}  # order of the buttons by the kind of answer
 _WIDTH = 520  # px
@@ -42,7 +44,7 @@ class Question(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(title)
-        self.setMinimumWidth(_WIDTH)
+        set_width_for_text(self, _WIDTH)
         self.question = _text(question, "heading")
         self.details = [_text(text, "") for text in details if text]
         self.buttons: dict[str, QPushButton] = {}
@@ -100,7 +102,7 @@ class Waiting(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(title)
-        self.setMinimumWidth(_WIDTH)
+        set_width_for_text(self, _WIDTH)
         self.label = _text(text, "heading")
         bar = QProgressBar(textVisible=False)
         bar.setRange(0, 0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
+_GENERAL = QFontDatabase.SystemFont.GeneralFont
 _SMALLEST = QSize(1024, 600)  # px, the smallest supported screen
 _FRAME = QSize(16, 40)  # px, of title bar and border
 _BUTTONS = 90  # px, of the buttons of a dialog and its margins
@@ -35,6 +37,24 @@ def resize_on_screen(window: QWidget, width: int, height: int) -> None:
     """Resize a window to a size in pixels, or to what its screen has room for."""
     available = window.screen().availableSize().expandedTo(_SMALLEST)
     window.resize(QSize(width, height).boundedTo(available - _FRAME))
+
+
+def text_scale() -> float:
+    """Return the size of the texts relative to that of the system, at least 1."""
+    size, usual = QGuiApplication.font().pointSizeF(), QFontDatabase.systemFont(_GENERAL).pointSizeF()
+    return max(1.0, size / usual) if size > 0 and usual > 0 else 1.0
+
+
+def resize_for_text(window: QWidget, width: int, height: int) -> None:
+    """Resize a window to a size in pixels at texts of the usual size, or to what its screen has room for."""
+    scale = text_scale()
+    resize_on_screen(window, round(width * scale), round(height * scale))
+
+
+def set_width_for_text(window: QWidget, width: int) -> None:
+    """Set the least width of a window, in pixels at texts of the usual size, as far as its screen has room for it."""
+    room = window.screen().availableSize().expandedTo(_SMALLEST).width() - _FRAME.width()
+    window.setMinimumWidth(min(round(width * text_scale()), room))
 
 
 def fit_height(window: QWidget) -> None:
