@@ -52,6 +52,24 @@ def test_only_short_equal_images_of_one_connection_are_allowed(sender, size, sec
     assert not calls.allows("a")
 
 
+def test_size_is_read_once_from_equal_headers_of_png_files():
+    calls, read = DirectCalls(), []
+
+    def size_of(content: bytearray) -> int:
+        read.append(content)
+        return 2640 if content == other else 2000
+
+    first, second, other = (bytearray(png(image)) for image in (*IMAGES[:2], OTHER_SIZE))
+    calls.record("a", 2000, 0.001)
+    assert calls.has_size(first, size_of) and calls.has_size(second, size_of) and read == [first]
+    assert not calls.has_size(other, size_of) and calls.has_size(second, size_of) and read == [first, other]
+    calls.record("a", 2640, 0.001)
+    assert not calls.has_size(second, size_of) and read == [first, other, second]
+    jpeg = bytearray(b"\xff\xd8\xff\xe0 of the same size")
+    calls.record("a", 2000, 0.001)
+    assert calls.has_size(jpeg, size_of) and calls.has_size(jpeg, size_of) and read[-2:] == [jpeg, jpeg]
+
+
 def test_repeated_head_differs_in_the_length_only():
     first = b"POST /predict HTTP/1.1\r\nHost: a\r\nCONTENT-length: 3\r\nAccept: image/png\r\n\r\nabc"
     head = RepeatedHead(parse_head(first))

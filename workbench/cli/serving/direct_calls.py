@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from workbench.inference.io.declared_size import PNG_SIGNATURE
+
 _STREAK = 8
 _MAX_SECONDS = 0.01  # mean duration
 _WEIGHT = 1 / 8  # of the last image in the mean
+_HEADER = 33  # bytes: signature of a PNG and its first chunk, with the size
 
 
 class DirectCalls:
@@ -24,6 +29,7 @@ class DirectCalls:
     def __init__(self, *, any_sender: bool = False) -> None:
         self.any_sender = any_sender
         self.size = 0
+        self._header = b""
         self._sender: object = None
         self._count = 0
         self._mean = 0.0
@@ -33,6 +39,17 @@ class DirectCalls:
         is_same = self.any_sender or sender is self._sender
         return self._count >= _STREAK and self._mean < _MAX_SECONDS and is_same
 
+    def has_size(self, content: bytearray, size_of: Callable[[bytearray], int]) -> bool:
+        """Return True if an image has the size of the last one.
+
+        size_of: returns the size of an image and refuses some. Not called for a PNG with the header of the last one.
+        """
+        if not self._header or not content.startswith(self._header):
+            if size_of(content) != self.size:
+                return False
+            self._header = bytes(content[:_HEADER]) if content.startswith(PNG_SIGNATURE) else b""
+        return True
+
     def record(self, sender: object, size: int, seconds: float) -> None:
         """Record a processed image. sender: the same object for all images of one connection.
 
@@ -41,5 +58,6 @@ class DirectCalls:
         is_same = self.any_sender or sender is self._sender
         if not is_same or size != self.size or not size:
             self._sender, self.size, self._count, self._mean = sender, size, 0, seconds
+            self._header = b""
         self._count += bool(size)
         self._mean += _WEIGHT * (seconds - self._mean)

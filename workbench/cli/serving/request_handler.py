@@ -115,7 +115,7 @@ class RequestHandler:
             return None
         started = time.perf_counter()
         try:
-            if self._check(content) != calls.size:
+            if not calls.has_size(content, self._check):
                 return None
             image = decode_image(content)
             body = write_response(image, self._direct_predictor.predict(image), self.settings, form)

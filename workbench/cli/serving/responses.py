@@ -21,6 +21,7 @@ Form = Literal["json", "mask", "overlay"]
 Extra = Literal["mask", "overlay"]
 
 HEADERS = {"Cache-Control": "no-store", "Vary": "Accept"}  # of every prediction
+_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode  # `json.dumps` would create one each time
 MEDIA_TYPES: dict[Form, str] = {"json": "application/json", "mask": "image/png", "overlay": "image/png"}
 
 
@@ -169,7 +170,7 @@ def write_response(
         content["mask"] = base64.b64encode(_mask(result)).decode()
     if "overlay" in include and result.mask is not None:
         content["overlay"] = base64.b64encode(_overlay(image, result, settings)).decode()
-    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace")
+    return _to_json(content).encode("utf-8", "backslashreplace")
 
 
 def _mask(result: Prediction) -> bytes:
