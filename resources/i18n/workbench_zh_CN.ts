@@ -1328,7 +1328,7 @@
         <translation>重新计算</translation>
     </message>
     <message>
-        <source>Back to image</source>
+        <source>Back</source>
         <translation>返回图片</translation>
     </message>
     <message>

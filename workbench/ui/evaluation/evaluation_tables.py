@@ -18,6 +18,8 @@ _Index = QModelIndex | QPersistentModelIndex
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _CENTER = Qt.AlignmentFlag.AlignCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_PADDING = 24  # px, of a name
+_MOST_WIDTH = 640  # px, that the table claims
 
 
 class ClassTable(QTableWidget):
@@ -67,6 +69,19 @@ class ClassTable(QTableWidget):
             text = self.tr("Too few defects to group by size")
             self._add_texts([text, "", "", "", "", ""])
             self.setSpan(self.rowCount() - 1, 0, 1, self.columnCount())
+        self._claim_width(len(metrics.classes))
+
+    def _claim_width(self, classes: int) -> None:
+        """Claim the width of all columns with the class names, up to a limit, from the plot beside the table."""
+        header = self.horizontalHeader()
+        others = sum(
+            max(self.sizeHintForColumn(column), header.sectionSizeHint(column))
+            for column in range(1, self.columnCount())
+        )
+        indexes = (self.model().index(row, 0) for row in range(classes))
+        names = max((self.sizeHintForIndex(index).width() for index in indexes), default=0)
+        scroll_bar = self.verticalScrollBar().sizeHint().width()
+        self.setMinimumWidth(min(names + _PADDING + others + scroll_bar, _MOST_WIDTH))
 
     def _add_row(self, name: str, detected: Proportion, *rest: str, color: str = "") -> None:
         known = detected.interval is not None

@@ -28,7 +28,7 @@ from workbench.ui.evaluation.operating_point_panel import OperatingPointPanel
 from workbench.ui.widgets.screen_fit import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
-_SIDE_WIDTH, _MAX_SIDE_WIDTH = 312, 440  # px
+_SIDE_WIDTH, _MAX_SIDE_WIDTH = 312, 400  # px
 
 
 class SegmentationEvaluation(QWidget):
