@@ -25,11 +25,12 @@ from workbench.core.evaluation.verdict_evaluation import MOST, VerdictEvaluation
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
+from workbench.ui.widgets.screen_fit import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 _ROW = 32  # px
 _NARROWEST, _WIDEST = 46, 92  # px, width of a cell
-_NAMES, _RECALL = 170, 130  # px, columns of labels and of recalls
+_NAMES, _RECALL = 170, 130  # px, columns of labels, at least, and of recalls
 _TALLEST = 420  # px
 _CENTER = Qt.AlignmentFlag.AlignCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -161,20 +162,23 @@ class ConfusionTable(QTableWidget):
     def _cells(self) -> int:
         return max(2, len(self._names))
 
+    def _names_width(self) -> int:
+        return max(_NAMES, self.horizontalHeader().sectionSizeHint(0)) if self.columnCount() else _NAMES
+
     def _whole_height(self) -> int:
         return self.horizontalHeader().sizeHint().height() + self._cells() * _ROW + 4
 
     def minimumSizeHint(self) -> QSize:
-        width = _NAMES + min(self._cells(), 5) * _NARROWEST + _RECALL
+        width = self._names_width() + min(self._cells(), 5) * round(_NARROWEST * text_scale()) + _RECALL
         return QSize(width, min(self._whole_height(), _TALLEST))
 
     def sizeHint(self) -> QSize:
-        return QSize(_NAMES + self._cells() * _WIDEST + _RECALL + 2, self._whole_height())
+        return QSize(self._names_width() + self._cells() * _WIDEST + _RECALL + 2, self._whole_height())
 
     def _fit_columns(self) -> None:
         count = len(self._names)
-        width = (self.viewport().width() - _NAMES - _RECALL) // max(1, count)
-        self.setColumnWidth(0, _NAMES)
+        width = (self.viewport().width() - self._names_width() - _RECALL) // max(1, count)
+        self.setColumnWidth(0, self._names_width())
         for column in range(1, count + 1):
             self.setColumnWidth(column, min(_WIDEST, max(_NARROWEST, width)))
         self.setColumnWidth(count + 1, _RECALL)

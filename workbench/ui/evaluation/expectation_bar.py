@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
 from workbench.ui.text.message_translation import translate_message
+from workbench.ui.widgets.screen_fit import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ class LightingTable(QTableWidget):
             "was changed"
         )
         self.setToolTip(fill(tip, n=formatting.number(expectation.images)))
-        self.setFixedHeight(self.horizontalHeader().sizeHint().height() + 2 * _ROW + 4)
+        scroll_bar = self.horizontalScrollBar().sizeHint().height() if text_scale() > 1 else 0  # else all columns fit
+        self.setFixedHeight(self.horizontalHeader().sizeHint().height() + 2 * _ROW + 4 + scroll_bar)
 
     def _mark(self, column: int) -> None:
         self.horizontalHeaderItem(column).setIcon(self._style.icon("warning", "warning"))
