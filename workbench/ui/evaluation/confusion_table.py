@@ -1,6 +1,4 @@
-"""Confusion matrix of verdicts with selectable cells, the recall of each verdict, and the reject probability: a trade-
-off between manual checks and errors.
-"""
+"""Confusion matrix of verdicts with selectable cells and recalls, and the reject probability."""
 
 from __future__ import annotations
 
@@ -119,9 +117,8 @@ class ConfusionTable(QTableWidget):
                 self._fill_recall(number)
             self.setCurrentCell(row, column)
         self._fit_columns()
-        height = self._whole_height()
-        self.setMinimumHeight(min(height, _TALLEST))
-        self.setMaximumHeight(height)
+        self.setMinimumHeight(min(self._whole_height(), _TALLEST))
+        self.setMaximumHeight(self._whole_height())
         self.setMaximumWidth(self.sizeHint().width())
 
     def _fill_row(self, row: int) -> None:
