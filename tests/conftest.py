@@ -111,7 +111,7 @@ def niceness_of_children() -> int:
 def forked_programs(niceness_of_children) -> Iterator[ForkedPrograms]:
     """Fork the programs of the workbench, instead of importing Paddle again for each.
 
-    What else applies to all tests is set here, too: each fixture that all tests request takes several seconds.
+    Other settings of all tests are made here, too, because each fixture that all tests request takes several seconds.
     `fsync` is skipped in this process, since it protects against a loss of power, which no test simulates. The TLS
     settings of HTTP clients are shared: `httpx.get` would read all certificates for each request. Child processes have
     the niceness of the tests: one of lower priority waits for minutes on a busy core.

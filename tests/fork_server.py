@@ -43,7 +43,7 @@ class IdleThreads(importlib.abc.MetaPathFinder):
                 execute(module)
                 _disable_busy_loops(module)
 
-            spec.loader.exec_module = execute_and_change  # type: ignore[method-assign]
+            spec.loader.exec_module = execute_and_change
         return spec
 
 

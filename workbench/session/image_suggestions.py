@@ -176,11 +176,14 @@ class ImageSuggestions(QObject):
         self._filter()
 
     def _load(self, key: str) -> None:
-        from workbench.core.suggestions.suggestion_files import SuggestionStore
-
         project = self._session.project
         if project is None:
             return
+
+        def work(_: Task) -> SuggestionStore | None:
+            from workbench.core.suggestions.suggestion_files import SuggestionStore  # in the thread: it takes long
+
+            return SuggestionStore.read(project, key)
 
         def on_done(stored: SuggestionStore | None) -> None:
             self._stored = stored
@@ -191,7 +194,7 @@ class ImageSuggestions(QObject):
             self._stored = None
             self._session.problem_met.emit(problem)
 
-        self._tasks.submit(lambda _: SuggestionStore.read(project, key), on_done, on_failed)
+        self._tasks.submit(work, on_done, on_failed)
 
     def _predicted(self, key: str, result: Prediction) -> None:
         source = self._predictions.source

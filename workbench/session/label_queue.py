@@ -79,9 +79,9 @@ class LabelQueue(Job):
 
     def reasons(self, key: str) -> tuple[RankReason, ...]:
         """Return the reasons why an image is in the present list."""
-        from workbench.core.label_next.label_ranking import issue_reason
-
         if self.mode == "errors":
+            from workbench.core.label_next.label_ranking import issue_reason
+
             row, project = self._session.rows.get(key, ImageRow(key)), self._session.project
             names = {info.id: info.name for info in project.classes} if project is not None else {}
             reasons = (issue_reason(issue, names, good=not row.counts) for issue in self.issues(key))
@@ -176,11 +176,11 @@ class LabelQueue(Job):
 
     def _filter(self, *_: object) -> None:
         """Remove resolved label errors of the open image, and done images, from the list."""
-        from workbench.core.label_next.label_issues import is_confirmed, is_current
-
         session, key = self._session, self._session.key
         issues = self.issue_list.issues if self.mode == "errors" and self.issue_list is not None else {}
         if key is not None and key in issues and session.note is not None:
+            from workbench.core.label_next.label_issues import is_confirmed, is_current
+
             note, mask = session.note, session.mask
             self._open_issues[key] = tuple(
                 issue

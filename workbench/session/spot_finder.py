@@ -98,10 +98,10 @@ class SpotFinder(QObject):
     # --- computation ------------------------------------------------------------------------------
 
     def _image_opened(self, *_: object) -> None:
-        from workbench.core.label_next.spot_search import EXAMPLES
-
         session, self._shown = self._session, None
         if self.on and session.project is not None and session.key is not None and session.image is not None:
+            from workbench.core.label_next.spot_search import EXAMPLES
+
             self._labeled = [key for key, row in session.rows.items() if is_painted(row) and key != session.key]
             stamp = image_stamp(session.project, session.key)
             self._shown = session.key, stamp, min(EXAMPLES, len(self._labeled))
@@ -113,11 +113,11 @@ class SpotFinder(QObject):
         self.changed.emit()
 
     def _compute(self, name: _Name) -> None:
-        from workbench.core.label_next.spot_search import SpotSearch
-
         project, image = self._session.project, self._session.image
         if project is None or image is None or self._computing == name:
             return
+        from workbench.core.label_next.spot_search import SpotSearch
+
         if self._search is None:
             self._search = SpotSearch(project, self._session.keys)
         search, path, labeled = self._search, project.image_path(name[0]), self._labeled
