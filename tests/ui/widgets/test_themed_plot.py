@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QRectF
 
 from workbench.core.evaluation.image_ranking import RocCurve
+from workbench.core.runs.run_series import RunSeries
 from workbench.ui.evaluation.evaluation_plots import PrecisionRecallPlot, RocPlot
 from workbench.ui.evaluation.reliability_plot import ReliabilityPlot
 from workbench.ui.training.curve_plot import CurvePlot
@@ -80,3 +81,20 @@ def test_vertical_axis_of_the_roc_curve_has_all_labels_with_large_texts(style, q
         style.set_text_size(100)
     assert {"0", "25", "50", "75", "100"} == labels.keys()
     assert labels["100"].top() >= 0
+
+
+@pytest.mark.parametrize("text_size", [100, 150])
+def test_value_axis_of_a_low_curve_ends_with_its_labels(style, qtbot, monkeypatch, text_size):
+    style.set_text_size(text_size)
+    try:
+        plot = CurvePlot(next(plot for plot in PLOTS if plot.id == "score"), style.theme)
+        qtbot.addWidget(plot)
+        plot.show_times(False)
+        plot._show_title(RunSeries())
+        plot._fit(0.0, 1.0)
+        plot.resize(360, 100)
+        labels = drawn_labels(plot, "left", monkeypatch)
+    finally:
+        style.set_text_size(100)
+    assert {"0", "1.0"} <= labels.keys()
+    assert labels["1.0"].top() >= 0 and labels["0"].bottom() <= plot.height()

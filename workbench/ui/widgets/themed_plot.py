@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout
 from workbench.ui.widgets.theme import Theme
 
 
-class _WideAxis(pg.AxisItem):
+class WideAxis(pg.AxisItem):
     """Axis whose first and last labels extend beyond it; pyqtgraph omits them where a grid is shown."""
 
     def boundingRect(self) -> QRectF:
@@ -26,7 +26,7 @@ class ThemedPlot(pg.PlotWidget):
     """
 
     def __init__(self, axes: dict[str, pg.AxisItem] | None = None) -> None:
-        super().__init__(axisItems=axes or {side: _WideAxis(side) for side in ("left", "bottom")}, enableMenu=False)
+        super().__init__(axisItems=axes or {side: WideAxis(side) for side in ("left", "bottom")}, enableMenu=False)
         self.setFrameShape(self.Shape.NoFrame)
         self.item: pg.PlotItem = self.getPlotItem()
         # Never shown; it would outlive the plot, and without its flags it would cover the plot.
