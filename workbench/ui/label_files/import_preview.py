@@ -23,7 +23,7 @@ from workbench.ui.widgets.theme import ThemeManager
 
 _OPACITY = 0.55
 _GAP = 8  # px
-_CAPTION = 18  # px
+_CAPTION = 4  # px, more than the text of a caption
 
 Color = Callable[[str], str | None]  # class name in the labels -> "#rrggbb", None if the class is ignored
 
@@ -133,14 +133,14 @@ class PreviewStrip(QWidget):
         painter.setPen(self._style.theme.color("muted"))
         columns, rows = _grid(self.width(), self.height(), len(self._images))
         width = (self.width() - _GAP * (columns - 1)) // columns
-        height = (self.height() - _GAP * (rows - 1)) // rows
+        height, caption = (self.height() - _GAP * (rows - 1)) // rows, painter.fontMetrics().height() + _CAPTION
         for place, (name, image) in enumerate(self._images[: columns * rows]):
             x, y = place % columns * (width + _GAP), place // columns * (height + _GAP)
-            size = image.size().scaled(width, height - _CAPTION, Qt.AspectRatioMode.KeepAspectRatio)
-            left, top = x + (width - size.width()) // 2, y + (height - _CAPTION - size.height()) // 2
+            size = image.size().scaled(width, height - caption, Qt.AspectRatioMode.KeepAspectRatio)
+            left, top = x + (width - size.width()) // 2, y + (height - caption - size.height()) // 2
             painter.drawImage(QRect(left, top, size.width(), size.height()), image)
             text = painter.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, width)
-            painter.drawText(QRect(x, y + height - _CAPTION, width, _CAPTION), Qt.AlignmentFlag.AlignCenter, text)
+            painter.drawText(QRect(x, y + height - caption, width, caption), Qt.AlignmentFlag.AlignCenter, text)
         painter.end()
 
 
