@@ -47,7 +47,7 @@ def test_running_training_shows_status_text(opened, qtbot):
     training.state_changed.emit()
     assert panel.controls.button.text() == "Stop and keep best model" and not panel.controls.minutes.isEnabled()
     training.reported.emit(STARTED)
-    qtbot.waitUntil(lambda: "Training on 3 images, validated on 1." in panel.view.status.full_text, timeout=2000)
+    qtbot.waitUntil(lambda: "3 training images, 1 validation image." in panel.view.status.full_text, timeout=2000)
     for event in steps(30, data_wait=0.62):
         training.reported.emit(event)
     qtbot.waitUntil(lambda: "62%" in panel.view.status.full_text, timeout=2000)
