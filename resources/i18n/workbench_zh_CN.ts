@@ -11128,11 +11128,11 @@
         <translation>跟踪轨迹</translation>
     </message>
     <message>
-        <source>marks of key frames</source>
+        <source>keyframe marks</source>
         <translation>关键帧标记</translation>
     </message>
     <message>
-        <source>shapes between the key frames of tracks</source>
+        <source>shapes between the keyframes of tracks</source>
         <translation>轨迹关键帧之间的形状</translation>
     </message>
     <message>
@@ -11220,15 +11220,15 @@
         <translation>由多个多边形组成的分组</translation>
     </message>
     <message>
-        <source>shapes of the kind {kind}</source>
+        <source>shapes of type {kind}</source>
         <translation>{kind} 类型的形状</translation>
     </message>
     <message>
-        <source>annotations of the kind {kind}</source>
+        <source>annotations of type {kind}</source>
         <translation>{kind} 类型的标注</translation>
     </message>
     <message>
-        <source>results of the kind {kind}</source>
+        <source>results of type {kind}</source>
         <translation>{kind} 类型的结果</translation>
     </message>
     <message>
