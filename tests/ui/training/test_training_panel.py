@@ -41,6 +41,18 @@ def test_earlier_run_is_shown_with_curves_and_result(opened, old_run, qtbot):
     assert not panel.controls.export.isEnabled()  # the run has no model
 
 
+def test_name_of_the_shown_run_is_whole_with_large_texts(opened, old_run, qtbot):
+    runs = opened.window.training.runs
+    opened.style.set_text_size(150)
+    try:
+        runs.show_default()
+        qtbot.waitUntil(lambda: runs.count() > 0)
+        name = runs.fontMetrics().horizontalAdvance(formatting.run_name(old_run))
+        assert runs.minimumWidth() >= name + 30
+    finally:
+        opened.style.set_text_size(100)
+
+
 def test_running_training_shows_status_text(opened, qtbot):
     training, panel = opened.services.training, opened.window.training
     live(opened)
