@@ -59,11 +59,11 @@ def test_events_come_in_order_on_the_pipe_and_on_disk(trained):
     assert times == sorted(times) and times[0] > 0
     started, finished = events[0], events[-1]
     assert started.device == "cpu" and started.precision == "fp32" and "CPUs train" in started.precision_reason
-    assert started.pictures == {"train": 12, "val": 4, "test": 0} and started.steps_planned == 14 * 6
+    assert started.pictures == {"train": 12, "val": 4, "test": 0} and started.steps_planned == 8 * 6
     assert {"metrics", "score", "steps", "seconds", "images_per_second", "device", "precision", "best_step"} <= set(
         finished.result
     )
-    assert finished.why == "done" and finished.result["steps"] == 84
+    assert finished.why == "done" and finished.result["steps"] == 48
 
 
 def test_trained_model_can_predict(trained):
