@@ -178,7 +178,7 @@ def test_watched_image_has_a_preview_and_a_new_label_is_added(labeled_project, c
 
 
 def test_a_killed_run_is_resumed_to_the_same_weights(labeled_project, child):
-    choices = {"epochs": 4, "validations": 4, "augment": ["rotate", "zoom", "noise", "brightness"], "rate": 5e-3}
+    choices = {"epochs": 3, "validations": 3, "augment": ["rotate", "zoom", "noise", "brightness"], "rate": 5e-3}
     whole, cut = make_run(labeled_project, **choices), make_run(labeled_project, **choices)
     assert whole.settings().optimizer == "muon" and max(whole.settings().widths) >= 16
     assert child("train", whole.root).end() == 0
