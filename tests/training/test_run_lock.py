@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 
 import psutil
 import pytest
 
-from tests.conftest import ROOT
 from tests.training.conftest import make_run
+from workbench import cli
 from workbench.core.problems import RunInUse
 from workbench.core.runs.events import Failed, Progress, Started, Step
 from workbench.core.runs.run_lock import RunLock, training_process
@@ -21,32 +19,21 @@ from workbench.session.training.trainer_thread import find_live_process
 LONG = {"widths": [4, 8], "epochs": 100_000, "validations": 2}
 
 
-def command_line(*arguments, seconds="1"):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "WORKBENCH_LOCK_SECONDS": seconds}
-    return subprocess.run(
-        [sys.executable, "-m", "workbench", *map(str, arguments)],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=300,
-    )
-
-
 def started(run):
     return [event for event in run.events() if isinstance(event, Started)]
 
 
-def test_a_second_resume_of_a_run_is_refused_without_a_change(labeled_project, child):
+def test_a_second_resume_of_a_run_is_refused_without_a_change(labeled_project, child, monkeypatch, capsys):
+    monkeypatch.setenv("WORKBENCH_LOCK_SECONDS", "1")
     run = make_run(labeled_project, **LONG)
     labeled_project.close()
     first = child("train", run.root)
     first.next(Step)
     assert training_process(run.root) == first.process.pid
-    second = command_line("train", run.project_root, "--resume", run.name, "--json")
-    assert second.returncode == 1 and "Traceback" not in second.stderr
-    message = json.loads(second.stdout)["error"]
+    assert cli.main(["train", str(run.project_root), "--resume", run.name, "--json"]) == 1
+    printed = capsys.readouterr()
+    message = json.loads(printed.out)["error"]
+    assert "Traceback" not in printed.err
     assert run.name in message and "another process" in message and str(first.process.pid) in message
     assert len(started(run)) == 1 and run.ending() is None
     first.next(Step)  # it continues
