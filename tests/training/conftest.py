@@ -19,6 +19,7 @@ from PIL import Image
 
 from tests.conftest import fill_project, scratched
 from tests.shared_folder import shared_folder
+from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.captured_program import ChildOutput, run_captured
 from workbench.core.runs.events import Event, Finished, Trouble, decode
@@ -330,7 +331,7 @@ def simulated_gpu(monkeypatch):
 
 
 @pytest.fixture
-def gpu_training(simulated_gpu, labeled_project, monkeypatch, short_end):
+def gpu_training(simulated_gpu, project, monkeypatch, short_end):
     """Train in this process as on a GPU: 16-bit gradients, a loss scale that is too large at first, little memory."""
     from workbench.training import losses, precision, training_loop
     from workbench.training.control_channel import ControlChannel
@@ -338,8 +339,11 @@ def gpu_training(simulated_gpu, labeled_project, monkeypatch, short_end):
     from workbench.training.precision import LossScaler
     from workbench.training.reporter import Clock, Reporter
 
+    keys = fill_project(project, 7, good=3)
+    for key in (keys[0], keys[-1]):  # of so few images, none is chosen for validation
+        annotation.save_note(project, key, annotation.Note(status="done", pin="val"))
     run = make_run(
-        labeled_project,
+        project,
         device="gpu",
         precision="fp16",
         epochs=1,
