@@ -11525,7 +11525,7 @@
     </message>
     <message>
         <source>Probably {name}</source>
-        <translation>很可能是 {name}</translation>
+        <translation>最可能是 {name}</translation>
     </message>
     <message>
         <source>Contains a spot similar to labeled defects</source>
@@ -11928,8 +11928,8 @@
         <translation>最小面积（px²）</translation>
     </message>
     <message>
-        <source>{n} ({um} µm²)</source>
-        <translation>{n}（{um} µm²）</translation>
+        <source>{n} ({area} {unit})</source>
+        <translation>{n}（{area} {unit}）</translation>
     </message>
     <message>
         <source>This operating point was set manually in the evaluation.</source>
