@@ -16,10 +16,10 @@ from tests.training.model_card.card_pages import Page
 from workbench.core.documents.comparison_report import comparison_report, comparison_rows, metric_cells
 from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Section, Series, Table
 from workbench.core.documents.html_page import PRINT_COLORS, PRINT_PAGE, chart_svg, to_html
-from workbench.core.documents.metric_tables import HoldoutResult, area_unit, rounded_area, tables
-from workbench.core.documents.run_blocks import operating_point_blocks
+from workbench.core.documents.metric_tables import HoldoutResult, rounded_area, tables
 from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import MOST, ReportImages
+from workbench.core.documents.run_blocks import operating_point_blocks
 from workbench.core.evaluation.evaluation_comparison import (
     EvaluationComparison,
     MetricDifference,
@@ -27,8 +27,8 @@ from workbench.core.evaluation.evaluation_comparison import (
     compare_verdicts,
 )
 from workbench.core.evaluation.expectation import CHANGES
-from workbench.core.evaluation.split_evaluation import MaskEvaluation, evaluate_like, evaluate_run
 from workbench.core.evaluation.metrics import ANY, DefectCount, ImageCounts
+from workbench.core.evaluation.split_evaluation import MaskEvaluation, evaluate_like, evaluate_run
 from workbench.core.messages import Message
 from workbench.core.problems import RunUnusable
 from workbench.core.project import annotation
