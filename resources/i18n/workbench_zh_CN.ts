@@ -3486,7 +3486,7 @@
     </message>
     <message>
         <source>Labels without an image: {n}. Their images are neither beside the labels nor in the project.</source>
-        <translation>缺少图片的标注：{n} 个。其图片既不在标注旁边，也不在项目中。</translation>
+        <translation>缺少图片的标注：{n} 个。其图片既不在标注文件旁边，也不在项目中。</translation>
     </message>
     <message>
         <source>None of them is in {folder}. Choose another folder.</source>
@@ -4282,7 +4282,7 @@
     </message>
     <message>
         <source>Choose images, click Predict and select a result to preview it.</source>
-        <translation>请选择图片并点击“预测”，然后选择一项结果进行预览。</translation>
+        <translation>选择图片并点击“预测”，再选择结果预览。</translation>
     </message>
     <message>
         <source>Loading the model and listing images…</source>
@@ -9045,7 +9045,7 @@
     </message>
     <message>
         <source>Minutes</source>
-        <translation>分钟</translation>
+        <translation>训练时长（分钟）</translation>
     </message>
     <message>
         <source>Device</source>
@@ -12549,7 +12549,7 @@
     </message>
     <message>
         <source>The runs differ on {n} of {k} {k:image|images}. On {m} of them, one run makes no error and the other does. These come first.</source>
-        <translation>两条训练记录在 {k} 张图片中的 {n} 张上结果不同。其中 {m} 张是一个没有错误而另一个有错误，排在最前。</translation>
+        <translation>两条训练记录在 {k} 张图片中的 {n} 张上结果不同。其中 {m} 张只有一条训练记录有错误，排在最前。</translation>
     </message>
     <message>
         <source>Only {m} {m:part was|parts were} compared: too few to distinguish a difference from chance.</source>
@@ -12797,7 +12797,7 @@
     </message>
     <message>
         <source>Minutes</source>
-        <translation>分钟</translation>
+        <translation>训练时长（分钟）</translation>
     </message>
     <message>
         <source>Epochs</source>

@@ -103,6 +103,9 @@ class PathField(QWidget):
             self.chosen.emit(chosen)
 
 
+_SIZED = Qt.WidgetAttribute.WA_Resized  # set by QWidget.resize
+
+
 class JobDialog(QDialog):
     """Base class. Subclasses set `action`, fill `form` and `body`, and implement `begin` and `progress_text`.
 
@@ -154,9 +157,12 @@ class JobDialog(QDialog):
     def showEvent(self, event: QShowEvent) -> None:
         """Let Tab reach the buttons after everything that subclasses added later, and make room for wrapped texts.
 
-        Qt opens dialogs no higher than two thirds of the screen, which would cut fields.
+        Qt opens dialogs no higher than two thirds of the screen, which would cut fields, and with room for texts that
+        are broken at a smaller width.
         """
-        self.resize(self.width(), max(self.height(), self.layout().totalMinimumHeightForWidth(self.width())))
+        layout, width = self.layout(), self.width()
+        height = max(self.height(), layout.totalMinimumHeightForWidth(width))
+        self.resize(width, height if self.testAttribute(_SIZED) else layout.totalHeightForWidth(width))
         buttons = [self._buttons.itemAt(n).widget() for n in range(self._buttons.count())]
         buttons = [button for button in buttons if button is not None]
         each, last = self.nextInFocusChain(), None
