@@ -69,6 +69,7 @@ class SettingsPage(QScrollArea):
             value.setTextFormat(Qt.TextFormat.PlainText)
             value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             value.setContentsMargins(0, 6, 0, 0)
+            value.setMinimumHeight(title.sizeHint().height())  # lines of Chinese texts are higher than those of numbers
             grid.addWidget(value, row, 1, top)
             self._rows[key] = [title, value, reason]
             return
