@@ -74,6 +74,7 @@ class SettingsPage(QScrollArea):
             self._rows[key] = [title, value, reason]
             return
         field = self._fields[key]
+        field.setMinimumHeight(title.sizeHint().height())  # centers a check box beside large texts
         field.widget.setAccessibleName(settings_texts.name(key))
         field.widget.setAccessibleDescription(settings_texts.purpose(key))
         field.setToolTip(settings_texts.purpose(key))
