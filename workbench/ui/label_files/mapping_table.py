@@ -10,6 +10,9 @@ from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHeaderView, QTableW
 
 from workbench.core.project.import_plan import PlannedClass, PlannedVerdict
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.screen_fit import text_scale
+
+_ROW = 34  # px, height of a row, at least
 
 Entry = PlannedClass | PlannedVerdict
 
@@ -49,14 +52,14 @@ class MappingTable(QTableWidget):
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(34)
+        self.verticalHeader().setDefaultSectionSize(_ROW)
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(3, QHeaderView.ResizeMode.Fixed)
-        header.resizeSection(3, 180)
+        header.resizeSection(3, round(180 * text_scale()))
         header.setSectionResizeMode(4, QHeaderView.ResizeMode.Fixed)
         states = (self.tr("ignored"), self.tr("existing"), self.tr("new"))
         header.resizeSection(4, max(map(self.fontMetrics().horizontalAdvance, states)) + 20)
@@ -101,6 +104,7 @@ class MappingTable(QTableWidget):
         state = QTableWidgetItem()
         self.setItem(place, 4, state)
         self.setCellWidget(place, 3, target)
+        self.setRowHeight(place, max(_ROW, target.sizeHint().height()))
         row = _Row(entry, target, state, list(names))
         self._rows.append(row)
         target.currentTextChanged.connect(lambda _: self._edited(row))
