@@ -9,7 +9,7 @@ from pathlib import Path
 
 import PySide6
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtGui import QFontDatabase, QFontInfo, QGuiApplication
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from workbench import __version__
@@ -50,7 +50,7 @@ class ErrorDetails(QDialog):
         self.text = QPlainTextEdit(report_text(report), readOnly=True)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-        font.setPointSizeF(font.pointSizeF() * text_scale())
+        font.setPointSizeF(QFontInfo(font).pointSizeF() * text_scale())
         self.text.setFont(font)
         self.text.setAccessibleName(self.tr("Details of the error"))
         layout.addWidget(self.text, 1)
