@@ -683,11 +683,11 @@
     </message>
     <message>
         <source>{n} {n:image|images} labeled {label} and predicted correctly</source>
-        <translation>{n} 张标注为{label}的图片预测正确</translation>
+        <translation>{n} 张标注为“{label}”的图片预测正确</translation>
     </message>
     <message>
         <source>{n} {n:image|images} labeled {label} but predicted as {predicted}</source>
-        <translation>{n} 张标注为{label}的图片被预测为{predicted}</translation>
+        <translation>{n} 张标注为“{label}”的图片被预测为“{predicted}”</translation>
     </message>
 </context>
 <context>
@@ -4579,7 +4579,7 @@
     </message>
     <message>
         <source>Prediction: unsure, most likely {verdict} ({probability})</source>
-        <translation>预测：不确定，最可能为{verdict}（{probability}）</translation>
+        <translation>预测：不确定，最可能为“{verdict}”（{probability}）</translation>
     </message>
     <message>
         <source>Prediction: {verdict}</source>
@@ -7088,7 +7088,7 @@
     </message>
     <message>
         <source>Labeled {label}, predicted {predicted}: {n}</source>
-        <translation>标注为{label}，预测为{predicted}：{n} 张</translation>
+        <translation>标注为“{label}”，预测为“{predicted}”：{n} 张</translation>
     </message>
     <message>
         <source>Below {minimum}, lowest probability first: {n}</source>
@@ -7426,7 +7426,7 @@
     </message>
     <message>
         <source>Add a class: a type of defects to paint</source>
-        <translation>添加类别，即要涂画的缺陷种类</translation>
+        <translation>添加类别，即要涂画的缺陷类型</translation>
     </message>
     <message>
         <source>Add verd&amp;ict</source>
@@ -11997,7 +11997,7 @@
     </message>
     <message>
         <source>Time from image to result in milliseconds, measured on {machine}.</source>
-        <translation>从图片到结果的时间，单位毫秒，测量所用处理器：{machine}。</translation>
+        <translation>从图片到结果的时间，单位毫秒，测量所用 CPU：{machine}。</translation>
     </message>
     <message>
         <source>Time from image to result in milliseconds, measured on the computer of the export.</source>
