@@ -8563,7 +8563,7 @@
     </message>
     <message>
         <source>Your changes are kept in memory and saving is retried. Free up disk space or make the folder writable.</source>
-        <translation>更改仍在内存中，程序会自动重试保存。请清理磁盘空间或开放文件夹写权限。</translation>
+        <translation>更改仍在内存中，程序会自动重试保存。请腾出磁盘空间或将文件夹设为可写。</translation>
     </message>
     <message>
         <source>The project folder {path} is not available: {why}.</source>
@@ -10865,7 +10865,7 @@
     </message>
     <message>
         <source>{n} good {n:image is|images are} too few for a budget of {budget} false {budget:alarm|alarms} in 100 good images; at least {needed} are needed. The threshold is a tenth above their greatest anomaly score.</source>
-        <translation>{n} 张良品图片不足以保证每 100 张良品图片最多 {budget} 次误报，至少需要 {needed} 张。阈值取它们的最大异常分数加一成。</translation>
+        <translation>{n} 张良品图片不足以保证每 100 张良品图片最多 {budget} 次误报，至少需要 {needed} 张。阈值取其最大异常分数再加 10%。</translation>
     </message>
     <message>
         <source>The good images show {n} {n:part, which is|parts, which are} too few for a budget of {budget} false {budget:alarm|alarms} in 100 good images of new parts; at least {needed} parts are needed. The budget holds for images of these parts only.</source>
@@ -12537,7 +12537,7 @@
     </message>
     <message>
         <source>{n} {n:image is|images are} left out, because one of the runs was trained on {n:it or did not evaluate it|them or did not evaluate them}.</source>
-        <translation>有 {n} 张图片未计入，因为其中一个训练记录用它们训练过或未评估它们。</translation>
+        <translation>有 {n} 张图片未计入，因为其中一条训练记录用它们训练过或未评估它们。</translation>
     </message>
     <message>
         <source>Better or worse: the interval of the difference does not contain 0. The interval is computed by drawing parts with replacement 2000 times and measuring both runs on the same draw; below {n} parts there is none.</source>
