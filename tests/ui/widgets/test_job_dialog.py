@@ -75,6 +75,12 @@ def test_a_dialog_opens_as_high_as_its_content(qtbot):
     lines = "\n".join("line" for _ in range(20))
     dialog.show_status(lines)
     qtbot.waitUntil(lambda: dialog.status.height() >= 20 * dialog.fontMetrics().height() and not [*cut(dialog)])
+    for dialog in (ListDialog(), JobDialog(Job())):  # without a status
+        dialog.job.setParent(dialog)
+        qtbot.addWidget(dialog)
+        dialog.refresh()
+        dialog.show()
+        assert dialog.height() == dialog.layout().totalSizeHint().height() and dialog.status.isHidden()
     sized = ListDialog()
     qtbot.addWidget(sized)
     sized.resize(700, 600)

@@ -130,6 +130,7 @@ class JobDialog(QDialog):
         self.form.setVerticalSpacing(9)
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.status.hide()
         self.bar = QProgressBar(textVisible=False)
         self.bar.setAccessibleName(self.tr("Progress"))
         self.body = QVBoxLayout()
@@ -161,8 +162,11 @@ class JobDialog(QDialog):
         are broken at a smaller width.
         """
         layout, width = self.layout(), self.width()
-        height = max(self.height(), layout.totalMinimumHeightForWidth(width))
-        self.resize(width, height if self.testAttribute(_SIZED) else layout.totalHeightForWidth(width))
+        if layout.hasHeightForWidth():
+            smallest, height = layout.totalMinimumHeightForWidth(width), layout.totalHeightForWidth(width)
+        else:
+            smallest, height = layout.totalMinimumSize().height(), layout.totalSizeHint().height()
+        self.resize(width, max(self.height(), smallest) if self.testAttribute(_SIZED) else height)
         buttons = [self._buttons.itemAt(n).widget() for n in range(self._buttons.count())]
         buttons = [button for button in buttons if button is not None]
         each, last = self.nextInFocusChain(), None
