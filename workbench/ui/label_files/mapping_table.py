@@ -13,6 +13,7 @@ from workbench.ui.text.formatting import number
 from workbench.ui.widgets.screen_fit import text_scale
 
 _ROW = 34  # px, height of a row, at least
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter  # of numbers
 
 Entry = PlannedClass | PlannedVerdict
 
@@ -56,6 +57,8 @@ class MappingTable(QTableWidget):
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        for column in (1, 2):
+            self.horizontalHeaderItem(column).setTextAlignment(_RIGHT)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(3, QHeaderView.ResizeMode.Fixed)
@@ -99,7 +102,7 @@ class MappingTable(QTableWidget):
             item = QTableWidgetItem(text)
             item.setToolTip(text)
             if column:
-                item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+                item.setTextAlignment(_RIGHT)
             self.setItem(place, column, item)
         state = QTableWidgetItem()
         self.setItem(place, 4, state)

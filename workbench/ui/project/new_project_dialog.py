@@ -91,8 +91,7 @@ class NewProjectDialog(QDialog):
         ):
             form.addRow(_label(label, field), _with_hint(field, hint))
         column.addLayout(form)
-        self.message = QLabel(wordWrap=True)
-        self.message.setObjectName("muted")
+        self.message = QLabel(objectName="muted", wordWrap=True)
         column.addWidget(self.message)
         buttons = QHBoxLayout()
         buttons.addStretch(1)

@@ -242,9 +242,8 @@ class CurvePlot(ThemedPlot):
         text = title(self.definition, series) + (f"  {self.definition.unit}" if self.definition.unit else "")
         if text != self._title:
             self._title = text
-            self.item.setTitle(
-                text, color=self._theme.color("muted").name(), size=f"{title_points():g}pt", justify="left"
-            )
+            color, size = self._theme.color("muted").name(), f"{title_points():g}pt"
+            self.item.setTitle(text, color=color, size=size, justify="left")
             self.item.titleLabel.setMaximumHeight(title_height())
             self.item.layout.setRowFixedHeight(0, title_height())
 
