@@ -55,7 +55,6 @@ def test_texts_of_qt_are_replaced(chinese, qtbot):
         assert QCoreApplication.translate(context, "&Undo") == "撤销(&U)"
     native = QKeySequence.SequenceFormat.NativeText
     assert QKeySequence("Alt+Left").toString(native) == "Alt+←"
-    assert QKeySequence.fromString("Alt+→", native) == QKeySequence("Alt+Right")
 
 
 def fields_of(pattern: str) -> set[str]:
