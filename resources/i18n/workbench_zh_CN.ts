@@ -1619,8 +1619,8 @@
         <translation>与训练结果的一致性</translation>
     </message>
     <message>
-        <source>Speed</source>
-        <translation>速度</translation>
+        <source>Time per image</source>
+        <translation>每张图片用时</translation>
     </message>
     <message>
         <source>On labeled images</source>
@@ -4649,8 +4649,8 @@
         <translation>扩大和缩小的步长</translation>
     </message>
     <message>
-        <source>Smoothing of the magic wand</source>
-        <translation>魔棒平滑</translation>
+        <source>Magic wand: smoothing</source>
+        <translation>魔棒：平滑</translation>
     </message>
     <message>
         <source>Crack tracer: max. width</source>
@@ -6418,7 +6418,7 @@
         <translation>同时显示预标注和标注。按 {labels}、{suggestions} 调整侧重。</translation>
     </message>
     <message>
-        <source>Show &amp;labels more</source>
+        <source>Emphasize &amp;labels</source>
         <translation>侧重标注(&amp;L)</translation>
     </message>
     <message>
@@ -6426,7 +6426,7 @@
         <translation>从仅显示预标注切换到两者，再到仅显示标注</translation>
     </message>
     <message>
-        <source>Show s&amp;uggestions more</source>
+        <source>Emphasize s&amp;uggestions</source>
         <translation>侧重预标注(&amp;U)</translation>
     </message>
     <message>
@@ -7354,7 +7354,7 @@
         <translation>示例项目</translation>
     </message>
     <message>
-        <source>Labeled images to try everything</source>
+        <source>Labeled images to try everything out</source>
         <translation>带标注的图片，可尝试全部功能</translation>
     </message>
     <message>
@@ -7370,8 +7370,8 @@
         <translation>评估：查看漏检和误报，并修正标注。</translation>
     </message>
     <message>
-        <source>Export: a folder that predicts on the production line without this program.</source>
-        <translation>导出：生成可脱离本软件在产线上预测的文件夹。</translation>
+        <source>Export: a package that runs on the production line without this program.</source>
+        <translation>导出：生成可脱离本软件在产线上运行的模型包。</translation>
     </message>
     <message>
         <source>Drop a folder of images here to create a project</source>
@@ -7664,8 +7664,8 @@
         <translation>导出的文件夹成为可加载和部署的 MLflow 模型</translation>
     </message>
     <message>
-        <source>Program with deploy.yaml or inference.yml for Paddle&apos;s deployment tools</source>
-        <translation>带有 deploy.yaml 或 inference.yml 的程序，供 Paddle 的部署工具使用</translation>
+        <source>Model files with deploy.yaml or inference.yml for Paddle&apos;s deployment tools</source>
+        <translation>带有 deploy.yaml 或 inference.yml 的模型文件，供 Paddle 的部署工具使用</translation>
     </message>
     <message>
         <source>8-bit integers, calibrated on the project&apos;s images</source>
@@ -9484,16 +9484,16 @@
         <translation>未知的搜索条件 {term}。可用条件：{known}。</translation>
     </message>
     <message>
-        <source>{term}: unknown value {value}. Available: {known}.</source>
-        <translation>{term}：未知的值 {value}。可用值：{known}。</translation>
+        <source>{term}: unknown value “{value}”. Available: {known}.</source>
+        <translation>{term}：未知的值“{value}”。可用值：{known}。</translation>
     </message>
     <message>
-        <source>{term}: {value} is not a number. Examples: 5, &lt;5, &gt;=5, 2..5.</source>
-        <translation>{term}：{value} 不是数字。示例：5、&lt;5、&gt;=5、2..5。</translation>
+        <source>{term}: “{value}” is not a number. Examples: {examples}.</source>
+        <translation>{term}：“{value}”不是数字。示例：{examples}。</translation>
     </message>
     <message>
-        <source>{term}: {value} is not a date. Examples: 2026-11-21, 2026-11, &gt;2026.</source>
-        <translation>{term}：{value} 不是日期。示例：2026-11-21、2026-11、&gt;2026。</translation>
+        <source>{term}: “{value}” is not a date. Examples: 2026-11-21, 2026-11, &gt;2026.</source>
+        <translation>{term}：“{value}”不是日期。示例：2026-11-21、2026-11、&gt;2026。</translation>
     </message>
     <message>
         <source>{term}: a value is missing after the colon.</source>
@@ -11147,11 +11147,11 @@
         <translation>跟踪轨迹</translation>
     </message>
     <message>
-        <source>marks of key frames</source>
+        <source>keyframe marks</source>
         <translation>关键帧标记</translation>
     </message>
     <message>
-        <source>shapes between the key frames of tracks</source>
+        <source>shapes between the keyframes of tracks</source>
         <translation>轨迹关键帧之间的形状</translation>
     </message>
     <message>
@@ -11239,15 +11239,15 @@
         <translation>由多个多边形组成的分组</translation>
     </message>
     <message>
-        <source>shapes of the kind {kind}</source>
+        <source>shapes of type {kind}</source>
         <translation>{kind} 类型的形状</translation>
     </message>
     <message>
-        <source>annotations of the kind {kind}</source>
+        <source>annotations of type {kind}</source>
         <translation>{kind} 类型的标注</translation>
     </message>
     <message>
-        <source>results of the kind {kind}</source>
+        <source>results of type {kind}</source>
         <translation>{kind} 类型的结果</translation>
     </message>
     <message>
@@ -13544,12 +13544,12 @@
         <translation>{first}；{second}</translation>
     </message>
     <message>
-        <source>Training on {train} {train:image|images}, validated on {held}.</source>
-        <translation>用 {train} 张图片训练，{held} 张验证。</translation>
+        <source>{train} training {train:image|images}, {held} validation {held:image|images}.</source>
+        <translation>训练图片 {train} 张，验证图片 {held} 张。</translation>
     </message>
     <message>
-        <source>Training on {train} {train:image|images}.</source>
-        <translation>用 {train} 张图片训练。</translation>
+        <source>{train} training {train:image|images}.</source>
+        <translation>训练图片 {train} 张。</translation>
     </message>
     <message>
         <source>CPU</source>

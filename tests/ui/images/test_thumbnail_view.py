@@ -36,6 +36,8 @@ def test_search_terms_filter_the_list_and_invalid_ones_are_shown(opened, picture
     pictures.search.setText("class:rust status:broken")
     assert names(pictures) == ["bad.png"] and pictures.search_errors.isVisible()
     assert "rust" in pictures.search_errors.text() and "scratch, pit" in pictures.search_errors.text()
+    pictures.search.setText("prob:high")
+    assert pictures.search_errors.text().endswith("“high” is not a number. Examples: 0.5, <0.5, >=0.5, 0.2..0.5.")
     pictures.search.setText("nothing")
     assert all(example in opened.window.findChild(type(pictures.no_match_page)).help.text() for example in EXAMPLES)
     pictures.clear_filters()

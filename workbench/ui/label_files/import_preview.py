@@ -23,7 +23,7 @@ from workbench.ui.widgets.theme import ThemeManager
 
 _OPACITY = 0.55
 _GAP = 8  # px
-_CAPTION = 18  # px, at least
+_CAPTION = 4  # px, more than the text of a caption
 
 Color = Callable[[str], str | None]  # class name in the labels -> "#rrggbb", None if the class is ignored
 
@@ -133,10 +133,9 @@ class PreviewStrip(QWidget):
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.setPen(self._style.theme.color("muted"))
         area, metrics = self.contentsRect(), painter.fontMetrics()
-        caption = max(_CAPTION, metrics.height() + 2)
         columns, rows = _grid(area.width(), area.height(), len(self._images))
         width = (area.width() - _GAP * (columns - 1)) // columns
-        height = (area.height() - _GAP * (rows - 1)) // rows
+        height, caption = (area.height() - _GAP * (rows - 1)) // rows, metrics.height() + _CAPTION
         for place, (name, image) in enumerate(self._images[: columns * rows]):
             x, y = area.x() + place % columns * (width + _GAP), place // columns * (height + _GAP)
             size = image.size().scaled(width, height - caption, Qt.AspectRatioMode.KeepAspectRatio)

@@ -12,10 +12,8 @@ from workbench.core.project.import_plan import PlannedClass, PlannedVerdict
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.screen_fit import text_scale
 
-_ROW = 34  # px, height of a row, at least
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter  # of numbers
-
 Entry = PlannedClass | PlannedVerdict
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 @dataclass(frozen=True)
@@ -38,14 +36,10 @@ class MappingTable(QTableWidget):
         super().__init__(0, 5, parent)
         self._rows: list[_Row] = []
         self.setHorizontalHeaderLabels(
-            [
-                self.tr("Name in the labels"),
-                self.tr("Images"),
-                self.tr("Regions"),
-                self.tr("Import as"),
-                "",
-            ]
+            [self.tr("Name in the labels"), self.tr("Images"), self.tr("Regions"), self.tr("Import as"), ""]
         )
+        for column in (1, 2):
+            self.horizontalHeaderItem(column).setTextAlignment(_RIGHT)
         self.setAccessibleName(self.tr("Classes and verdicts"))
         self.setShowGrid(False)
         self.setWordWrap(False)
@@ -53,12 +47,10 @@ class MappingTable(QTableWidget):
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(_ROW)
+        self.verticalHeader().setDefaultSectionSize(round(34 * text_scale()))
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        for column in (1, 2):
-            self.horizontalHeaderItem(column).setTextAlignment(_RIGHT)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(3, QHeaderView.ResizeMode.Fixed)
@@ -107,7 +99,6 @@ class MappingTable(QTableWidget):
         state = QTableWidgetItem()
         self.setItem(place, 4, state)
         self.setCellWidget(place, 3, target)
-        self.setRowHeight(place, max(_ROW, target.sizeHint().height()))
         row = _Row(entry, target, state, list(names))
         self._rows.append(row)
         target.currentTextChanged.connect(lambda _: self._edited(row))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QIODevice, QObject, QRectF, QSettings, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPixmap
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFileDialog,
@@ -41,13 +41,13 @@ from workbench.ui.training.plot_definitions import (
     shown_value,
     title,
 )
-from workbench.ui.widgets.field_text import line_height
+from workbench.ui.widgets.screen_fit import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 _STORED_PLOTS = "training/plots"  # key in QSettings
 _ID = Qt.ItemDataRole.UserRole
 _SWATCH = 11  # pixels
-_ROW = 19  # pixels, height of a row, at least
+_WIDTH, _ROW = 226, 19  # pixels at texts of the usual size
 _SCALE = 2  # file pixels per screen pixel
 
 
@@ -181,10 +181,10 @@ class CurveLegend(QWidget):
             self.chosen.emit(self.shown)
 
     def _restyle(self) -> None:
-        height = max(_ROW, round(line_height(self.items[PLOTS[0].id].text(0), QGuiApplication.font())))
+        self.setFixedWidth(round(_WIDTH * text_scale()))
         self.view.setStyleSheet(
             "QTreeWidget { background: transparent; border: none; }"
-            f"QTreeWidget::item {{ padding: 0 2px; height: {height}px; }}"
+            f"QTreeWidget::item {{ padding: 0 2px; height: {round(_ROW * text_scale())}px; }}"
         )
         self.view.blockSignals(True)
         for plot in PLOTS:

@@ -267,9 +267,9 @@ class ExportReport(QDialog):
         grid.setHorizontalSpacing(24)
         grid.setVerticalSpacing(8)
         grid.setColumnStretch(3, 1)
-        heads = [self.tr("Format"), self.tr("Agreement with training"), self.tr("Speed"), self.tr("On labeled images")]
-        if not any(entry.get("held_out") for entry in (result.get("parity") or {}).values()):
-            heads.pop()  # only formats of reduced precision are measured on labeled images
+        heads = [self.tr("Format"), self.tr("Agreement with training"), self.tr("Time per image")]
+        if any(entry.get("held_out") for entry in (result.get("parity") or {}).values()):
+            heads.append(self.tr("On labeled images"))  # where only formats of reduced precision are measured
         for column, text in enumerate(heads):
             grid.addWidget(QLabel(text, objectName="muted"), 0, column)
         grid.addWidget(QFrame(objectName="line"), 1, 0, 1, 4)
