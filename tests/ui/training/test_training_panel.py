@@ -48,7 +48,7 @@ def test_name_of_the_shown_run_is_whole_with_large_texts(opened, old_run, qtbot)
         runs.show_default()
         qtbot.waitUntil(lambda: runs.count() > 0)
         name = runs.fontMetrics().horizontalAdvance(formatting.run_name(old_run))
-        assert runs.minimumWidth() >= name + 30
+        assert runs.minimumWidth() >= name + 26
     finally:
         opened.style.set_text_size(100)
 

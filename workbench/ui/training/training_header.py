@@ -32,7 +32,7 @@ from workbench.ui.widgets.theme import ThemeManager
 _RUN = Qt.ItemDataRole.UserRole
 _WIDE = 1600  # px: the names of the models are written out from this width
 _LEAST, _MOST = 200, 300  # px, minimum width of the selector, by the names of the runs without metrics
-_ARROW = 36  # px, of its arrow and padding
+_ARROW = 28  # px, of its arrow and padding
 _NARROW = 150  # characters, width below which texts are short
 
 
