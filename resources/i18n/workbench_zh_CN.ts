@@ -683,11 +683,11 @@
     </message>
     <message>
         <source>{n} {n:image|images} labeled {label} and predicted correctly</source>
-        <translation>{n} 张标注为{label}的图片预测正确</translation>
+        <translation>{n} 张标注为“{label}”的图片预测正确</translation>
     </message>
     <message>
         <source>{n} {n:image|images} labeled {label} but predicted as {predicted}</source>
-        <translation>{n} 张标注为{label}的图片被预测为{predicted}</translation>
+        <translation>{n} 张标注为“{label}”的图片被预测为“{predicted}”</translation>
     </message>
 </context>
 <context>
@@ -3486,7 +3486,7 @@
     </message>
     <message>
         <source>Labels without an image: {n}. Their images are neither beside the labels nor in the project.</source>
-        <translation>缺少图片的标注：{n} 个。其图片既不在标注旁边，也不在项目中。</translation>
+        <translation>缺少图片的标注：{n} 个。其图片既不在标注文件旁边，也不在项目中。</translation>
     </message>
     <message>
         <source>None of them is in {folder}. Choose another folder.</source>
@@ -4282,7 +4282,7 @@
     </message>
     <message>
         <source>Choose images, click Predict and select a result to preview it.</source>
-        <translation>请选择图片并点击“预测”，然后选择一项结果进行预览。</translation>
+        <translation>选择图片并点击“预测”，再选择结果预览。</translation>
     </message>
     <message>
         <source>Loading the model and listing images…</source>
@@ -4579,7 +4579,7 @@
     </message>
     <message>
         <source>Prediction: unsure, most likely {verdict} ({probability})</source>
-        <translation>预测：不确定，最可能为{verdict}（{probability}）</translation>
+        <translation>预测：不确定，最可能为“{verdict}”（{probability}）</translation>
     </message>
     <message>
         <source>Prediction: {verdict}</source>
@@ -4849,6 +4849,25 @@
     <message>
         <source>&amp;Undo</source>
         <translation>撤销(&amp;U)</translation>
+    </message>
+</context>
+<context>
+    <name>QShortcut</name>
+    <message>
+        <source>Left</source>
+        <translation>←</translation>
+    </message>
+    <message>
+        <source>Right</source>
+        <translation>→</translation>
+    </message>
+    <message>
+        <source>Up</source>
+        <translation>↑</translation>
+    </message>
+    <message>
+        <source>Down</source>
+        <translation>↓</translation>
     </message>
 </context>
 <context>
@@ -7088,7 +7107,7 @@
     </message>
     <message>
         <source>Labeled {label}, predicted {predicted}: {n}</source>
-        <translation>标注为{label}，预测为{predicted}：{n} 张</translation>
+        <translation>标注为“{label}”，预测为“{predicted}”：{n} 张</translation>
     </message>
     <message>
         <source>Below {minimum}, lowest probability first: {n}</source>
@@ -7352,7 +7371,7 @@
     </message>
     <message>
         <source>Export: a package that runs on the production line without this program.</source>
-        <translation>导出：生成可脱离本软件在产线上预测的文件夹。</translation>
+        <translation>导出：生成可脱离本软件在产线上运行的模型包。</translation>
     </message>
     <message>
         <source>Drop a folder of images here to create a project</source>
@@ -7426,7 +7445,7 @@
     </message>
     <message>
         <source>Add a class: a type of defects to paint</source>
-        <translation>添加类别，即要涂画的缺陷种类</translation>
+        <translation>添加类别，即要涂画的缺陷类型</translation>
     </message>
     <message>
         <source>Add verd&amp;ict</source>
@@ -8563,7 +8582,7 @@
     </message>
     <message>
         <source>Your changes are kept in memory and saving is retried. Free up disk space or make the folder writable.</source>
-        <translation>更改仍在内存中，程序会自动重试保存。请清理磁盘空间或开放文件夹写权限。</translation>
+        <translation>更改仍在内存中，程序会自动重试保存。请腾出磁盘空间或将文件夹设为可写。</translation>
     </message>
     <message>
         <source>The project folder {path} is not available: {why}.</source>
@@ -9045,7 +9064,7 @@
     </message>
     <message>
         <source>Minutes</source>
-        <translation>分钟</translation>
+        <translation>训练时长（分钟）</translation>
     </message>
     <message>
         <source>Device</source>
@@ -10865,7 +10884,7 @@
     </message>
     <message>
         <source>{n} good {n:image is|images are} too few for a budget of {budget} false {budget:alarm|alarms} in 100 good images; at least {needed} are needed. The threshold is a tenth above their greatest anomaly score.</source>
-        <translation>{n} 张良品图片不足以保证每 100 张良品图片最多 {budget} 次误报，至少需要 {needed} 张。阈值取它们的最大异常分数加一成。</translation>
+        <translation>{n} 张良品图片不足以保证每 100 张良品图片最多 {budget} 次误报，至少需要 {needed} 张。阈值取其最大异常分数再加 10%。</translation>
     </message>
     <message>
         <source>The good images show {n} {n:part, which is|parts, which are} too few for a budget of {budget} false {budget:alarm|alarms} in 100 good images of new parts; at least {needed} parts are needed. The budget holds for images of these parts only.</source>
@@ -11525,7 +11544,7 @@
     </message>
     <message>
         <source>Probably {name}</source>
-        <translation>很可能是 {name}</translation>
+        <translation>最可能是 {name}</translation>
     </message>
     <message>
         <source>Contains a spot similar to labeled defects</source>
@@ -11928,8 +11947,8 @@
         <translation>最小面积（px²）</translation>
     </message>
     <message>
-        <source>{n} ({um} µm²)</source>
-        <translation>{n}（{um} µm²）</translation>
+        <source>{n} ({area} {unit})</source>
+        <translation>{n}（{area} {unit}）</translation>
     </message>
     <message>
         <source>This operating point was set manually in the evaluation.</source>
@@ -11997,7 +12016,7 @@
     </message>
     <message>
         <source>Time from image to result in milliseconds, measured on {machine}.</source>
-        <translation>从图片到结果的时间，单位毫秒，测量所用处理器：{machine}。</translation>
+        <translation>从图片到结果的时间，单位毫秒，测量所用 CPU：{machine}。</translation>
     </message>
     <message>
         <source>Time from image to result in milliseconds, measured on the computer of the export.</source>
@@ -12537,7 +12556,7 @@
     </message>
     <message>
         <source>{n} {n:image is|images are} left out, because one of the runs was trained on {n:it or did not evaluate it|them or did not evaluate them}.</source>
-        <translation>有 {n} 张图片未计入，因为其中一个训练记录用它们训练过或未评估它们。</translation>
+        <translation>有 {n} 张图片未计入，因为其中一条训练记录用它们训练过或未评估它们。</translation>
     </message>
     <message>
         <source>Better or worse: the interval of the difference does not contain 0. The interval is computed by drawing parts with replacement 2000 times and measuring both runs on the same draw; below {n} parts there is none.</source>
@@ -12549,7 +12568,7 @@
     </message>
     <message>
         <source>The runs differ on {n} of {k} {k:image|images}. On {m} of them, one run makes no error and the other does. These come first.</source>
-        <translation>两条训练记录在 {k} 张图片中的 {n} 张上结果不同。其中 {m} 张是一个没有错误而另一个有错误，排在最前。</translation>
+        <translation>两条训练记录在 {k} 张图片中的 {n} 张上结果不同。其中 {m} 张只有一条训练记录有错误，排在最前。</translation>
     </message>
     <message>
         <source>Only {m} {m:part was|parts were} compared: too few to distinguish a difference from chance.</source>
@@ -12797,7 +12816,7 @@
     </message>
     <message>
         <source>Minutes</source>
-        <translation>分钟</translation>
+        <translation>训练时长（分钟）</translation>
     </message>
     <message>
         <source>Epochs</source>

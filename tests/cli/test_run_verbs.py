@@ -94,14 +94,15 @@ def test_train_reports_the_result(trained):
 
 def test_resnet_reports_verdicts(copy, capsys):
     slim = ("--set", "input_size=32", "--set", "width=0.25")
-    message = workbench("train", copy, "--model", "resnet", "--epochs", "1", *slim)
-    assert {"accuracy", "macro_f1", "confusion"} <= set(message["metrics"])
+    status, message, _ = inside(capsys, "train", copy, "--model", "resnet", "--epochs", "1", *slim)
+    assert status == 0 and {"accuracy", "macro_f1", "confusion"} <= set(message["metrics"])
     status, found, _ = inside(capsys, "evaluate", copy, "--run", message["run"])
     assert status == 0 and found["confusion"]["names"] == ["OK", "scratch", "pit", "stain", "dent"]
     assert sum(map(sum, found["confusion"]["rows"])) == found["pictures"] > 0
     assert cli.main(["evaluate", str(copy), "--model", "resnet"]) == 0
     assert "labeled" in capsys.readouterr().out
-    status, found, _ = inside(capsys, "predict", copy / "runs" / message["run"], copy / "pictures", "--out", copy / "o")
+    images = copy / "pictures" / "lot-02"
+    status, found, _ = inside(capsys, "predict", copy / "runs" / message["run"], images, "--out", copy / "o")
     assert found["pictures"][0]["verdict"] in ("OK", "scratch", "pit", "stain", "dent")
     assert found["pictures"][0]["mask"] is None
 
@@ -155,7 +156,7 @@ def test_changed_operating_point_is_used_by_evaluate_and_predict(copy, capsys, t
     after = inside(capsys, "evaluate", copy)[1]
     assert after["regions"]["found"] >= before["regions"]["found"] and after["dice"] != before["dice"]
     assert any("current operating point was chosen on these" in note for note in after["notes"])
-    message = inside(capsys, "predict", run.root, copy / "pictures", "--out", tmp_path / "o")[1]
+    message = inside(capsys, "predict", run.root, copy / "pictures" / "lot-02", "--out", tmp_path / "o")[1]
     assert max(len(image["regions"]) for image in message["pictures"]) > 0
     operating_point.restore(run)
     assert not (run.root / operating_point.FILE).exists()
@@ -221,7 +222,7 @@ def test_export_equals_the_run_and_a_damaged_one_is_refused(copy, tmp_path, caps
     # chosen in the evaluation and stored with the run
     point = operating_point.OperatingPoint((0.3, 0.4, 0.3, 0.3), (7, 7, 0, 7))
     operating_point.store(find_run(copy, "best"), point, chosen_on=["val"])
-    message = workbench("export", copy, "--formats", "onnx", "--seconds", 0)
+    _, message, _ = inside(capsys, "export", copy, "--formats", "onnx", "--seconds", 0)
     folder = Path(message["path"])
     assert operating_point.OperatingPoint.of(load_settings(folder / "model.json")) == point
     names = [info.name for info in find_run(copy, "best").dataset().classes]

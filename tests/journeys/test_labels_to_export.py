@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reas
 
 FIRST, WRONG, LATER = "lot7/x700.png", "lot8/x800.png", "lot9/x900.png"
 # Limited by epochs: trained for seconds, with the same result on any machine.
-SHORT = {"epochs": 20, "widths": [8, 16], "patch": 32, "batch": 8, "validations": 2}
+SHORT = {"epochs": 8, "rate": 1e-2, "widths": [8, 16], "patch": 32, "batch": 8, "validations": 2}
 
 
 @pytest.fixture

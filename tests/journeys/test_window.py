@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reas
 
 
 # Limited by epochs: trained for seconds, with the same result on any machine.
-SHORT = {"epochs": 20, "widths": [8, 16], "patch": 32, "batch": 8, "validations": 2}
+SHORT = {"epochs": 8, "rate": 1e-2, "widths": [8, 16], "patch": 32, "batch": 8, "validations": 2}
 
 
 def test_from_a_folder_of_images_to_a_verified_export(user, qtbot, tmp_path, raw_images, monkeypatch):

@@ -104,7 +104,8 @@ def reopened(root) -> tuple[Session, list]:
 def test_notes_changed_before_kill_are_recovered(root, qapp):
     """Each change is made in a session of its own, whose process is killed; the sessions are forks of one process."""
     roots = {name: shutil.copytree(root, root.with_name(f"project {number}")) for number, name in enumerate(CHANGES)}
-    killed([(roots[name], changes) for name, (changes, _) in CHANGES.items()])
+    changes = [(roots[name], changes) for name, (changes, _) in CHANGES.items()]
+    killed([*changes, (root, "session.verdict_steps.set_verdicts(session.keys, 'NG')")])
     key = "lot1/p042.png"
     for name, (_, expected) in CHANGES.items():
         session, problems_met = reopened(roots[name])
@@ -116,11 +117,7 @@ def test_notes_changed_before_kill_are_recovered(root, qapp):
             assert not annotation.read_mask(session.project.mask_path(key)).any()
         assert [path for path in (roots[name] / "journal").rglob("*") if path.is_file()] == [], name
         session.close_project()
-
-
-@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
-def test_verdicts_set_before_kill_are_recovered(root, qapp):
-    killed([(root, "session.verdict_steps.set_verdicts(session.keys, 'NG')")])
+    # The last one: verdicts of all images.
     session, problems_met = reopened(root)
     keys = session.project.images()
     assert [annotation.load_note(session.project, key).verdict for key in keys] == ["NG"] * len(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import shutil
 import subprocess
 import tempfile
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,12 +19,15 @@ from PIL import Image
 
 from tests.conftest import fill_project, scratched
 from tests.shared_folder import shared_folder
+from workbench.core.project import annotation
 from workbench.core.project.project import Project
+from workbench.core.runs.captured_program import ChildOutput, run_captured
 from workbench.core.runs.events import Event, Finished, Trouble, decode
 from workbench.core.runs.export_options import LAYOUTS
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
+from workbench.inference.batch import benchmark
 from workbench.inference.engines.registry import unavailable_reason
 from workbench.inference.io.image_io import write_png
 from workbench.training.control_channel import ControlChannel
@@ -137,28 +142,29 @@ def short_end(request, monkeypatch):
         monkeypatch.setattr("workbench.training.finalize.lighting_table", lambda measure, images, *, seconds: None)
 
 
-@pytest.fixture
-def inside(monkeypatch, short_end):
-    """Return a function that runs a verb of the training program to its end in this process.
+def run_inside(verb: str, *arguments: object) -> Outcome:
+    """Run a verb of the training program to its end in this process.
 
-    For tests of its results and problems: a child process imports Paddle for two seconds. What concerns the process
-    itself, such as commands, signals, standard streams and kills, is tested with `child`.
+    For its results and problems: a child process imports Paddle for two seconds. What concerns the process itself, such
+    as commands, signals, standard streams and kills, is tested with `child`.
     """
+    from workbench.training.__main__ import main
+
     program = "workbench.training.__main__"
-    monkeypatch.setattr(f"{program}._prepare_environment", lambda options: None)
-    monkeypatch.setattr(ControlChannel, "listen", lambda self: None)
-    monkeypatch.setattr(ControlChannel, "install_signal_handlers", lambda self: None)
+    with tempfile.TemporaryFile() as output, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"{program}._prepare_environment", lambda options: None)
+        patch.setattr(ControlChannel, "listen", lambda self: None)
+        patch.setattr(ControlChannel, "install_signal_handlers", lambda self: None)
+        patch.setattr(f"{program}.claim_stdout", output.fileno)
+        code = main([verb, *map(str, arguments)])
+        output.seek(0)
+        return Outcome(code, output.read().decode("utf-8").splitlines(keepends=True))
 
-    def run(verb: str, *arguments: object) -> Outcome:
-        from workbench.training.__main__ import main
 
-        with tempfile.TemporaryFile() as output, monkeypatch.context() as patch:
-            patch.setattr(f"{program}.claim_stdout", output.fileno)
-            code = main([verb, *map(str, arguments)])
-            output.seek(0)
-            return Outcome(code, output.read().decode("utf-8").splitlines(keepends=True))
-
-    return run
+@pytest.fixture
+def inside(short_end):
+    """Return `run_inside`, for a training without the final evaluation under changed lighting."""
+    return run_inside
 
 
 def shared_run(tmp_path_factory, name: str, make: Callable[[Path], Run]) -> Run:
@@ -181,7 +187,7 @@ def trained(tmp_path_factory) -> Run:
     def make(folder: Path) -> Run:
         with Project.create(folder / "Projekt [ä] 项目", classes=["scratch"]) as project:
             fill_project(project, 12, good=4, verdicts=True)
-            return make_run(project, epochs=14, average=0.9)
+            return make_run(project, epochs=8, average=0.9, rate=1e-2)
 
     return shared_run(tmp_path_factory, "trained", make)
 
@@ -195,7 +201,7 @@ def trained_resnet(tmp_path_factory) -> Run:
             fill_project(project, 10, good=10, verdicts=True)
             # Flips alone are learned in half the steps that all changes of an image take.
             flips = ["flip_horizontal", "flip_vertical"]
-            return make_run(project, "resnet", epochs=12, average=0.9, standardize=False, augment=flips)
+            return make_run(project, "resnet", epochs=8, average=0.9, rate=1e-2, standardize=False, augment=flips)
 
     return shared_run(tmp_path_factory, "trained-resnet", make)
 
@@ -211,11 +217,26 @@ def _train(run: Run) -> None:
 
 EXPORTED = ["onnx", "paddle", "legacy", "int8"]  # formats without further dependencies
 EXPORTED += [name for name in ("openvino", "bf16") if not unavailable_reason(name)]
+MEASURED_SIDES = (112, 144)  # pixels, of the images with which the speed is measured
+
+
+def run_benchmark(command: Sequence[str], **options: Any) -> ChildOutput:
+    """Measure ONNX Runtime in a new process, as the application does, and other engines in this process.
+
+    A new process would load their libraries for two seconds each. Replaces `run_captured`.
+    """
+    start = command.index("--engine")
+    if command[start + 1] == "onnx":
+        return run_captured(command, **options)
+    with contextlib.redirect_stdout(io.StringIO()) as output, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(benchmark, "keep_freed_memory", lambda: None)  # it would hold for all tests
+        status = benchmark.main(command[start:], command[start - 1])
+    return ChildOutput(status, output.getvalue(), "")
 
 
 @pytest.fixture(scope="session")
 def exported(trained, tmp_path_factory):
-    """Export of `trained` in all available formats, not to be changed: (folder, events of the child process).
+    """Export of `trained` in all available formats, not to be changed: (folder, its events).
 
     The project contains images of every kind: large, 16 bits, turned by EXIF, damaged.
     """
@@ -232,8 +253,12 @@ def exported(trained, tmp_path_factory):
         turned.save(images / "turned.jpg", exif=turned.getexif())
         (images / "broken.png").write_bytes(b"nothing")
         run = project_root / "runs" / trained.name
-        one = Child("export", run, "--out", folder / "出口 [1]", "--formats", ",".join(EXPORTED), "--seconds", 0.1)
-        assert one.end() == 0, one.stderr[-3000:]
+        choices = ("--formats", ",".join(EXPORTED), "--seconds", 0.1)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("workbench.training.export.latency._SIDES", MEASURED_SIDES)
+            patch.setattr("workbench.training.export.latency.run_captured", run_benchmark)
+            one = run_inside("export", run, "--out", folder / "出口 [1]", *choices)
+        assert one.end() == 0, one.lines[-1:]
         (folder / "events.jsonl").write_text("".join(one.lines), "utf-8")
 
     folder = shared_folder(tmp_path_factory, "exported", make)
@@ -255,9 +280,8 @@ def _line_export(tmp_path_factory, run: Run, name: str, folder_name: str) -> Lin
     def make(folder: Path) -> None:
         formats = ",".join(["onnx-line", *LAYOUTS])
         choices = ("--formats", formats, "--seconds", 0, "--shape", "{}x{}".format(*LINE_SHAPE))
-        one = Child("export", run.root, "--out", folder / folder_name, *choices)
-        one.end()
-        assert isinstance(one.last, Finished), one.stderr[-3000:]
+        one = run_inside("export", run.root, "--out", folder / folder_name, *choices)
+        assert isinstance(one.last, Finished), one.lines[-1:]
         assert not [event for event in one.events if isinstance(event, Trouble)]
         (folder / "result.json").write_text(json.dumps(one.last.result), "utf-8")
 
@@ -307,7 +331,7 @@ def simulated_gpu(monkeypatch):
 
 
 @pytest.fixture
-def gpu_training(simulated_gpu, labeled_project, monkeypatch, short_end):
+def gpu_training(simulated_gpu, project, monkeypatch, short_end):
     """Train in this process as on a GPU: 16-bit gradients, a loss scale that is too large at first, little memory."""
     from workbench.training import losses, precision, training_loop
     from workbench.training.control_channel import ControlChannel
@@ -315,8 +339,11 @@ def gpu_training(simulated_gpu, labeled_project, monkeypatch, short_end):
     from workbench.training.precision import LossScaler
     from workbench.training.reporter import Clock, Reporter
 
+    keys = fill_project(project, 7, good=3)
+    for key in (keys[0], keys[-1]):  # of so few images, none is chosen for validation
+        annotation.save_note(project, key, annotation.Note(status="done", pin="val"))
     run = make_run(
-        labeled_project,
+        project,
         device="gpu",
         precision="fp16",
         epochs=1,

@@ -14,7 +14,6 @@ from workbench.core.project.project import Project
 from workbench.core.runs.events import (
     BestKept,
     Evaluated,
-    Finished,
     LabelsAdded,
     Preview,
     Started,
@@ -130,8 +129,6 @@ def test_labels_that_must_not_be_trained_on_are_left_out_and_reported(labeled_pr
     labeled_project.mask_path("free.png").unlink()
     trainer.send(encode_command("labels_changed", "free.png"))
     assert joined(trainer, "free.png").how == "gone"
-    trainer.send(encode_command("stop"))
-    assert trainer.end() == 0, trainer.stderr[-2000:]
     now = {item.key for item in run.dataset().of("train")}
     assert "half.png" in now and not now & {"free.png", "pinned.png", "later.png", duplicate}
 
@@ -150,8 +147,6 @@ def test_verdicts_are_added(labeled_project, child):
     assert "verdict" in joined(trainer, "lot9/x900.png").why
     assert joined(trainer, key).how == "corrected"
     assert trainer.next(Step).round == 1
-    trainer.send(encode_command("stop"))
-    assert trainer.end() == 0 and isinstance(trainer.last, Finished)
     assert next(item for item in run.dataset().of("train") if item.key == key).verdict == other
 
 
@@ -175,8 +170,6 @@ def test_a_resumed_run_uses_added_labels_and_reports_missing_ones(labeled_projec
     )
     assert [entry.item.key for entry in run.dataset().joined][0] == "lot9/x900.png" and len(run.dataset().joined) == 2
     resumed.next(Step)
-    resumed.send(encode_command("stop"))
-    assert resumed.end() == 0
 
 
 def test_a_finished_run_is_continued_with_later_labels(trained, labeled_project, child, tmp_path):
@@ -213,8 +206,6 @@ def test_next_images_are_predicted_ahead(labeled_project, child):
         mask, scores = (read_image(run.root / getattr(event, kind)) for kind in ("mask", "scores"))
         assert mask.shape == (80, 96) and scores.shape == (2 * 80, 96)
         assert len(event.thresholds) == len(event.min_area) == 2
-    trainer.send(encode_command("stop"))
-    assert trainer.end() == 0
 
 
 def test_previews_on_disk_stay_within_bounds(tmp_path):

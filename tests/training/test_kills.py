@@ -21,11 +21,10 @@ from workbench.training.__main__ import main
 from workbench.training.control_channel import ControlChannel
 
 
+# In the default suite: one kill of a UNet run, test_train.py.
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
-@pytest.mark.parametrize(
-    ("model", "kills"),
-    [pytest.param("unet", 3, marks=[pytest.mark.new_processes, pytest.mark.slow]), ("resnet", 1)],
-)
+@pytest.mark.parametrize(("model", "kills"), [pytest.param("unet", 3, marks=pytest.mark.new_processes), ("resnet", 1)])
 def test_a_run_killed_repeatedly_equals_an_undisturbed_one(labeled_project, model, kills):
     """tests/benchmarks/training_kills.py repeats this with fifty kills."""
     undisturbed, killed = (make_run(labeled_project, model, epochs=2 + kills, validations=2 + kills) for _ in range(2))

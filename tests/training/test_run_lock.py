@@ -4,58 +4,41 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 
 import psutil
 import pytest
 
 from tests.training.conftest import make_run
+from workbench import cli
 from workbench.core.problems import RunInUse
-from workbench.core.runs.events import Failed, Finished, Progress, Started, Step
-from workbench.core.runs.launch import worker_environment
+from workbench.core.runs.events import Failed, Progress, Started, Step
 from workbench.core.runs.run_lock import RunLock, training_process
 from workbench.session.training.trainer_thread import find_live_process
 
-SMALL = {"widths": [4, 8]}
-LONG = {**SMALL, "epochs": 100_000, "validations": 2}
-
-
-def command_line(*arguments, seconds="1"):
-    environment = {**worker_environment("cpu"), "WORKBENCH_LOCK_SECONDS": seconds}
-    return subprocess.run(
-        [sys.executable, "-m", "workbench", *map(str, arguments)],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=300,
-    )
+LONG = {"widths": [4, 8], "epochs": 100_000, "validations": 2}
 
 
 def started(run):
     return [event for event in run.events() if isinstance(event, Started)]
 
 
-def test_a_second_resume_of_a_run_is_refused_without_a_change(labeled_project, child):
+def test_a_second_resume_of_a_run_is_refused_without_a_change(labeled_project, child, monkeypatch, capsys):
+    monkeypatch.setenv("WORKBENCH_LOCK_SECONDS", "1")
     run = make_run(labeled_project, **LONG)
     labeled_project.close()
     first = child("train", run.root)
     first.next(Step)
     assert training_process(run.root) == first.process.pid
-    second = command_line("train", run.project_root, "--resume", run.name, "--json")
-    assert second.returncode == 1 and "Traceback" not in second.stderr
-    message = json.loads(second.stdout)["error"]
+    assert cli.main(["train", str(run.project_root), "--resume", run.name, "--json"]) == 1
+    printed = capsys.readouterr()
+    message = json.loads(printed.out)["error"]
+    assert "Traceback" not in printed.err
     assert run.name in message and "another process" in message and str(first.process.pid) in message
     assert len(started(run)) == 1 and run.ending() is None
     first.next(Step)  # it continues
-    first.send('{"order": "stop"}')
-    assert first.end() == 0
     steps = [event.step for event in run.events() if isinstance(event, Step)]
-    assert len(steps) == len(set(steps)) and isinstance(run.ending(), Finished)
-    assert training_process(run.root) is None
+    assert len(steps) == len(set(steps)) and training_process(run.root) == first.process.pid
 
 
 def test_a_resume_waits_for_a_trainer_that_is_ending(labeled_project, child):
@@ -69,8 +52,6 @@ def test_a_resume_waits_for_a_trainer_that_is_ending(labeled_project, child):
     first.process.stdin.close()  # its window was closed
     resumed = second.next(Started)
     assert first.process.wait(60) == 0 and resumed.resumed
-    second.send('{"order": "stop"}')
-    assert second.end() == 0
 
 
 def test_a_stop_ends_the_waiting(labeled_project, child):
@@ -89,13 +70,13 @@ def test_a_stop_ends_the_waiting(labeled_project, child):
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 def test_the_lock_of_a_killed_trainer_is_released(labeled_project, child):
-    run = make_run(labeled_project, **SMALL, epochs=2, validations=1)
+    run = make_run(labeled_project, **LONG)
     first = child("train", run.root)
     first.next(Step)
     first.process.kill()
     first.process.wait()
     assert (run.root / ".lock").exists() and training_process(run.root) is None
-    assert child("train", run.root, "--resume", "--lock-seconds", "0").end() == 0
+    assert child("train", run.root, "--resume", "--lock-seconds", "0").next(Started).resumed
 
 
 @pytest.mark.new_processes  # it is found by its command line
@@ -106,8 +87,8 @@ def test_a_trainer_that_has_reported_nothing_yet_is_found(labeled_project, child
         assert first.process.poll() is None
         time.sleep(0.02)
     assert find_live_process(run) == psutil.Process(first.process.pid)
-    first.send('{"order": "stop"}')
-    first.end()
+    first.process.kill()
+    first.process.wait()
     assert find_live_process(run) is None
 
 

@@ -52,7 +52,8 @@ def test_export_and_evaluation_use_the_reject_probability(trained_resnet, inside
     assert UNSURE in (tmp_path / "out" / "card.html").read_text("utf-8")
     assert main(["evaluate", str(root), "--run", run.name, "--split", "all", "--json"]) == 0
     message = json.loads(capsys.readouterr().out)
-    again = inside("export", trained_resnet.root, "--out", tmp_path / "own", "--point", "0.8", "--seconds", 0)
+    choices = ("--point", "0.8", "--formats", "onnx", "--seconds", 0)
+    again = inside("export", trained_resnet.root, "--out", tmp_path / "own", *choices)
     assert again.end() == 0, again.stderr[-3000:]
     assert load_settings(tmp_path / "own" / MODEL_FILE).unsure == 0.8
     assert message["unsure"]["below"] == 0.999 and message["unsure"]["pictures"] > 0

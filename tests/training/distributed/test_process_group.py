@@ -76,7 +76,7 @@ def wait_until_ended(run: Run, patience: float = 240.0) -> bool:
 # The wider network has layers for both optimizers; the narrow one has none for Muon.
 @pytest.mark.parametrize("widths", [pytest.param([4, 8], marks=pytest.mark.slow), [16, 24]])
 def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child, inside, widths):
-    choices = {**TINY, "widths": widths, "workers": 2, "validations": 1}
+    choices = {**TINY, "widths": widths, "patch": 64, "workers": 2, "epochs": 1, "validations": 1}
     several, alone = (make_run(labeled_project, device=name, **choices) for name in ("cpu:2", "cpu"))
     trainer = child("train", several.root)
     assert trainer.end() == 0, (several.ranks / "rank-0.log").read_text()

@@ -54,7 +54,7 @@ class MappingTable(QTableWidget):
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(3, QHeaderView.ResizeMode.Fixed)
-        header.resizeSection(3, 180)
+        header.resizeSection(3, round(180 * text_scale()))
         header.setSectionResizeMode(4, QHeaderView.ResizeMode.Fixed)
         states = (self.tr("ignored"), self.tr("existing"), self.tr("new"))
         header.resizeSection(4, max(map(self.fontMetrics().horizontalAdvance, states)) + 20)

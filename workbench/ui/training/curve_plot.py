@@ -16,7 +16,6 @@ from workbench.ui.training.plot_definitions import (
     COMPARED_LINES,
     GPU_LINES,
     GPU_ROLES,
-    TITLE_POINTS,
     PlotDefinition,
     line_color,
     names,
@@ -24,6 +23,7 @@ from workbench.ui.training.plot_definitions import (
     shown_gpus,
     title,
     title_height,
+    title_points,
 )
 from workbench.ui.widgets.theme import Theme
 from workbench.ui.widgets.themed_plot import ThemedPlot, WideAxis
@@ -243,7 +243,7 @@ class CurvePlot(ThemedPlot):
         text = title(self.definition, series) + (f"  {self.definition.unit}" if self.definition.unit else "")
         if text != self._title:
             self._title = text
-            self.item.setTitle(text, color=self._theme.color("muted").name(), size=f"{TITLE_POINTS}pt", justify="left")
+            self.item.setTitle(text, color=self._theme.color("muted"), size=f"{title_points():g}pt", justify="left")
             self.item.titleLabel.setMaximumHeight(title_height())
             self.item.layout.setRowFixedHeight(0, title_height())
 
