@@ -150,7 +150,7 @@ def test_a_pruned_run_is_trained_and_reports_the_cost(trained, tmp_path, inside,
     parser = argparse.ArgumentParser()
     train.add_arguments(parser)
     choices = (part for choice in ("prune=0.3", "batch=4", "validations=1") for part in ("--set", choice))
-    words = [root, "--model", "unet", "--from", trained.root, "--epochs", 4, "--device", "cpu", *choices]
+    words = [root, "--model", "unet", "--from", trained.root, "--epochs", 2, "--device", "cpu", *choices]
     options = parser.parse_args([*map(str, words)])
     assert inside("train", train.new_run(root, train._settings(options)).root).end() == 0
     (run,) = list_runs(root)
