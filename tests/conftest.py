@@ -32,6 +32,7 @@ from workbench.inference.io.image_io import write_png
 
 IdleThreads.install()
 ROOT = Path(__file__).resolve().parents[1]
+NEVER = 24 * 60 * 60 * 1000  # ms
 
 
 def pytest_configure(config):
@@ -134,7 +135,8 @@ def isolation(request, homes, forked_programs):
     """Redirect preferences and caches, start new processes if asked to, and collect garbage in the main thread only.
 
     Preferences and caches of the user running the tests are not changed. Programs are started as new processes, as the
-    application does, only in tests marked `new_processes`. A worker thread must not destroy a widget.
+    application does, only in tests marked `new_processes`. A worker thread must not destroy a widget. The application
+    does not exclude its objects from collection, whose end would make those of all tests collectable again.
     """
     forked_programs.enabled = request.node.get_closest_marker("new_processes") is None
     home = next(homes)
@@ -145,6 +147,7 @@ def isolation(request, homes, forked_programs):
         if "qtbot" not in request.fixturenames:
             yield
             return
+        patch.setattr("workbench.ui.shell.application.EXCLUSION_DELAY", NEVER)
         gc.disable()
         yield
         gc.collect()

@@ -683,11 +683,11 @@
     </message>
     <message>
         <source>{n} {n:image|images} labeled {label} and predicted correctly</source>
-        <translation>{n} 张标注为{label}的图片预测正确</translation>
+        <translation>{n} 张标注为“{label}”的图片预测正确</translation>
     </message>
     <message>
         <source>{n} {n:image|images} labeled {label} but predicted as {predicted}</source>
-        <translation>{n} 张标注为{label}的图片被预测为{predicted}</translation>
+        <translation>{n} 张标注为“{label}”的图片被预测为“{predicted}”</translation>
     </message>
 </context>
 <context>
@@ -1619,8 +1619,8 @@
         <translation>与训练结果的一致性</translation>
     </message>
     <message>
-        <source>Speed</source>
-        <translation>速度</translation>
+        <source>Time per image</source>
+        <translation>每张图片用时</translation>
     </message>
     <message>
         <source>On labeled images</source>
@@ -3486,7 +3486,7 @@
     </message>
     <message>
         <source>Labels without an image: {n}. Their images are neither beside the labels nor in the project.</source>
-        <translation>缺少图片的标注：{n} 个。其图片既不在标注旁边，也不在项目中。</translation>
+        <translation>缺少图片的标注：{n} 个。其图片既不在标注文件旁边，也不在项目中。</translation>
     </message>
     <message>
         <source>None of them is in {folder}. Choose another folder.</source>
@@ -4282,7 +4282,7 @@
     </message>
     <message>
         <source>Choose images, click Predict and select a result to preview it.</source>
-        <translation>请选择图片并点击“预测”，然后选择一项结果进行预览。</translation>
+        <translation>选择图片并点击“预测”，再选择结果预览。</translation>
     </message>
     <message>
         <source>Loading the model and listing images…</source>
@@ -4579,7 +4579,7 @@
     </message>
     <message>
         <source>Prediction: unsure, most likely {verdict} ({probability})</source>
-        <translation>预测：不确定，最可能为{verdict}（{probability}）</translation>
+        <translation>预测：不确定，最可能为“{verdict}”（{probability}）</translation>
     </message>
     <message>
         <source>Prediction: {verdict}</source>
@@ -4649,8 +4649,8 @@
         <translation>扩大和缩小的步长</translation>
     </message>
     <message>
-        <source>Smoothing of the magic wand</source>
-        <translation>魔棒平滑</translation>
+        <source>Magic wand: smoothing</source>
+        <translation>魔棒：平滑</translation>
     </message>
     <message>
         <source>Crack tracer: max. width</source>
@@ -4849,6 +4849,25 @@
     <message>
         <source>&amp;Undo</source>
         <translation>撤销(&amp;U)</translation>
+    </message>
+</context>
+<context>
+    <name>QShortcut</name>
+    <message>
+        <source>Left</source>
+        <translation>←</translation>
+    </message>
+    <message>
+        <source>Right</source>
+        <translation>→</translation>
+    </message>
+    <message>
+        <source>Up</source>
+        <translation>↑</translation>
+    </message>
+    <message>
+        <source>Down</source>
+        <translation>↓</translation>
     </message>
 </context>
 <context>
@@ -6399,7 +6418,7 @@
         <translation>同时显示预标注和标注。按 {labels}、{suggestions} 调整侧重。</translation>
     </message>
     <message>
-        <source>Show &amp;labels more</source>
+        <source>Emphasize &amp;labels</source>
         <translation>侧重标注(&amp;L)</translation>
     </message>
     <message>
@@ -6407,7 +6426,7 @@
         <translation>从仅显示预标注切换到两者，再到仅显示标注</translation>
     </message>
     <message>
-        <source>Show s&amp;uggestions more</source>
+        <source>Emphasize s&amp;uggestions</source>
         <translation>侧重预标注(&amp;U)</translation>
     </message>
     <message>
@@ -7088,7 +7107,7 @@
     </message>
     <message>
         <source>Labeled {label}, predicted {predicted}: {n}</source>
-        <translation>标注为{label}，预测为{predicted}：{n} 张</translation>
+        <translation>标注为“{label}”，预测为“{predicted}”：{n} 张</translation>
     </message>
     <message>
         <source>Below {minimum}, lowest probability first: {n}</source>
@@ -7335,7 +7354,7 @@
         <translation>示例项目</translation>
     </message>
     <message>
-        <source>Labeled images to try everything</source>
+        <source>Labeled images to try everything out</source>
         <translation>带标注的图片，可尝试全部功能</translation>
     </message>
     <message>
@@ -7351,8 +7370,8 @@
         <translation>评估：查看漏检和误报，并修正标注。</translation>
     </message>
     <message>
-        <source>Export: a folder that predicts on the production line without this program.</source>
-        <translation>导出：生成可脱离本软件在产线上预测的文件夹。</translation>
+        <source>Export: a package that runs on the production line without this program.</source>
+        <translation>导出：生成可脱离本软件在产线上运行的模型包。</translation>
     </message>
     <message>
         <source>Drop a folder of images here to create a project</source>
@@ -7426,7 +7445,7 @@
     </message>
     <message>
         <source>Add a class: a type of defects to paint</source>
-        <translation>添加类别，即要涂画的缺陷种类</translation>
+        <translation>添加类别，即要涂画的缺陷类型</translation>
     </message>
     <message>
         <source>Add verd&amp;ict</source>
@@ -7645,8 +7664,8 @@
         <translation>导出的文件夹成为可加载和部署的 MLflow 模型</translation>
     </message>
     <message>
-        <source>Program with deploy.yaml or inference.yml for Paddle&apos;s deployment tools</source>
-        <translation>带有 deploy.yaml 或 inference.yml 的程序，供 Paddle 的部署工具使用</translation>
+        <source>Model files with deploy.yaml or inference.yml for Paddle&apos;s deployment tools</source>
+        <translation>带有 deploy.yaml 或 inference.yml 的模型文件，供 Paddle 的部署工具使用</translation>
     </message>
     <message>
         <source>8-bit integers, calibrated on the project&apos;s images</source>
@@ -8563,7 +8582,7 @@
     </message>
     <message>
         <source>Your changes are kept in memory and saving is retried. Free up disk space or make the folder writable.</source>
-        <translation>更改仍在内存中，程序会自动重试保存。请清理磁盘空间或开放文件夹写权限。</translation>
+        <translation>更改仍在内存中，程序会自动重试保存。请腾出磁盘空间或将文件夹设为可写。</translation>
     </message>
     <message>
         <source>The project folder {path} is not available: {why}.</source>
@@ -9045,7 +9064,7 @@
     </message>
     <message>
         <source>Minutes</source>
-        <translation>分钟</translation>
+        <translation>训练时长（分钟）</translation>
     </message>
     <message>
         <source>Device</source>
@@ -9465,16 +9484,16 @@
         <translation>未知的搜索条件 {term}。可用条件：{known}。</translation>
     </message>
     <message>
-        <source>{term}: unknown value {value}. Available: {known}.</source>
-        <translation>{term}：未知的值 {value}。可用值：{known}。</translation>
+        <source>{term}: unknown value “{value}”. Available: {known}.</source>
+        <translation>{term}：未知的值“{value}”。可用值：{known}。</translation>
     </message>
     <message>
-        <source>{term}: {value} is not a number. Examples: 5, &lt;5, &gt;=5, 2..5.</source>
-        <translation>{term}：{value} 不是数字。示例：5、&lt;5、&gt;=5、2..5。</translation>
+        <source>{term}: “{value}” is not a number. Examples: {examples}.</source>
+        <translation>{term}：“{value}”不是数字。示例：{examples}。</translation>
     </message>
     <message>
-        <source>{term}: {value} is not a date. Examples: 2026-11-21, 2026-11, &gt;2026.</source>
-        <translation>{term}：{value} 不是日期。示例：2026-11-21、2026-11、&gt;2026。</translation>
+        <source>{term}: “{value}” is not a date. Examples: 2026-11-21, 2026-11, &gt;2026.</source>
+        <translation>{term}：“{value}”不是日期。示例：2026-11-21、2026-11、&gt;2026。</translation>
     </message>
     <message>
         <source>{term}: a value is missing after the colon.</source>
@@ -10865,7 +10884,7 @@
     </message>
     <message>
         <source>{n} good {n:image is|images are} too few for a budget of {budget} false {budget:alarm|alarms} in 100 good images; at least {needed} are needed. The threshold is a tenth above their greatest anomaly score.</source>
-        <translation>{n} 张良品图片不足以保证每 100 张良品图片最多 {budget} 次误报，至少需要 {needed} 张。阈值取它们的最大异常分数加一成。</translation>
+        <translation>{n} 张良品图片不足以保证每 100 张良品图片最多 {budget} 次误报，至少需要 {needed} 张。阈值取其最大异常分数再加 10%。</translation>
     </message>
     <message>
         <source>The good images show {n} {n:part, which is|parts, which are} too few for a budget of {budget} false {budget:alarm|alarms} in 100 good images of new parts; at least {needed} parts are needed. The budget holds for images of these parts only.</source>
@@ -11128,11 +11147,11 @@
         <translation>跟踪轨迹</translation>
     </message>
     <message>
-        <source>marks of key frames</source>
+        <source>keyframe marks</source>
         <translation>关键帧标记</translation>
     </message>
     <message>
-        <source>shapes between the key frames of tracks</source>
+        <source>shapes between the keyframes of tracks</source>
         <translation>轨迹关键帧之间的形状</translation>
     </message>
     <message>
@@ -11220,15 +11239,15 @@
         <translation>由多个多边形组成的分组</translation>
     </message>
     <message>
-        <source>shapes of the kind {kind}</source>
+        <source>shapes of type {kind}</source>
         <translation>{kind} 类型的形状</translation>
     </message>
     <message>
-        <source>annotations of the kind {kind}</source>
+        <source>annotations of type {kind}</source>
         <translation>{kind} 类型的标注</translation>
     </message>
     <message>
-        <source>results of the kind {kind}</source>
+        <source>results of type {kind}</source>
         <translation>{kind} 类型的结果</translation>
     </message>
     <message>
@@ -11525,7 +11544,7 @@
     </message>
     <message>
         <source>Probably {name}</source>
-        <translation>很可能是 {name}</translation>
+        <translation>最可能是 {name}</translation>
     </message>
     <message>
         <source>Contains a spot similar to labeled defects</source>
@@ -11928,8 +11947,8 @@
         <translation>最小面积（px²）</translation>
     </message>
     <message>
-        <source>{n} ({um} µm²)</source>
-        <translation>{n}（{um} µm²）</translation>
+        <source>{n} ({area} {unit})</source>
+        <translation>{n}（{area} {unit}）</translation>
     </message>
     <message>
         <source>This operating point was set manually in the evaluation.</source>
@@ -11997,7 +12016,7 @@
     </message>
     <message>
         <source>Time from image to result in milliseconds, measured on {machine}.</source>
-        <translation>从图片到结果的时间，单位毫秒，测量所用处理器：{machine}。</translation>
+        <translation>从图片到结果的时间，单位毫秒，测量所用 CPU：{machine}。</translation>
     </message>
     <message>
         <source>Time from image to result in milliseconds, measured on the computer of the export.</source>
@@ -12537,7 +12556,7 @@
     </message>
     <message>
         <source>{n} {n:image is|images are} left out, because one of the runs was trained on {n:it or did not evaluate it|them or did not evaluate them}.</source>
-        <translation>有 {n} 张图片未计入，因为其中一个训练记录用它们训练过或未评估它们。</translation>
+        <translation>有 {n} 张图片未计入，因为其中一条训练记录用它们训练过或未评估它们。</translation>
     </message>
     <message>
         <source>Better or worse: the interval of the difference does not contain 0. The interval is computed by drawing parts with replacement 2000 times and measuring both runs on the same draw; below {n} parts there is none.</source>
@@ -12549,7 +12568,7 @@
     </message>
     <message>
         <source>The runs differ on {n} of {k} {k:image|images}. On {m} of them, one run makes no error and the other does. These come first.</source>
-        <translation>两条训练记录在 {k} 张图片中的 {n} 张上结果不同。其中 {m} 张是一个没有错误而另一个有错误，排在最前。</translation>
+        <translation>两条训练记录在 {k} 张图片中的 {n} 张上结果不同。其中 {m} 张只有一条训练记录有错误，排在最前。</translation>
     </message>
     <message>
         <source>Only {m} {m:part was|parts were} compared: too few to distinguish a difference from chance.</source>
@@ -12797,7 +12816,7 @@
     </message>
     <message>
         <source>Minutes</source>
-        <translation>分钟</translation>
+        <translation>训练时长（分钟）</translation>
     </message>
     <message>
         <source>Epochs</source>
@@ -13525,12 +13544,12 @@
         <translation>{first}；{second}</translation>
     </message>
     <message>
-        <source>Training on {train} {train:image|images}, validated on {held}.</source>
-        <translation>用 {train} 张图片训练，{held} 张验证。</translation>
+        <source>{train} training {train:image|images}, {held} validation {held:image|images}.</source>
+        <translation>训练图片 {train} 张，验证图片 {held} 张。</translation>
     </message>
     <message>
-        <source>Training on {train} {train:image|images}.</source>
-        <translation>用 {train} 张图片训练。</translation>
+        <source>{train} training {train:image|images}.</source>
+        <translation>训练图片 {train} 张。</translation>
     </message>
     <message>
         <source>CPU</source>

@@ -43,7 +43,6 @@ def size() -> tuple[int, int]:
 
 @pytest.fixture
 def application(qapp, qtbot, language, size, monkeypatch):
-    monkeypatch.setattr("workbench.ui.shell.application.EXCLUSION_DELAY", 24 * 60 * 60 * 1000)  # ms
     brief = dataclasses.replace(DEFAULT_OPTIONS, seconds=0)  # instead of 8 s of measurement on all cores
     monkeypatch.setattr(ExportJob.start, "__defaults__", (None, brief))
     application = Application(qapp, Preferences(language=language, theme="dark"))

@@ -44,6 +44,16 @@ def test_prediction_equals_predictor(predictions, opened, run, qtbot):
         assert np.array_equal(predicted.args[1].scores, expected.scores)
 
 
+def test_dataset_of_the_run_is_read_once_for_all_images(predictions, opened, run, qtbot, monkeypatch):
+    read_dataset, reads = Run.dataset, []
+    monkeypatch.setattr(Run, "dataset", lambda self: reads.append(self.root) or read_dataset(self))
+    predictions.load(run)
+    for key in opened.keys[:2]:
+        with qtbot.waitSignal(predictions.predicted):
+            predictions.predict(key)
+    assert reads == [run.root]
+
+
 def test_prediction_is_cached_until_model_changes(predictions, opened, run, qtbot):
     predictions.load(run)
     results = []

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QPoint, QSettings, Qt
 from PySide6.QtTest import QTest
 
-from tests.conftest import fill_project
+from tests.conftest import NEVER, fill_project
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
@@ -19,7 +19,6 @@ from workbench.ui.shell.application import Application
 from workbench.ui.widgets.theme import Theme, ThemeManager
 
 LEFT = Qt.MouseButton.LeftButton
-NEVER = 24 * 60 * 60 * 1000  # ms
 
 
 @pytest.fixture
@@ -51,8 +50,7 @@ def application(qapp, qtbot, monkeypatch, load_theme, request):
     """Application without a project, in English. Without the style sheet, as styling takes a third of the start."""
     if "style_sheet" not in request.fixturenames:
         monkeypatch.setattr(ThemeManager, "_set_style_sheet", lambda self: None)
-    for delay in ("COMPLETION_DELAY", "EXCLUSION_DELAY"):  # or a test would depend on its duration
-        monkeypatch.setattr(f"workbench.ui.shell.application.{delay}", NEVER)
+    monkeypatch.setattr("workbench.ui.shell.application.COMPLETION_DELAY", NEVER)  # or a test depends on its duration
     monkeypatch.setattr(Theme, "load", load_theme)
     application = Application(qapp, Preferences(language="en", theme="dark"))
     application.window.resize(1280, 800)

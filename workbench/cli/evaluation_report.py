@@ -17,6 +17,7 @@ from workbench.core import messages
 from workbench.core.documents.comparison_report import compare_evaluations, comparison_report, comparison_rows
 from workbench.core.documents.document import Document
 from workbench.core.documents.html_page import PRINT_PAGE, to_html
+from workbench.core.documents.metric_tables import area_unit, rounded_area
 from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import ReportImages
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
@@ -62,8 +63,10 @@ def _print_classes(result: dict[str, Any], console: Console) -> None:
         high, unit = size["below_area"], "pixels"
         low = size["from_area"]
         if size["from_um2"] is not None:
-            low, high, unit = size["from_um2"], size["below_um2"], "µm²"
-        where = f"{low:,.0f} {unit} and more" if high is None else f"{low:,.0f} to {high:,.0f} {unit}"
+            unit, divisor = area_unit(size["below_um2"] or size["from_um2"])
+            low, high = (None if edge is None else edge / divisor for edge in (size["from_um2"], size["below_um2"]))
+        low = rounded_area(low)
+        where = f"{low} {unit} and more" if high is None else f"{low} to {rounded_area(high)} {unit}"
         recall = _share(size["recall"], size["recall_interval"], size["enough"])
         console.line(f"  defects of {where}: {recall} of {size['defects']} detected")
     regions = result["regions"]

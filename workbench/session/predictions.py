@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,6 @@ from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
 from workbench.core.images import image_files
 from workbench.core.problems import Problem, RunUnusable
-from workbench.core.project.image_row import ImageRow
 from workbench.core.runs.run import Run
 from workbench.core.suggestions.suggestions import MOST
 from workbench.inference.io.tiff_regions import ImageArray
@@ -55,14 +54,15 @@ class Predictions(QObject):
         self._stamp = ""
         self._predictor: Predictor | None = None  # used by the worker thread only
         self._cache: OrderedDict[Name, Prediction] = OrderedDict()
-        self._facts: dict[Name, tuple[PredictionFacts, LabelFacts] | None] = {}  # of those, and of the labels then
+        self._facts: dict[Name, tuple[PredictionFacts, LabelFacts]] = {}  # of those, and of the labels then
         self._requested: str | None = None
+        self._training_keys: list[str] = []  # of the loaded model; set with the predictor
         self._expected: list[str] = []
         self._prefetching: Task | None = None
         self._settings: ModelSettings | None = None  # of the model that made the last prediction
         self.tasks = TaskRunner(parent=self)
         self._release = QTimer(self, singleShot=True, interval=RELEASE)
-        self._release.timeout.connect(self._release_model)
+        self._release.timeout.connect(lambda: self.tasks.submit(lambda _: release_free_memory()))
         session.project_closed.connect(self.close)
         app = QCoreApplication.instance()
         if app is not None:
@@ -178,15 +178,20 @@ class Predictions(QObject):
 
     def _predict_one(self, folder: Path, name: Name, image: ImageArray, cancelled: Cancelled = None) -> Prediction:
         """Predict an image and measure the result, in the worker thread. name: stamp of the model and key."""
+        from workbench.core.evaluation.prediction_maps import LabelFacts, measure_prediction, training_keys
+
         if self._predictor is None:
             _lower_priority()  # inherited by the network's own threads, which start now
+            self._training_keys = training_keys(Run(folder.parent))
             self._predictor = _open(folder)
             self._settings = self._predictor.settings
         by_class = _keeps_classes(self._predictor.settings, image)
         result = self._predictor.predict(
             image, keep_probabilities=by_class, keep_heat=True, most_regions=MOST, cancelled=cancelled
         )
-        self._facts[name] = _measure(result, Run(folder.parent), self._session.rows)
+        maps = _maps(result, None)
+        if maps is not None:  # of a UNet
+            self._facts[name] = measure_prediction(maps), LabelFacts.of(self._training_keys, self._session.rows)
         return result
 
     def cached(self, key: str) -> PredictionMaps | None:
@@ -218,9 +223,6 @@ class Predictions(QObject):
         self._cache.clear()
         self._facts.clear()
         self._release.start()
-
-    def _release_model(self) -> None:
-        self.tasks.submit(lambda _: release_free_memory())
 
     def _clear_requests(self) -> None:
         self._requested = self._prefetching = None
@@ -258,14 +260,6 @@ def _maps(result: Prediction, settings: ModelSettings | None) -> PredictionMaps 
 
     mask, scores = result.mask, result.scores
     return None if mask is None or scores is None else PredictionMaps(mask, scores, result.class_scores, settings)
-
-
-def _measure(result: Prediction, run: Run, rows: Mapping[str, ImageRow]) -> tuple[PredictionFacts, LabelFacts] | None:
-    """Return the facts from which the maturity of a model is derived; None for a verdict."""
-    from workbench.core.evaluation.prediction_maps import LabelFacts, measure_prediction
-
-    maps = _maps(result, None)
-    return None if maps is None else (measure_prediction(maps), LabelFacts.of_run(run, rows))
 
 
 def _open(folder: Path) -> Predictor:

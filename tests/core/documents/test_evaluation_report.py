@@ -16,9 +16,10 @@ from tests.training.model_card.card_pages import Page
 from workbench.core.documents.comparison_report import comparison_report, comparison_rows, metric_cells
 from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Section, Series, Table
 from workbench.core.documents.html_page import PRINT_COLORS, PRINT_PAGE, chart_svg, to_html
-from workbench.core.documents.metric_tables import rounded_area
+from workbench.core.documents.metric_tables import HoldoutResult, rounded_area, tables
 from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import MOST, ReportImages
+from workbench.core.documents.run_blocks import operating_point_blocks
 from workbench.core.evaluation.evaluation_comparison import (
     EvaluationComparison,
     MetricDifference,
@@ -26,12 +27,14 @@ from workbench.core.evaluation.evaluation_comparison import (
     compare_verdicts,
 )
 from workbench.core.evaluation.expectation import CHANGES
+from workbench.core.evaluation.metrics import ANY, DefectCount, ImageCounts
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, evaluate_like, evaluate_run
 from workbench.core.messages import Message
 from workbench.core.problems import RunUnusable
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
+from workbench.inference.model_settings import ClassSettings, ModelSettings
 
 WHEN = datetime(2026, 11, 23, 9, 30)
 
@@ -276,4 +279,22 @@ def test_comparison_has_rows_on_other_parts_if_a_run_states_them(run):
 
 
 def test_areas_have_no_exponent():
-    assert [rounded_area(area) for area in (0.04, 144.25, 75_000, 412_500.4)] == ["0.04", "144.2", "75,000", "412,500"]
+    areas = (0.00004, 0.04, 144.25, 75_000, 412_500.4)
+    assert [rounded_area(area) for area in areas] == ["0.00004", "0.04", "144.2", "75,000", "412,500"]
+    assert rounded_area(0) == "0"
+
+
+def test_large_areas_are_in_square_millimeters():
+    """As in the window: the largest area of a text chooses the unit."""
+    classes = (ClassSettings(1, "pit", "#ff0000"), ClassSettings(2, "dent", "#00ff00"))
+    limits = {"thresholds": (0.5, 0.5), "min_area": (2499, 2500), "um_per_pixel": 20.0}
+    settings = ModelSettings(task="segmentation", name="m", classes=classes, **limits)
+    table = operating_point_blocks(settings)[1]
+    assert isinstance(table, Table)
+    assert [str(row[3]) for row in table.rows] == ["2499 (999,600 µm²)", "2500 (1 mm²)"]
+    defects = [DefectCount(1, area, True) for area in (10, 20, 30, 100, 200, 3000, 4000, 5000, 6000)]
+    pixels = {1: (9, 0, 0), 2: (0, 0, 0), ANY: (9, 0, 0)}
+    counts = ImageCounts("a.png", pixels, tuple(defects), regions=9, false=0)
+    found = [block for block in tables(settings, HoldoutResult("test", 1, [counts])) if isinstance(block, Table)]
+    sizes = [str(row[0]).rpartition("(")[2] for row in found[1].rows]
+    assert sizes == ["below 30,800 µm²)", "0.0308–1.32 mm²)", "1.32 mm² and more)"]

@@ -172,8 +172,9 @@ def test_label_facts_are_the_greatest_of_any_image():
         ImageRow("b", 500, 500, counts=((1, 1000),), regions=((1, 3), (DONT_CARE, 50))),
         ImageRow("broken", broken="unreadable"),
     ]
-    assert LabelFacts.of(rows) == LabelFacts(marked=0.01, density=12.0)
-    assert LabelFacts.of([]) == LabelFacts()
+    index = {row.key: row for row in rows}
+    assert LabelFacts.of([*index, "no longer listed"], index) == LabelFacts(marked=0.01, density=12.0)
+    assert LabelFacts.of([], index) == LabelFacts()
 
 
 def trained_state(validation: float | None, **facts) -> str:

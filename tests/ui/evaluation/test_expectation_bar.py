@@ -53,6 +53,21 @@ def test_table_of_changes_marks_the_worst_and_stays_unfolded(application, tmp_pa
     assert rebuilt.lighting.isChecked()
 
 
+def test_table_of_changes_follows_the_size_of_the_texts(application, tmp_path, qtbot):
+    page = open_evaluation(application, store_result(make_mask_project(tmp_path / "p"), **stored_result()), qtbot)
+    table, style = page.expectation.table, application.style
+    usual = table.height()
+    style.set_text_size(150)
+    try:
+        assert table.maximumHeight() > usual
+        rows = sum(table.rowHeight(row) for row in range(2))
+        scroll_bar = table.horizontalScrollBar().sizeHint().height()
+        assert table.maximumHeight() >= table.horizontalHeader().sizeHint().height() + rows + scroll_bar
+    finally:
+        style.set_text_size(100)
+    assert table.maximumHeight() == usual
+
+
 def test_few_parts_state_that_there_is_no_range(application, tmp_path, qtbot):
     run = store_result(make_mask_project(tmp_path / "p"), **{**stored_result(parts=2), "lighting": None})
     bar = open_evaluation(application, run, qtbot).expectation

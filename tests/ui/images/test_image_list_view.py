@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QStringListModel
+from PySide6.QtGui import QFont, QFontMetrics
 
+from workbench.ui.images.image_delegate import two_lines
 from workbench.ui.images.image_list_view import ImageListView
 
 ROWS = 1000
@@ -70,3 +72,13 @@ def test_row_that_was_scrolled_away_stays_there(view, qtbot):
     view.verticalScrollBar().setValue(2000)
     view.resize(200, 120)
     assert view.verticalScrollBar().value() == 2000 and not visible(view, 0)
+
+
+def test_a_reason_in_chinese_is_wrapped_between_any_of_its_characters(qapp):
+    font, text = QFont(), "预测有 scratch，标注为良品"
+    for missing in range(1, 4):  # so many characters do not fit in the first line
+        width = QFontMetrics(font).horizontalAdvance(text[:-missing]) + 1
+        assert two_lines(text, font, width) == [text[:-missing], text[-missing:]]
+    width = QFontMetrics(font).horizontalAdvance("The label is ") + 1
+    assert two_lines("The label is missing\nSecond", font, width) == ["The label is", "missing"]
+    assert two_lines("First\nSecond", font, width) == ["First", "Second"]

@@ -12,6 +12,7 @@ from tests.conftest import fill_project
 from tests.ui.images.list_projects import CountedList, HundredThousand
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
+from workbench.ui.images.bulk_actions import BulkActions
 from workbench.ui.images.image_filters import EXAMPLES
 from workbench.ui.images.image_model import RowRole
 from workbench.ui.images.thumbnail_provider import EDGE, ThumbnailProvider
@@ -36,6 +37,8 @@ def test_search_terms_filter_the_list_and_invalid_ones_are_shown(opened, picture
     pictures.search.setText("class:rust status:broken")
     assert names(pictures) == ["bad.png"] and pictures.search_errors.isVisible()
     assert "rust" in pictures.search_errors.text() and "scratch, pit" in pictures.search_errors.text()
+    pictures.search.setText("prob:high")
+    assert pictures.search_errors.text().endswith("“high” is not a number. Examples: 0.5, <0.5, >=0.5, 0.2..0.5.")
     pictures.search.setText("nothing")
     assert all(example in opened.window.findChild(type(pictures.no_match_page)).help.text() for example in EXAMPLES)
     pictures.clear_filters()
@@ -231,3 +234,16 @@ def test_tools_are_hidden_beside_thumbnails(opened, pictures):
     assert pictures.browsing and window.tools.isHidden() and not window.header.isHidden()
     pictures.open(opened.services.session.keys[1])
     assert window.tools.isVisible() and window.options.isVisible()
+
+
+def test_buttons_for_several_images_are_whole_in_a_narrow_view(opened, qtbot):
+    bulk = BulkActions(opened.services.session, list)
+    qtbot.addWidget(bulk)
+    for width, rows in ((bulk.row_width() - 1, 2), (bulk.row_width(), 1)):
+        bulk.fit(width)
+        bulk.resize(width, bulk.sizeHint().height())
+        bulk.grab()  # lays the buttons out
+        buttons = [bulk.done_button, bulk.not_done_button, bulk.split_button, *bulk.verdict_buttons.values()]
+        assert len({button.y() for button in buttons}) == rows
+        assert all(button.width() >= button.minimumSizeHint().width() for button in buttons)
+        assert max(button.geometry().right() for button in buttons) < width

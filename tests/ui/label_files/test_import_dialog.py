@@ -81,6 +81,9 @@ def test_preview_lists_format_classes_and_skipped_files(dialog):
     assert "3 images: 0 in the project, 3 new" in dialog.preview.summary.text()
     assert dialog.preview.missing.isVisible() and "Labels without an image: 1." in dialog.preview.missing.text.text()
     assert dialog.preview.mapping.targets(PlannedClass) == {"Scratch": "scratch", "crater": "crater"}
+    for column in (1, 2):  # headings end where their numbers end
+        alignment = dialog.preview.mapping.item(0, column).textAlignment()
+        assert dialog.preview.mapping.horizontalHeaderItem(column).textAlignment() == alignment
     assert [dialog.preview.mapping.item(row, 4).text() for row in range(2)] == ["existing", "new"]
     assert dialog.preview.skipped.table.rowCount() == 1 and not dialog.preview.skipped.table.isVisible()
     qtbot_click(dialog.preview.skipped.link)

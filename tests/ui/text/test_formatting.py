@@ -25,7 +25,7 @@ def test_first_sentences():
 
 def test_images_of_a_training_without_validation():
     started = Started(model="unet", device="cpu", precision="fp32", pictures={"train": 6, "val": 0})
-    assert started_text(started) == "Training on 6 images."
+    assert started_text(started) == "6 training images."
 
 
 def test_unit_of_areas_follows_the_largest_one():

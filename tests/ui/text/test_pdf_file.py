@@ -68,6 +68,30 @@ def test_the_head_of_a_table_is_never_the_last_line_of_a_page(qapp, tmp_path, mo
         assert len(pages) == 1, lines
 
 
+def test_no_row_of_a_short_table_is_alone_on_a_page(qapp, tmp_path, monkeypatch):
+    """The heading of the table stays with it; a table that is longer than half of a page is not moved."""
+    drawn = []
+    monkeypatch.setattr(
+        pdf_file, "_paint", lambda _painter, document, _number, area, _font: drawn.append((document, area))
+    )
+    table = Table(["head", "n"], [[f"value {n}", str(n)] for n in range(6)])
+    divided = 0
+    for lines in range(20, 60):  # moves the tables over the end of the first page
+        blocks = [Paragraph(str(n)) for n in range(lines)]
+        sections = [Section("first", [*blocks, table]), Section("second", [Paragraph("text"), table])]
+        page = to_html(Document("title", "subtitle", [], sections), template=PRINT_PAGE)
+        pdf_file.write_pdf(page, tmp_path / "page.pdf")
+        document, height = drawn[-1][0], drawn[-1][1].height()
+        place = document.documentLayout().blockBoundingRect
+        heading = document.find("second")
+        for start in (0, heading.position()):
+            rows = [place(document.find(f"value {n}", start).block()).bottom() // height for n in range(6)]
+            assert rows.count(rows[0]) > 1 and rows.count(rows[-1]) > 1, (lines, rows)
+            divided += rows[0] != rows[-1]
+        assert place(heading.block()).top() // height == rows[0], lines
+    assert divided
+
+
 def test_all_cells_of_a_row_have_its_line(qapp, tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(pdf_file, "_paint", lambda _painter, document, *_: drawn.append(document))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QKeySequenceEdit, QLineEdit
 
 from workbench.core import messages, problems, resources
@@ -52,6 +53,8 @@ def test_texts_of_qt_are_replaced(chinese, qtbot):
     assert recorder.findChild(QLineEdit).placeholderText() == "按下快捷键"
     for context in ("QLineEdit", "QWidgetTextControl"):
         assert QCoreApplication.translate(context, "&Undo") == "撤销(&U)"
+    native = QKeySequence.SequenceFormat.NativeText
+    assert QKeySequence("Alt+Left").toString(native) == "Alt+←"
 
 
 def fields_of(pattern: str) -> set[str]:

@@ -99,6 +99,20 @@ def test_the_gpu_that_trains_is_drawn_in_the_color_of_the_legend(opened, old_run
     assert entry.toolTip(0) == "GPU 1: RTX 4090" and entry.text(1) == "41%"
 
 
+def test_values_of_the_legend_are_whole_with_large_texts(shown, opened, qtbot):
+    legend = shown.view.legend
+    opened.style.set_text_size(150)
+    try:
+        opened.window.grab()  # lays the legend out
+        view, item = legend.view, legend.items["rate"]
+        item.setText(1, "0.0024")
+        index = view.indexFromItem(item, 1)
+        text = view.fontMetrics().boundingRect(item.text(1)).size()
+        assert view.visualRect(index).width() >= text.width() + 8 and view.visualRect(index).height() >= text.height()
+    finally:
+        opened.style.set_text_size(100)
+
+
 def test_legend_chooses_plots_and_choice_is_stored(shown, opened, qtbot):
     legend, curves = shown.view.legend, shown.curves
     first = {"loss", "score", "gpu_load", "gpu_memory", "cpu", "ram"}

@@ -41,13 +41,25 @@ def test_earlier_run_is_shown_with_curves_and_result(opened, old_run, qtbot):
     assert not panel.controls.export.isEnabled()  # the run has no model
 
 
+def test_name_of_the_shown_run_is_whole_with_large_texts(opened, old_run, qtbot):
+    runs = opened.window.training.runs
+    opened.style.set_text_size(150)
+    try:
+        runs.show_default()
+        qtbot.waitUntil(lambda: runs.count() > 0)
+        name = runs.fontMetrics().horizontalAdvance(formatting.run_name(old_run))
+        assert runs.minimumWidth() >= name + 26
+    finally:
+        opened.style.set_text_size(100)
+
+
 def test_running_training_shows_status_text(opened, qtbot):
     training, panel = opened.services.training, opened.window.training
     live(opened)
     training.state_changed.emit()
     assert panel.controls.button.text() == "Stop and keep best model" and not panel.controls.minutes.isEnabled()
     training.reported.emit(STARTED)
-    qtbot.waitUntil(lambda: "Training on 3 images, validated on 1." in panel.view.status.full_text, timeout=2000)
+    qtbot.waitUntil(lambda: "3 training images, 1 validation image." in panel.view.status.full_text, timeout=2000)
     for event in steps(30, data_wait=0.62):
         training.reported.emit(event)
     qtbot.waitUntil(lambda: "62%" in panel.view.status.full_text, timeout=2000)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontDatabase, QFontInfo, QImage, QPixmap
-from PySide6.QtWidgets import QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QSpinBox, QWidget
 
-from workbench.ui.widgets.field_text import align_text
+from workbench.ui.widgets.field_text import align_text, center_text
 from workbench.ui.widgets.theme import FONTS
 
 
@@ -49,3 +49,19 @@ def test_text_is_at_the_height_of_that_of_buttons(qtbot, font, qapp):
     assert np.abs(np.subtract(rows(field), rows(button))).max() <= 1
     assert plain.lineEdit().textMargins().top() == 0
     assert field.sizeHint().height() == plain.sizeHint().height()
+
+
+def test_text_of_a_line_edit_is_centered(qtbot, font, qapp):
+    field, other = QLineEdit(readOnly=True, focusPolicy=Qt.FocusPolicy.NoFocus), QPushButton("名称  ", flat=True)
+    for widget in (field, other):
+        qtbot.addWidget(widget)
+        widget.setPalette(qapp.style().standardPalette())
+        widget.setFont(font)
+        widget.resize(120, 32)
+    center_text(field)
+    field.setText("    名称")
+    field.show()
+    other.show()
+    assert np.abs(np.subtract(rows(field), rows(other))).max() <= 1
+    field.setText("name")
+    assert field.textMargins().top() == 0

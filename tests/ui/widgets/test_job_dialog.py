@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QListWidget
 
+from tests.ui.layout_faults import cut
 from workbench.session.jobs import Job
 from workbench.ui.widgets.job_dialog import JobDialog
 
@@ -59,3 +60,29 @@ def test_closing_with_a_running_job(dialog, while_running):
     dialog.reject()
     assert dialog.isVisible() == (while_running == "stay open")
     assert dialog.job.running == (while_running != "stop")
+
+
+def test_a_dialog_opens_as_high_as_its_content(qtbot):
+    """The size that Qt proposes has room for more lines of a text than it takes at the width of the dialog."""
+    dialog = JobDialog(Job())
+    dialog.job.setParent(dialog)
+    qtbot.addWidget(dialog)
+    dialog.refresh()
+    dialog.show_status("word " * 60)
+    proposed = dialog.sizeHint().height()
+    dialog.show()
+    assert dialog.height() == dialog.layout().totalHeightForWidth(dialog.width()) < proposed
+    lines = "\n".join("line" for _ in range(20))
+    dialog.show_status(lines)
+    qtbot.waitUntil(lambda: dialog.status.height() >= 20 * dialog.fontMetrics().height() and not [*cut(dialog)])
+    for dialog in (ListDialog(), JobDialog(Job())):  # without a status
+        dialog.job.setParent(dialog)
+        qtbot.addWidget(dialog)
+        dialog.refresh()
+        dialog.show()
+        assert dialog.height() == dialog.layout().totalSizeHint().height() and dialog.status.isHidden()
+    sized = ListDialog()
+    qtbot.addWidget(sized)
+    sized.resize(700, 600)
+    sized.show()
+    assert sized.height() == 600

@@ -142,14 +142,22 @@ def _sizes(defects: list[DefectCount], um: float | None) -> Iterator[Block]:
         low, high = [0, *edges][third], [*edges, None][third]
         sizes = _range(low, high, 1, "px²")
         if um:
-            sizes = Message("card.in_brackets", first=sizes, rest=_range(low, high, um**2, "µm²"))
+            unit, divisor = area_unit((high or low) * um**2)
+            sizes = Message("card.in_brackets", first=sizes, rest=_range(low, high, um**2 / divisor, unit))
         rows.append([Message(id, range=sizes), _found(of_size)])
     yield Table([Message("card.defect_size"), Message("card.recall")], rows)
 
 
+def area_unit(largest: float) -> tuple[str, float]:
+    """Return the unit in which areas up to `largest`, in µm², are stated: its name, and its size in µm²."""
+    return ("µm²", 1.0) if largest < 1e6 else ("mm²", 1e6)
+
+
 def rounded_area(area: float) -> str:
     """Return an area with at least four digits and separators between thousands, never with an exponent."""
-    return f"{area:,.0f}" if area >= 1000 else f"{area:.4g}"
+    if area >= 1000:
+        return f"{area:,.0f}"
+    return np.format_float_positional(area, precision=4, fractional=False, trim="-")
 
 
 def _range(low: int, high: int | None, factor: float, unit: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from workbench.core.documents.document import NOTHING, Block, Paragraph, Section, Table
-from workbench.core.documents.metric_tables import rounded_area, split_name
+from workbench.core.documents.metric_tables import area_unit, rounded_area, split_name
 from workbench.core.evaluation.expectation import expectation_of, signed
 from workbench.core.evaluation.operating_point import OperatingPointOrigin
 from workbench.core.json_files import load_object
@@ -33,7 +33,7 @@ def operating_point_blocks(settings: ModelSettings) -> list[Block]:
     um = settings.um_per_pixel
     rows = []
     for entry, threshold, area in zip(settings.classes, settings.thresholds, settings.min_area):
-        size = Message("card.area", n=area, um=rounded_area(area * um**2)) if um and area else f"{area}"
+        size = _least_area(area, um**2) if um and area else f"{area}"
         rows.append([entry.name, f"{entry.id}", f"{threshold:g}", size])
     head = [
         Message("card.class"),
@@ -43,6 +43,12 @@ def operating_point_blocks(settings: ModelSettings) -> list[Block]:
     ]
     border = [Paragraph(Message("card.border", n=settings.verdict_border))] if settings.verdict_border else []
     return [Paragraph(Message("card.point_masks")), Table(head, rows), *border, *_verdict_rule(settings)]
+
+
+def _least_area(area: int, pixel: float) -> str:
+    """Return a minimum area in px² with its metric value. pixel: area of a pixel in µm²."""
+    unit, divisor = area_unit(area * pixel)
+    return Message("card.area", n=area, area=rounded_area(area * pixel / divisor), unit=unit)
 
 
 def _verdict_rule(settings: ModelSettings) -> Iterator[Block]:

@@ -148,22 +148,22 @@ class LabelFacts:
     density: float = 0.0
 
     @classmethod
-    def of(cls, rows: Iterable[ImageRow]) -> LabelFacts:
-        """Return the facts of labeled images from their rows in the index."""
-        sizes = [(row, row.width * row.height) for row in rows if row.width * row.height]
+    def of(cls, keys: Iterable[str], rows: Mapping[str, ImageRow]) -> LabelFacts:
+        """Return the facts of the images `keys`. rows: of the index by key; images without one are skipped."""
+        known = [rows[key] for key in keys if key in rows]
+        sizes = [(row, row.width * row.height) for row in known if row.width * row.height]
         return cls(
             max((_defects(row.counts) / pixels for row, pixels in sizes), default=0.0),
             max((1e6 * _defects(row.regions) / pixels for row, pixels in sizes), default=0.0),
         )
 
-    @classmethod
-    def of_run(cls, run: Run, rows: Mapping[str, ImageRow]) -> LabelFacts:
-        """Return the facts of the labels that a run is trained on. rows: those of the project by key."""
-        try:
-            keys = [item.key for item in run.dataset().of("train")]
-        except Problem:
-            return cls()
-        return cls.of(rows[key] for key in keys if key in rows)
+
+def training_keys(run: Run) -> list[str]:
+    """Return the images that a run is trained on; none if its dataset cannot be read."""
+    try:
+        return [item.key for item in run.dataset().of("train")]
+    except Problem:
+        return []
 
 
 @dataclass(frozen=True)

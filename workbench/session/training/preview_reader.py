@@ -161,7 +161,7 @@ class PreviewReader(QObject):
 
     def _reader(self, run: Run, event: Preview) -> Callable[[], _ReadPreview | None]:
         """Return a function that reads a preview and its facts in any thread; it returns None for broken files."""
-        from workbench.core.evaluation.prediction_maps import LabelFacts, measure_prediction
+        from workbench.core.evaluation.prediction_maps import LabelFacts, measure_prediction, training_keys
 
         project, rows = self._session.project, self._session.rows
         finished = event.picture in rows and rows[event.picture].status == "done"
@@ -171,7 +171,7 @@ class PreviewReader(QObject):
             if maps is None:
                 return None
             label = _label(project, event.picture, maps.mask) if finished and project is not None else None
-            return _ReadPreview(maps, measure_prediction(maps, label), LabelFacts.of_run(run, rows))
+            return _ReadPreview(maps, measure_prediction(maps, label), LabelFacts.of(training_keys(run), rows))
 
         return read
 

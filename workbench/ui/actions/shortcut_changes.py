@@ -33,10 +33,12 @@ from workbench.ui.shortcuts import (
     key_text,
 )
 from workbench.ui.text.formatting import plain
+from workbench.ui.widgets.field_text import line_height
 from workbench.ui.widgets.screen_fit import resize_for_text
 
 _LEFT = ("label", "pointer", "edit", "train")
 _RIGHT = ("picture", "view", "project", "help")
+_KEY_FRAME = 4  # px, border and padding of a key above and below its text
 
 
 @dataclass(frozen=True)
@@ -232,6 +234,7 @@ class ShortcutsDialog(QDialog):
         for keys, text in rows:
             row = grid.rowCount()
             key_label, text_label = QLabel(keys, objectName="key"), QLabel(text, wordWrap=True)
+            key_label.setMinimumHeight(round(line_height(keys + text, self.font())) + _KEY_FRAME)
             grid.addWidget(key_label, row, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
             grid.addWidget(text_label, row, 1)
             self.rows.append((f"{keys} {text}".casefold(), (key_label, text_label)))

@@ -54,13 +54,13 @@ class SuggestionCommands(CommandGroup):
             ),
             Command(
                 "toward_labels",
-                self.tr("Show &labels more"),
+                self.tr("Emphasize &labels"),
                 partial(controller.toward, -1),
                 tip=self.tr("Switch from suggestions only to both, then to labels only"),
             ),
             Command(
                 "toward_proposals",
-                self.tr("Show s&uggestions more"),
+                self.tr("Emphasize s&uggestions"),
                 partial(controller.toward, 1),
                 tip=self.tr("Switch from labels only to both, then to suggestions only"),
             ),

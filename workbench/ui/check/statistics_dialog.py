@@ -31,7 +31,7 @@ from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
 from workbench.ui.check.report_dialog import ReportDialog
 from workbench.ui.check.size_histogram import SizeHistogram
-from workbench.ui.text.formatting import listed, metric_unit, model_name, number
+from workbench.ui.text.formatting import clauses, listed, metric_unit, model_name, number
 from workbench.ui.widgets.screen_fit import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -141,16 +141,16 @@ class StatisticsDialog(ReportDialog):
         self._draw()
 
     def _summary_rows(self, result: ProjectStatistics) -> list[tuple[str, str]]:
-        images = [self.tr("{n} in total").format(n=number(result.images))]
+        total = self.tr("{n} in total").format(n=number(result.images))
         sizes = [self.tr("{name}: {n}").format(name=f"{w} × {h}", n=number(n)) for (w, h), n in result.sizes.items()]
-        images += sizes[:4]
+        images = sizes[:4]
         if len(result.sizes) > 4:
             images.append(self.tr("other sizes: {n}").format(n=number(sum(list(result.sizes.values())[4:]))))
         if result.broken:
             images.append(self.tr("unreadable: {n}").format(n=number(result.broken)))
         statuses = {"new": self.tr("new"), "started": self.tr("in progress"), "done": self.tr("done")}
         rows = [
-            (self.tr("Images"), listed(images)),
+            (self.tr("Images"), clauses(total, listed(images)) if images else total),
             (self.tr("Status"), _counts({statuses[name]: n for name, n in result.statuses.items()})),
         ]
         if any(name for name in result.verdicts):

@@ -228,7 +228,7 @@ class PreferenceFields(QObject):
                 suffix=self.tr(" px"),
             ),
             number(self.tr("Grow and shrink by"), "step"),
-            number(self.tr("Smoothing of the magic wand"), "smoothing"),
+            number(self.tr("Magic wand: smoothing"), "smoothing"),
             number(self.tr("Crack tracer: max. width"), "widest"),
             switch(self.tr("Magic wand: tolerance from the image"), "tolerance_auto"),
             switch(self.tr("Magic wand: fill holes"), "fill_inside"),

@@ -109,13 +109,13 @@ class ClassTable(QTableWidget):
 
 
 def _dot(color: str) -> QIcon:
-    pixmap = QPixmap(24, 24)
+    pixmap = QPixmap(64, 64)  # enough for screens of any scale
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(color))
-    painter.drawEllipse(4, 4, 16, 16)
+    painter.drawEllipse(11, 11, 42, 42)
     painter.end()
     return QIcon(pixmap)
 

@@ -49,6 +49,7 @@ class LightingTable(QTableWidget):
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setHighlightSections(False)
+        style.changed.connect(self._fit_height)  # another size of the texts
 
     def show_expectation(self, expectation: Expectation) -> None:
         self._expectation = expectation
@@ -84,6 +85,9 @@ class LightingTable(QTableWidget):
             "was changed"
         )
         self.setToolTip(fill(tip, n=formatting.number(expectation.images)))
+        self._fit_height()
+
+    def _fit_height(self) -> None:
         scroll_bar = self.horizontalScrollBar().sizeHint().height() if text_scale() > 1 else 0  # else all columns fit
         self.setFixedHeight(self.horizontalHeader().sizeHint().height() + 2 * _ROW + 4 + scroll_bar)
 

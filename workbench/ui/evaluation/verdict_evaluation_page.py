@@ -23,7 +23,8 @@ from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.session.verdict_evaluator import VerdictEvaluator
-from workbench.ui.evaluation.confusion_table import ConfusionTable, RejectOption, interval
+from workbench.ui.evaluation.confusion_table import ConfusionTable, interval
+from workbench.ui.evaluation.reject_option import RejectOption
 from workbench.ui.evaluation.verdict_gallery import VerdictBrowser
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.text import formatting

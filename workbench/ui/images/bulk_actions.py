@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QPushButton, QWidget
 
 from workbench.core.project.annotation import Split, Status
 from workbench.session.session import Session
@@ -30,7 +31,7 @@ class SplitMenu(QMenu):
 
 
 class BulkActions(QWidget):
-    """Row of buttons. Each click changes all images that `selected` returns, as one undo step."""
+    """Row of buttons, or two. Each click changes all images that `selected` returns, as one undo step."""
 
     def __init__(self, session: Session, selected: Callable[[], list[str]], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,14 +45,30 @@ class BulkActions(QWidget):
         self.split_button.setToolTip(self.tr("Data split of the selected images and of their groups"))
         self.split_button.setMenu(SplitMenu(self.set_split, self))
         self.verdict_buttons: dict[str, QPushButton] = {}  # by verdict, "" for none
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(6)
+        self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._rows.setContentsMargins(0, 0, 0, 0)
+        self._status_row, self._verdict_row = QHBoxLayout(), QHBoxLayout()
+        for layout in (self._rows, self._status_row, self._verdict_row):
+            layout.setSpacing(6)
+        for row in (self._status_row, self._verdict_row):
+            self._rows.addLayout(row)
+            self._rows.setAlignment(row, Qt.AlignmentFlag.AlignLeft)
         for button in (self.done_button, self.not_done_button, self.split_button):
-            self._row.addWidget(button)
+            self._status_row.addWidget(button)
         for signal in (session.project_opened, session.project_closed, session.classes_changed):
             signal.connect(self._list_verdicts)
         self._list_verdicts()
+
+    def row_width(self) -> int:
+        """Return the width of all buttons in one row."""
+        return self._status_row.sizeHint().width() + self._rows.spacing() + self._verdict_row.sizeHint().width()
+
+    def fit(self, width: int) -> None:
+        """Place the verdicts below the other buttons if one row is wider than `width` in pixels."""
+        directions = QBoxLayout.Direction
+        direction = directions.LeftToRight if self.row_width() <= width else directions.TopToBottom
+        if direction != self._rows.direction():
+            self._rows.setDirection(direction)
 
     def set_status(self, status: Status) -> None:
         self._session.verdict_steps.set_statuses(self._selected(), status)
@@ -70,7 +87,7 @@ class BulkActions(QWidget):
         if list(self.verdict_buttons) == entries:
             return
         for button in self.verdict_buttons.values():
-            self._row.removeWidget(button)
+            self._verdict_row.removeWidget(button)
             button.deleteLater()
         self.verdict_buttons = {}
         for i, name in enumerate(entries):
@@ -82,4 +99,4 @@ class BulkActions(QWidget):
                 button.setToolTip(self.tr("Remove the verdicts of the selected images"))
             button.clicked.connect(partial(self.set_verdict, name or None))
             self.verdict_buttons[name] = button
-            self._row.addWidget(button)
+            self._verdict_row.addWidget(button)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPainterPath, QPen, QPixmap, QTextLayout, QTextOption
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from workbench.core.project.image_row import ImageRow
@@ -22,6 +22,8 @@ from workbench.ui.widgets.theme import Theme, ThemeManager
 
 HEIGHT, WITH_REASON = 54, 70  # px, at least
 _THUMB = 42  # px
+_WRAPPED = QTextOption()
+_WRAPPED.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
 
 
 class ImageDelegate(QStyledItemDelegate):
@@ -81,7 +83,7 @@ class ImageDelegate(QStyledItemDelegate):
         below = QRect(box.x(), top.bottom() + 4, box.width(), metrics.height())
         if reason:
             painter.setPen(theme.color("muted"))
-            for n, line in enumerate(_two_lines(reason, metrics, box.width())):
+            for n, line in enumerate(two_lines(reason, option.font, box.width())):
                 painter.drawText(below.x(), below.y() - 1 + metrics.ascent() + n * metrics.lineSpacing(), line)
             return
         right = self._draw_tags(painter, below, row, option)
@@ -114,15 +116,18 @@ class ImageDelegate(QStyledItemDelegate):
         return x
 
 
-def _two_lines(text: str, metrics: QFontMetrics, width: int) -> list[str]:
+def two_lines(text: str, font: QFont, width: int) -> list[str]:
     """Return the first reason, wrapped if too wide, and the second one if a line is left."""
     first, _, second = text.partition("\n")
-    if metrics.horizontalAdvance(first) <= width:
-        return [first, metrics.elidedText(second, Qt.TextElideMode.ElideRight, width)]
-    fitting = next((n for n in range(len(first), 1, -1) if metrics.horizontalAdvance(first[:n]) <= width), 1)
-    cut = first.rfind(" ", 1, fitting + 1)
-    cut = fitting if cut < 0 else cut  # scripts without spaces break anywhere
-    return [first[:cut], metrics.elidedText(first[cut:].strip(), Qt.TextElideMode.ElideRight, width)]
+    layout = QTextLayout(first, font)
+    layout.setTextOption(_WRAPPED)
+    layout.beginLayout()
+    line = layout.createLine()
+    line.setLineWidth(width)
+    cut = line.textLength()
+    layout.endLayout()
+    rest = first[cut:].strip() or second
+    return [first[:cut].rstrip(), QFontMetrics(font).elidedText(rest, Qt.TextElideMode.ElideRight, width)]
 
 
 def thumbnail_or_icon(

@@ -35,6 +35,7 @@ EXAMPLES = (
     "date:2026-11",
     "-class:any",
 )
+_NUMBERS, _PROBABILITIES = ("5", "<5", ">=5", "2..5"), ("0.5", "<0.5", ">=0.5", "0.2..0.5")  # in a message
 _MAX_GROUPS = 500  # groups among the completions
 
 
@@ -94,14 +95,15 @@ def error_text(error: SearchError) -> str:
     known = listed(error.known[:12]) + ("…" if len(error.known) > 12 else "")
     pattern = {
         "term": QCoreApplication.translate("search", "Unknown search term {term}. Available: {known}."),
-        "value": QCoreApplication.translate("search", "{term}: unknown value {value}. Available: {known}."),
-        "number": QCoreApplication.translate("search", "{term}: {value} is not a number. Examples: 5, <5, >=5, 2..5."),
+        "value": QCoreApplication.translate("search", "{term}: unknown value “{value}”. Available: {known}."),
+        "number": QCoreApplication.translate("search", "{term}: “{value}” is not a number. Examples: {examples}."),
         "date": QCoreApplication.translate(
-            "search", "{term}: {value} is not a date. Examples: 2026-11-21, 2026-11, >2026."
+            "search", "{term}: “{value}” is not a date. Examples: 2026-11-21, 2026-11, >2026."
         ),
         "empty": QCoreApplication.translate("search", "{term}: a value is missing after the colon."),
     }[error.kind]
-    return pattern.format(term=error.term, value=error.value, known=known)
+    examples = listed(_PROBABILITIES if error.term == "prob" else _NUMBERS)
+    return pattern.format(term=error.term, value=error.value, known=known, examples=examples)
 
 
 class SearchErrors(QLabel):

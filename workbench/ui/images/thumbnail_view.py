@@ -141,8 +141,9 @@ class ThumbnailView(QWidget):
         """Place the buttons for several images beside the others, or below them if the view is too narrow for that."""
         bar, margins = self._bar, self._bar.contentsMargins()
         first = bar.itemAtPosition(0, 0).sizeHint().width() + self.close_button.sizeHint().width()
-        needed = first + self.bulk.sizeHint().width() + 2 * bar.spacing() + margins.left() + margins.right()
-        row = 0 if needed <= self.width() else 1
+        room = self.width() - margins.left() - margins.right()
+        row = 0 if first + self.bulk.row_width() + 2 * bar.spacing() <= room else 1
+        self.bulk.fit(room)
         if bar.getItemPosition(bar.indexOf(self.bulk))[0] != row:
             bar.removeWidget(self.bulk)
             if row:

@@ -23,7 +23,7 @@ from workbench.ui.widgets.theme import ThemeManager
 
 _OPACITY = 0.55
 _GAP = 8  # px
-_CAPTION = 18  # px
+_CAPTION = 4  # px, more than the text of a caption
 
 Color = Callable[[str], str | None]  # class name in the labels -> "#rrggbb", None if the class is ignored
 
@@ -116,6 +116,7 @@ class PreviewStrip(QWidget):
         self._style = style
         self._images: list[tuple[str, QImage]] = []
         self.setMinimumSize(QSize(250, 150))
+        self.setContentsMargins(_GAP, 0, 0, 0)  # beside the table
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName(self.tr("Preview of the labels"))
 
@@ -131,16 +132,17 @@ class PreviewStrip(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.setPen(self._style.theme.color("muted"))
-        columns, rows = _grid(self.width(), self.height(), len(self._images))
-        width = (self.width() - _GAP * (columns - 1)) // columns
-        height = (self.height() - _GAP * (rows - 1)) // rows
+        area, metrics = self.contentsRect(), painter.fontMetrics()
+        columns, rows = _grid(area.width(), area.height(), len(self._images))
+        width = (area.width() - _GAP * (columns - 1)) // columns
+        height, caption = (area.height() - _GAP * (rows - 1)) // rows, metrics.height() + _CAPTION
         for place, (name, image) in enumerate(self._images[: columns * rows]):
-            x, y = place % columns * (width + _GAP), place // columns * (height + _GAP)
-            size = image.size().scaled(width, height - _CAPTION, Qt.AspectRatioMode.KeepAspectRatio)
-            left, top = x + (width - size.width()) // 2, y + (height - _CAPTION - size.height()) // 2
+            x, y = area.x() + place % columns * (width + _GAP), place // columns * (height + _GAP)
+            size = image.size().scaled(width, height - caption, Qt.AspectRatioMode.KeepAspectRatio)
+            left, top = x + (width - size.width()) // 2, y + (height - caption - size.height()) // 2
             painter.drawImage(QRect(left, top, size.width(), size.height()), image)
-            text = painter.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, width)
-            painter.drawText(QRect(x, y + height - _CAPTION, width, _CAPTION), Qt.AlignmentFlag.AlignCenter, text)
+            text = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, width)
+            painter.drawText(QRect(x, y + height - caption, width, caption), Qt.AlignmentFlag.AlignCenter, text)
         painter.end()
 
 

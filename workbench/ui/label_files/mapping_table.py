@@ -10,8 +10,10 @@ from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHeaderView, QTableW
 
 from workbench.core.project.import_plan import PlannedClass, PlannedVerdict
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.screen_fit import text_scale
 
 Entry = PlannedClass | PlannedVerdict
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,10 @@ class MappingTable(QTableWidget):
         super().__init__(0, 5, parent)
         self._rows: list[_Row] = []
         self.setHorizontalHeaderLabels(
-            [
-                self.tr("Name in the labels"),
-                self.tr("Images"),
-                self.tr("Regions"),
-                self.tr("Import as"),
-                "",
-            ]
+            [self.tr("Name in the labels"), self.tr("Images"), self.tr("Regions"), self.tr("Import as"), ""]
         )
+        for column in (1, 2):
+            self.horizontalHeaderItem(column).setTextAlignment(_RIGHT)
         self.setAccessibleName(self.tr("Classes and verdicts"))
         self.setShowGrid(False)
         self.setWordWrap(False)
@@ -49,14 +47,14 @@ class MappingTable(QTableWidget):
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(34)
+        self.verticalHeader().setDefaultSectionSize(round(34 * text_scale()))
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(3, QHeaderView.ResizeMode.Fixed)
-        header.resizeSection(3, 180)
+        header.resizeSection(3, round(180 * text_scale()))
         header.setSectionResizeMode(4, QHeaderView.ResizeMode.Fixed)
         states = (self.tr("ignored"), self.tr("existing"), self.tr("new"))
         header.resizeSection(4, max(map(self.fontMetrics().horizontalAdvance, states)) + 20)
@@ -96,7 +94,7 @@ class MappingTable(QTableWidget):
             item = QTableWidgetItem(text)
             item.setToolTip(text)
             if column:
-                item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+                item.setTextAlignment(_RIGHT)
             self.setItem(place, column, item)
         state = QTableWidgetItem()
         self.setItem(place, 4, state)

@@ -26,6 +26,7 @@ from workbench.ui.label_files.path_choices import choose_label_file
 from workbench.ui.project.image_count import ImageCount
 from workbench.ui.text.formatting import listed
 from workbench.ui.text.label_format_texts import format_with_count
+from workbench.ui.widgets.field_text import center_text
 from workbench.ui.widgets.screen_fit import fit_height, set_width_for_text
 
 _SEARCH_DELAY = 400  # ms
@@ -60,6 +61,8 @@ class NewProjectDialog(QDialog):
         self._search_timer = QTimer(self, singleShot=True, interval=_SEARCH_DELAY, timeout=self._search)
         self.classes = QLineEdit(placeholderText=self.tr("scratch, pit, stain"))
         self.verdicts = QLineEdit(placeholderText=self.tr("OK, NG"))
+        for field in (self.name, self.classes, self.verdicts):
+            center_text(field)
         column = QVBoxLayout(self)
         column.setContentsMargins(22, 20, 22, 18)
         column.setSpacing(14)
@@ -88,8 +91,7 @@ class NewProjectDialog(QDialog):
         ):
             form.addRow(_label(label, field), _with_hint(field, hint))
         column.addLayout(form)
-        self.message = QLabel(wordWrap=True)
-        self.message.setObjectName("muted")
+        self.message = QLabel(objectName="muted", wordWrap=True)
         column.addWidget(self.message)
         buttons = QHBoxLayout()
         buttons.addStretch(1)

@@ -15,6 +15,7 @@ from workbench.ui.project.image_count import count_images, image_count_text
 from workbench.ui.project.new_project_dialog import NewProject, names
 from workbench.ui.text.formatting import listed
 from workbench.ui.text.label_format_texts import format_with_count
+from workbench.ui.widgets.field_text import center_text
 from workbench.ui.widgets.screen_fit import fit_height, set_width_for_text
 
 
@@ -39,6 +40,7 @@ class QuickProjectDialog(QDialog):
         self.found.hide()
         self.classes = QLineEdit(self.tr("defect"))
         self.classes.selectAll()
+        center_text(self.classes)
         question = QLabel(self.tr("&What do you want to find?"), objectName="heading")
         question.setBuddy(self.classes)
         note = QLabel(

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import PySide6
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtGui import QFontDatabase, QFontInfo, QGuiApplication
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from workbench import __version__
 from workbench.session.error_log import ErrorReport
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.screen_fit import resize_for_text, text_scale
 
 
 def report_text(report: ErrorReport) -> str:
@@ -49,7 +49,9 @@ class ErrorDetails(QDialog):
         layout.addWidget(title)
         self.text = QPlainTextEdit(report_text(report), readOnly=True)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        font.setPointSizeF(QFontInfo(font).pointSizeF() * text_scale())
+        self.text.setFont(font)
         self.text.setAccessibleName(self.tr("Details of the error"))
         layout.addWidget(self.text, 1)
         location = QLabel(self.tr("Log folder: {path}").format(path=folder), objectName="muted", wordWrap=True)

@@ -157,7 +157,7 @@ class Welcome(QScrollArea):
                 self.tr("Import labels"),
                 self.tr("From labelme, CVAT, COCO, YOLO and others"),
             ),
-            ("make_sample", "sample", self.tr("Sample project"), self.tr("Labeled images to try everything")),
+            ("make_sample", "sample", self.tr("Sample project"), self.tr("Labeled images to try everything out")),
         ):
             button = ChoiceButton(title, text, IconLabel(self._style.icon(icon, "accent"), _ICON))
             button.setToolTip(self._actions[id].toolTip())
@@ -185,7 +185,7 @@ class Welcome(QScrollArea):
                 ("brush", self.tr("Label: paint the defects in about ten images and mark them as done.")),
                 ("train", self.tr("Train: a few minutes are enough for a first model. Keep labeling meanwhile.")),
                 ("review", self.tr("Evaluate: look at missed defects and false alarms, and correct labels.")),
-                ("export", self.tr("Export: a folder that predicts on the production line without this program.")),
+                ("export", self.tr("Export: a package that runs on the production line without this program.")),
             )
         ):
             drawing = IconLabel(self._style.icon(icon, "muted"), _ICON)

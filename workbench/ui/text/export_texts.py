@@ -30,7 +30,7 @@ _FORMATS: dict[str, tuple[str, str]] = {
     ),
     "paddlex": (
         "PaddleSeg, PaddleX",
-        QT_TRANSLATE_NOOP("export", "Program with deploy.yaml or inference.yml for Paddle's deployment tools"),
+        QT_TRANSLATE_NOOP("export", "Model files with deploy.yaml or inference.yml for Paddle's deployment tools"),
     ),
     "int8": ("INT8 (ONNX)", QT_TRANSLATE_NOOP("export", "8-bit integers, calibrated on the project's images")),
     "bf16": ("bf16 (Paddle)", QT_TRANSLATE_NOOP("export", "Reduced precision; only for Paddle")),

@@ -165,9 +165,11 @@ def run_name(run: Run) -> str:
 
 def started_text(event: Started) -> str:
     images = event.pictures
-    pattern = QCoreApplication.translate("words", "Training on {train} {train:image|images}, validated on {held}.")
+    pattern = QCoreApplication.translate(
+        "words", "{train} training {train:image|images}, {held} validation {held:image|images}."
+    )
     if not images.get("val"):
-        pattern = QCoreApplication.translate("words", "Training on {train} {train:image|images}.")
+        pattern = QCoreApplication.translate("words", "{train} training {train:image|images}.")
     text = fill(pattern, train=images.get("train", 0), held=images.get("val", 0))
     return sentences(text, translate_message(event.held_out_note))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMarginsF, QRectF, QSizeF, Qt, QUrl
@@ -19,9 +20,11 @@ from PySide6.QtGui import (
     QPainter,
     QPalette,
     QPdfWriter,
+    QTextBlock,
     QTextCursor,
     QTextDocument,
     QTextFormat,
+    QTextTable,
 )
 from PySide6.QtSvg import QSvgRenderer
 
@@ -87,29 +90,61 @@ def write_pdf(page: str, path: Path) -> None:
 
 
 def _keep_together(document: QTextDocument, height: float) -> None:
-    """Move headings to the next page if what follows them does not fit on theirs, and rows of images as a whole."""
+    """Insert page breaks of A4 pages of `height` dots.
+
+    They are before headings if what follows them does not fit on their page, before rows of images that would be
+    divided, and before tables of which a single row would be on another page than the others.
+    """
     document.pageCount()  # a change during the first layout, which is made in parts, loses later blocks
     place = document.documentLayout().blockBoundingRect
     block = document.begin()
     while block.isValid():
-        cursor, following = QTextCursor(block), block.next().next()
-        table = cursor.currentTable()
-        if table is not None and table.rows() == 1 and table.firstCursorPosition().block() == block:
-            cells = (table.cellAt(0, column) for column in range(table.columns()))
-            bottom = max(place(cell.lastCursorPosition().block()).bottom() for cell in cells)
-            if place(block).top() // height != (bottom - 1) // height:
-                format = table.format()
-                format.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
-                table.setFormat(format)
+        table, following = QTextCursor(block).currentTable(), block.next().next()
+        if table is not None and table.firstCursorPosition().block() == block:
+            bottoms = [_bottom(table, row, place) for row in range(table.rows())]
+            pages = [int((bottom - 1) // height) for bottom in bottoms]
+            if table.rows() == 1:
+                if place(block).top() // height != pages[0]:
+                    _break_before(block)
+            elif pages[0] != pages[-1] and bottoms[-1] - place(block).top() < height / 2:
+                rows = pages[table.format().headerRowCount() :]
+                if rows.count(rows[0]) == 1 or rows.count(rows[-1]) == 1 or pages[0] != rows[0]:
+                    _break_before(_heading_of(block))
         elif (
             block.blockFormat().headingLevel() == 2
             and following.isValid()
             and place(block).top() // height != (place(following).bottom() - 1) // height
         ):
-            layout = block.blockFormat()
-            layout.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
-            cursor.setBlockFormat(layout)
+            _break_before(block)
         block = block.next()
+
+
+def _bottom(table: QTextTable, row: int, place: Callable[[QTextBlock], QRectF]) -> float:
+    """Return the lower end of a row, in dots from the start of the document. place: area of a block."""
+    cells = (table.cellAt(row, column) for column in range(table.columns()))
+    return max(place(cell.lastCursorPosition().block()).bottom() for cell in cells)
+
+
+def _heading_of(block: QTextBlock) -> QTextBlock:
+    """Return the heading before a table if at most one paragraph is between them, otherwise the table's first block."""
+    for before in (block.previous(), block.previous().previous()):
+        if before.blockFormat().headingLevel() == 2:
+            return before
+        if QTextCursor(before).currentTable() is not None:
+            break
+    return block
+
+
+def _break_before(block: QTextBlock) -> None:
+    """Start a page with a paragraph, or with the table whose first block is given."""
+    cursor = QTextCursor(block)
+    table = cursor.currentTable()
+    layout = block.blockFormat() if table is None else table.format()
+    layout.setPageBreakPolicy(QTextFormat.PageBreakFlag.PageBreak_AlwaysBefore)
+    if table is None:
+        cursor.setBlockFormat(layout)
+    else:
+        table.setFormat(layout)
 
 
 def _paint(painter: QPainter, document: QTextDocument, number: int, area: QSizeF, font: QFont) -> None:

@@ -41,11 +41,13 @@ from workbench.ui.training.plot_definitions import (
     shown_value,
     title,
 )
+from workbench.ui.widgets.screen_fit import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 _STORED_PLOTS = "training/plots"  # key in QSettings
 _ID = Qt.ItemDataRole.UserRole
 _SWATCH = 11  # pixels
+_WIDTH, _ROW = 226, 19  # pixels at texts of the usual size
 _SCALE = 2  # file pixels per screen pixel
 
 
@@ -179,8 +181,10 @@ class CurveLegend(QWidget):
             self.chosen.emit(self.shown)
 
     def _restyle(self) -> None:
+        self.setFixedWidth(round(_WIDTH * text_scale()))
         self.view.setStyleSheet(
-            "QTreeWidget { background: transparent; border: none; }QTreeWidget::item { padding: 0 2px; height: 19px; }"
+            "QTreeWidget { background: transparent; border: none; }"
+            f"QTreeWidget::item {{ padding: 0 2px; height: {round(_ROW * text_scale())}px; }}"
         )
         self.view.blockSignals(True)
         for plot in PLOTS:

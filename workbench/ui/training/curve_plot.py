@@ -16,7 +16,6 @@ from workbench.ui.training.plot_definitions import (
     COMPARED_LINES,
     GPU_LINES,
     GPU_ROLES,
-    TITLE_POINTS,
     PlotDefinition,
     line_color,
     names,
@@ -24,9 +23,10 @@ from workbench.ui.training.plot_definitions import (
     shown_gpus,
     title,
     title_height,
+    title_points,
 )
 from workbench.ui.widgets.theme import Theme
-from workbench.ui.widgets.themed_plot import ThemedPlot
+from workbench.ui.widgets.themed_plot import ThemedPlot, WideAxis
 
 _MAX_TICKS = 5  # intervals of a value axis
 _LINE = 1.5  # logical pixels
@@ -45,7 +45,7 @@ class _TimeAxis(pg.AxisItem):
         return [clock(v, long=self.range[1] >= 2 * 3600) for v in values]
 
 
-class ValueAxis(pg.AxisItem):
+class ValueAxis(WideAxis):
     """Value axis with few digits; a logarithmic axis shows the number, not its logarithm."""
 
     log = False
@@ -137,8 +137,9 @@ class CurvePlot(ThemedPlot):
         self._title = ""
 
     def show_times(self, shown: bool) -> None:
-        """Show or hide the time labels: only the lowest plot of a column has them."""
+        """Show or hide the time labels: only the lowest plot of a column has them. Others have space for a "0"."""
         self.item.getAxis("bottom").setStyle(showValues=shown)
+        self.item.layout.setContentsMargins(0, 0, 8, 2 if shown else self.fontMetrics().height() // 2)
 
     def show_cursor(self, time: float | None) -> None:
         """Set the vertical line at which values are read."""
@@ -242,7 +243,7 @@ class CurvePlot(ThemedPlot):
         text = title(self.definition, series) + (f"  {self.definition.unit}" if self.definition.unit else "")
         if text != self._title:
             self._title = text
-            self.item.setTitle(text, color=self._theme.color("muted").name(), size=f"{TITLE_POINTS}pt", justify="left")
+            self.item.setTitle(text, color=self._theme.color("muted"), size=f"{title_points():g}pt", justify="left")
             self.item.titleLabel.setMaximumHeight(title_height())
             self.item.layout.setRowFixedHeight(0, title_height())
 

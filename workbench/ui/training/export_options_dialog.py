@@ -28,8 +28,8 @@ from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, LINE_SIDES,
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import language_of_window
 from workbench.ui.text import export_texts, formatting
-from workbench.ui.widgets.field_text import align_text
-from workbench.ui.widgets.screen_fit import ContentScrollArea, set_width_for_text
+from workbench.ui.widgets.field_text import align_text, line_height
+from workbench.ui.widgets.screen_fit import ContentScrollArea, set_width_for_text, text_scale
 
 
 class ExportOptionsDialog(QDialog):
@@ -47,7 +47,7 @@ class ExportOptionsDialog(QDialog):
         self.formats: dict[str, QCheckBox] = {}
         content = QWidget()
         column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
+        column.setContentsMargins(0, 0, 6, 0)
         column.setSpacing(8)
         exact = [*(name for name, kind in KINDS.items() if not kind.reduced), LINE_FORMAT]
         column.addWidget(QLabel(self.tr("Full precision: same results as the trained model"), objectName="heading"))
@@ -106,7 +106,7 @@ class ExportOptionsDialog(QDialog):
         grid.setContentsMargins(2, 0, 0, 0)
         grid.setHorizontalSpacing(14)
         grid.setVerticalSpacing(5)
-        grid.setColumnMinimumWidth(0, 160)
+        grid.setColumnMinimumWidth(0, round(160 * text_scale()))
         grid.setColumnStretch(1, 1)
         for row, name in enumerate(names):
             box = QCheckBox(export_texts.format_name(name))
@@ -115,9 +115,8 @@ class ExportOptionsDialog(QDialog):
             box.setChecked(name in options.formats and not reason)
             box.toggled.connect(self._check)
             # The install command appears in the tooltip only: most users cannot install packages here.
-            short = formatting.translate_message(reason.partition(": pip")[0].rstrip(".") + ".") if reason else ""
-            text = QLabel(short or export_texts.format_purpose(name), objectName="muted")
-            text.setToolTip(reason)
+            short = formatting.translate_message(reason.partition(": pip")[0].rstrip(".") + ".").rstrip(".。")
+            text = QLabel(short or export_texts.format_purpose(name), objectName="muted", toolTip=reason)
             text.setEnabled(not reason)
             self.formats[name] = box
             grid.addWidget(box, row, 0)
@@ -178,7 +177,7 @@ class ExportOptionsDialog(QDialog):
         grid = QGridLayout()
         grid.setHorizontalSpacing(14)
         grid.setVerticalSpacing(8)
-        grid.setColumnMinimumWidth(0, 160)
+        grid.setColumnMinimumWidth(0, round(160 * text_scale()))
         grid.setColumnStretch(2, 1)
         if model == "unet":
             row = QHBoxLayout()
@@ -268,9 +267,9 @@ class ExportReport(QDialog):
         grid.setHorizontalSpacing(24)
         grid.setVerticalSpacing(8)
         grid.setColumnStretch(3, 1)
-        heads = [self.tr("Format"), self.tr("Agreement with training"), self.tr("Speed"), self.tr("On labeled images")]
-        if not any(entry.get("held_out") for entry in (result.get("parity") or {}).values()):
-            heads.pop()  # only formats of reduced precision are measured on labeled images
+        heads = [self.tr("Format"), self.tr("Agreement with training"), self.tr("Time per image")]
+        if any(entry.get("held_out") for entry in (result.get("parity") or {}).values()):
+            heads.append(self.tr("On labeled images"))  # where only formats of reduced precision are measured
         for column, text in enumerate(heads):
             grid.addWidget(QLabel(text, objectName="muted"), 0, column)
         grid.addWidget(QFrame(objectName="line"), 1, 0, 1, 4)
@@ -288,6 +287,7 @@ class ExportReport(QDialog):
                     agreement += "\n" + self.tr("probability ± {deviation}").format(deviation=deviation)
                 time = export_texts.milliseconds(latency.get(name))
                 metrics = "\n".join(export_texts.cost_text(entry.get("held_out") or {}))
+                title.setMinimumHeight(round(line_height(agreement.partition("\n")[0], self.font())))
                 for column, text in enumerate((agreement, time, metrics), start=1):
                     grid.addWidget(QLabel(text), row, column, Qt.AlignmentFlag.AlignTop)
             else:

@@ -11,9 +11,10 @@ from PySide6.QtGui import QColor, QFont, QGuiApplication
 from workbench.core.runs.run_series import RunSeries
 from workbench.ui.text import formatting
 from workbench.ui.widgets.field_text import line_height
+from workbench.ui.widgets.screen_fit import text_scale
 from workbench.ui.widgets.theme import Theme
 
-TITLE_POINTS = 8  # size of the titles
+_TITLE_POINTS = 8  # size of the titles at texts of the usual size
 COMPARED_COLORS = ("curve_4", "curve_2", "muted")  # color roles of compared runs
 COMPARED_LINES = (Qt.PenStyle.DashLine, Qt.PenStyle.DotLine, Qt.PenStyle.DashDotLine)  # besides the color
 GPU_ROLES = ("curve_2", "curve_4", "curve_1", "curve_3")  # of the first GPU, the second ...
@@ -221,10 +222,15 @@ def missing(definition: PlotDefinition, series: RunSeries, *, live: bool) -> str
     return ""
 
 
+def title_points() -> float:
+    """Return the size of the titles of plots in points."""
+    return _TITLE_POINTS * text_scale()
+
+
 def title_height() -> float:
     """Return the height of the titles in px, which is the same for all plots in a language."""
     font = QFont(QGuiApplication.font())
-    font.setPointSizeF(TITLE_POINTS)
+    font.setPointSizeF(title_points())
     return line_height(title(PLOTS[0], RunSeries()), font) + 3
 
 

@@ -40,7 +40,6 @@ class RunDashboard(QWidget):
         self.result.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="muted")
         self.legend, self.compared = CurveLegend(style), ComparedRuns(style, run_list)
-        self.legend.setFixedWidth(226)
         self.files = CurveExport(self, monitor, run_list)
         self._row = QHBoxLayout()
         self._row.setSpacing(8)

@@ -69,10 +69,12 @@ class SettingsPage(QScrollArea):
             value.setTextFormat(Qt.TextFormat.PlainText)
             value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             value.setContentsMargins(0, 6, 0, 0)
+            value.setMinimumHeight(title.sizeHint().height())  # lines of Chinese texts are higher than those of numbers
             grid.addWidget(value, row, 1, top)
             self._rows[key] = [title, value, reason]
             return
         field = self._fields[key]
+        field.setMinimumHeight(title.sizeHint().height())  # centers a check box beside large texts
         field.widget.setAccessibleName(settings_texts.name(key))
         field.widget.setAccessibleDescription(settings_texts.purpose(key))
         field.setToolTip(settings_texts.purpose(key))

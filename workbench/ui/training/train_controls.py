@@ -119,7 +119,7 @@ class TrainControls(QWidget):
         self.export = QPushButton(self.tr("Export model"))
         self.export.clicked.connect(self.export_clicked)
         self.guard = ClickGuard([self.button, self.pause, self.export], self)
-        self.bar = QProgressBar(textVisible=False, maximum=1000, minimumWidth=40, maximumWidth=160)
+        self.bar = QProgressBar(textVisible=False, maximum=1000, minimumWidth=24, maximumWidth=160)
         self.bar.setAccessibleName(self.tr("Progress"))
         self.left = ElidedLabel(as_wide_as_text=True)
         self.left.setObjectName("muted")

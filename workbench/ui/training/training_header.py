@@ -31,6 +31,8 @@ from workbench.ui.widgets.theme import ThemeManager
 
 _RUN = Qt.ItemDataRole.UserRole
 _WIDE = 1600  # px: the names of the models are written out from this width
+_LEAST, _MOST = 200, 300  # px, minimum width of the selector, by the names of the runs without metrics
+_ARROW = 28  # px, of its arrow and padding
 _NARROW = 150  # characters, width below which texts are short
 
 
@@ -48,7 +50,7 @@ class RunSelector(QComboBox):
         self.setAccessibleName(self.tr("Runs"))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setToolTip(self.tr("Shown run. The run that you select is used for predictions, evaluation and export."))
-        self.setMinimumWidth(200)
+        self.setMinimumWidth(_LEAST)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.activated.connect(self._select_run)
         run_list.listed.connect(self.refresh)
@@ -70,6 +72,8 @@ class RunSelector(QComboBox):
         for line in lines:
             self.addItem(run_line_text(line), line.run.name)
             self.setItemData(self.count() - 1, run_line_details(line), Qt.ItemDataRole.ToolTipRole)
+        names = [self.fontMetrics().horizontalAdvance(formatting.run_name(line.run)) for line in lines]
+        self.setMinimumWidth(min(max([_LEAST, *(name + _ARROW for name in names)]), _MOST))
         self.setPlaceholderText(self.tr("Earlier runs"))
         self.setCurrentIndex(self.findData(shown.name) if shown is not None else -1)
         self.setVisible(bool(lines))

@@ -17,6 +17,12 @@ def align_text(field: QSpinBox | QDoubleSpinBox) -> None:
     _align(editor)
 
 
+def center_text(editor: QLineEdit) -> None:
+    """Keep the text of a line edit centered, also in a language with characters of another font."""
+    editor.textChanged.connect(partial(_align, editor, indent=0))
+    _align(editor, indent=0)
+
+
 def line_height(text: str, font: QFont) -> float:
     """Return the height in px of a line, which is larger if characters of the text are drawn with another font."""
     layout = QTextLayout(text, font)
@@ -26,7 +32,7 @@ def line_height(text: str, font: QFont) -> float:
     return line.height()
 
 
-def _align(editor: QLineEdit, _text: str = "") -> None:
+def _align(editor: QLineEdit, _text: str = "", *, indent: int = _INDENT) -> None:
     """Center a text such as "5 分钟", whose unit is drawn with another font than its digits.
 
     Qt places the baseline of an editor by its font alone, and that of buttons and lists by the tallest font in the
@@ -34,4 +40,4 @@ def _align(editor: QLineEdit, _text: str = "") -> None:
     """
     excess = line_height(editor.text(), editor.font()) - editor.fontMetrics().height()
     shift = max(0, round(excess / 2))
-    editor.setTextMargins(_INDENT, shift, 0, -shift)
+    editor.setTextMargins(indent, shift, 0, -shift)

@@ -103,6 +103,9 @@ class PathField(QWidget):
             self.chosen.emit(chosen)
 
 
+_SIZED = Qt.WidgetAttribute.WA_Resized  # set by QWidget.resize
+
+
 class JobDialog(QDialog):
     """Base class. Subclasses set `action`, fill `form` and `body`, and implement `begin` and `progress_text`.
 
@@ -127,6 +130,7 @@ class JobDialog(QDialog):
         self.form.setVerticalSpacing(9)
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.status.hide()
         self.bar = QProgressBar(textVisible=False)
         self.bar.setAccessibleName(self.tr("Progress"))
         self.body = QVBoxLayout()
@@ -154,9 +158,15 @@ class JobDialog(QDialog):
     def showEvent(self, event: QShowEvent) -> None:
         """Let Tab reach the buttons after everything that subclasses added later, and make room for wrapped texts.
 
-        Qt opens dialogs no higher than two thirds of the screen, which would cut fields.
+        Qt opens dialogs no higher than two thirds of the screen, which would cut fields, and with room for texts that
+        are broken at a smaller width.
         """
-        self.resize(self.width(), max(self.height(), self.layout().totalMinimumHeightForWidth(self.width())))
+        layout, width = self.layout(), self.width()
+        if layout.hasHeightForWidth():
+            smallest, height = layout.totalMinimumHeightForWidth(width), layout.totalHeightForWidth(width)
+        else:
+            smallest, height = layout.totalMinimumSize().height(), layout.totalSizeHint().height()
+        self.resize(width, max(self.height(), smallest) if self.testAttribute(_SIZED) else height)
         buttons = [self._buttons.itemAt(n).widget() for n in range(self._buttons.count())]
         buttons = [button for button in buttons if button is not None]
         each, last = self.nextInFocusChain(), None

@@ -10,12 +10,13 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout
 from workbench.ui.widgets.theme import Theme
 
 
-class _WideAxis(pg.AxisItem):
-    """Horizontal axis whose first and last labels extend beyond it; pyqtgraph omits them where a grid is shown."""
+class WideAxis(pg.AxisItem):
+    """Axis whose first and last labels extend beyond it; pyqtgraph omits them where a grid is shown."""
 
     def boundingRect(self) -> QRectF:
         extra = QFontMetrics(QGuiApplication.font()).height() if self.grid is not False else 0
-        return super().boundingRect().adjusted(-extra, 0, extra, 0)
+        across, along = (extra, 0) if self.orientation in ("top", "bottom") else (0, extra)
+        return super().boundingRect().adjusted(-across, -along, across, along)
 
 
 class ThemedPlot(pg.PlotWidget):
@@ -25,7 +26,7 @@ class ThemedPlot(pg.PlotWidget):
     """
 
     def __init__(self, axes: dict[str, pg.AxisItem] | None = None) -> None:
-        super().__init__(axisItems=axes or {"bottom": _WideAxis("bottom")}, enableMenu=False)
+        super().__init__(axisItems=axes or {side: WideAxis(side) for side in ("left", "bottom")}, enableMenu=False)
         self.setFrameShape(self.Shape.NoFrame)
         self.item: pg.PlotItem = self.getPlotItem()
         # Never shown; it would outlive the plot, and without its flags it would cover the plot.

@@ -89,7 +89,7 @@ def test_frames_between_the_key_frames_of_a_track_are_not_empty(project, tmp_pat
     write_task(tmp_path / "in", ["p1.png", "p2.png", "p3.png"], job)
     report = import_labels(project, tmp_path / "in")
     assert report.labeled == 2 and not project.mask_path("data/p2.png").exists()
-    assert any("key frames of tracks" in note for note in report.notes)
+    assert any("keyframes of tracks" in note for note in report.notes)
 
 
 def test_rotated_rectangle_and_ellipse(project, tmp_path):

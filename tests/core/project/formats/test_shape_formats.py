@@ -277,7 +277,7 @@ def test_cvat_video_frames_are_matched_by_number(project, tmp_path):
     )
     report = import_labels(project, folder)
     assert (report.format, report.images, report.labeled, report.boxes) == ("cvat", 2, 1, 1)
-    assert report.notes == ["Not imported: marks of key frames (2).", "Not imported: tracks (1)."]
+    assert report.notes == ["Not imported: keyframe marks (2).", "Not imported: tracks (1)."]
 
 
 def test_masks_beside_shape_labels_are_not_imported_as_images(project, folder):
