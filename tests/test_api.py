@@ -352,8 +352,11 @@ def test_examples_are_the_same_in_each_language():
 
 
 @needs_paddle
-def test_examples_run(tmp_path):
-    """Run the examples one after the other in a folder with a project and a delivery of labels."""
+def test_examples_run(tmp_path, monkeypatch, capsys):
+    """Run the examples one after the other in a folder with a project and a delivery of labels.
+
+    Only the last one, which uses Paddle, runs in a process of its own.
+    """
     with Project.create(tmp_path / "my-project", classes=["scratch"]) as project:
         keys = fill_project(project, 12, good=4)
     rng = np.random.default_rng(8)
@@ -365,11 +368,16 @@ def test_examples_run(tmp_path):
     assert "minutes=5" in train
     settings = ", ".join(f"{name}={value!r}" for name, value in TINY.items())
 
+    monkeypatch.chdir(tmp_path)
+
     def output(script: str) -> str:
+        exec(compile(script, "example.py", "exec"), {"__name__": "__main__"})
+        return capsys.readouterr().out
+
+    def output_of_process(script: str) -> str:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
         done = subprocess.run(
             [sys.executable, "-c", script],
-            cwd=tmp_path,
             env=environment,
             capture_output=True,
             text=True,
@@ -385,6 +393,6 @@ def test_examples_run(tmp_path):
     validated = [key for key in keys if f"{key} [" in printed]
     assert "2 labels imported, 0 files skipped" in printed and "% done, loss " in printed and validated
     trained = len([sample for sample in api.open(tmp_path / "my-project", run="last") if sample.split == "train"])
-    printed = output(load)
+    printed = output_of_process(load)
     assert f"{trained} images, ['background', 'scratch']" in printed
     assert "paddle.Size([4, 1, 64, 64]) paddle.float32 paddle.Size([4, 64, 64]) paddle.int64" in printed

@@ -43,7 +43,7 @@ def size() -> tuple[int, int]:
 
 @pytest.fixture
 def application(qapp, qtbot, language, size, monkeypatch):
-    brief = dataclasses.replace(DEFAULT_OPTIONS, seconds=0)  # instead of 8 s of measurement on all cores
+    brief = dataclasses.replace(DEFAULT_OPTIONS, seconds=0)  # a measurement takes 8 s on all cores
     monkeypatch.setattr(ExportJob.start, "__defaults__", (None, brief))
     application = Application(qapp, Preferences(language=language, theme="dark"))
     application.window.resize(*size)

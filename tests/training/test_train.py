@@ -101,8 +101,11 @@ def test_a_resnet_is_trained_on_verdicts(trained_resnet):
 # --- ends ---------------------------------------------------------------------------------------------
 
 
-# Another test closes the pipe as well: test_run_lock.py, a resume that waits.
-@pytest.mark.parametrize("way", ["order", "file", pytest.param("closed pipe", marks=pytest.mark.slow), "signal"])
+# In the default suite, other tests close the pipe (test_run_lock.py, a resume that waits) and write the file
+# (journeys/test_window.py, a window that follows a running training).
+@pytest.mark.parametrize(
+    "way", ["order", "signal", *(pytest.param(way, marks=pytest.mark.slow) for way in ("file", "closed pipe"))]
+)
 def test_a_stopped_run_is_usable_and_can_be_resumed(labeled_project, child, way):
     run = make_run(labeled_project, **{**LONG, "patch": 32, "widths": [4, 8]})
     trainer = child("train", run.root)
@@ -161,6 +164,7 @@ def test_pause_saves_and_suspends_the_training(labeled_project, child):
     assert after.time - written.time < 1.0  # the pause is not counted
 
 
+@pytest.mark.slow  # in the default suite: images predicted ahead, and labels added (test_continuous_training.py)
 def test_watched_image_has_a_preview_and_a_new_label_is_added(labeled_project, child):
     run = make_run(labeled_project, **{**LONG, "widths": [4, 8], "patch": 32})
     key = run.dataset().of("train")[0].key

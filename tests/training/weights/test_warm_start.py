@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 import numpy as np
 import paddle
@@ -143,6 +144,10 @@ def test_pruning_is_recognized_by_smaller_widths():
 
 
 def test_a_pruned_run_is_trained_and_reports_the_cost(trained, tmp_path, inside, monkeypatch):
+    milliseconds = finalize._milliseconds  # measured with the tile of the settings, which takes a second each time
+    monkeypatch.setattr(
+        finalize, "_milliseconds", lambda engine, settings: milliseconds(engine, replace(settings, tile=64, overlap=0))
+    )
     monkeypatch.setattr(finalize, "_TIMING_SECONDS", 0.1)
     root = tmp_path / "Projekt"
     with Project.create(root, classes=["scratch"]) as project:
@@ -150,7 +155,7 @@ def test_a_pruned_run_is_trained_and_reports_the_cost(trained, tmp_path, inside,
     parser = argparse.ArgumentParser()
     train.add_arguments(parser)
     choices = (part for choice in ("prune=0.3", "batch=4", "validations=1") for part in ("--set", choice))
-    words = [root, "--model", "unet", "--from", trained.root, "--epochs", 4, "--device", "cpu", *choices]
+    words = [root, "--model", "unet", "--from", trained.root, "--epochs", 2, "--device", "cpu", *choices]
     options = parser.parse_args([*map(str, words)])
     assert inside("train", train.new_run(root, train._settings(options)).root).end() == 0
     (run,) = list_runs(root)
