@@ -6,12 +6,13 @@ import gc
 import os
 import subprocess
 import sys
+import weakref
 
 import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QIcon, QPixmap
 
-from workbench.ui.widgets.theme import IconEngine, Theme, make_icon
+from workbench.ui.widgets.theme import IconEngine, Theme, ThemeManager, make_icon
 
 # Imported on first use, because each takes a share of the start that the welcome page does not need.
 LATER = (
@@ -69,8 +70,13 @@ def test_names_imported_later_exist():
 
 
 @pytest.fixture
-def icon(qapp) -> QIcon:
-    return Theme.load("dark").icon("brush")
+def manager(qapp) -> ThemeManager:
+    return ThemeManager(qapp)
+
+
+@pytest.fixture
+def icon(manager) -> QIcon:
+    return manager.icon("brush")
 
 
 def colors(pixmap: QPixmap) -> set[str]:
@@ -90,25 +96,38 @@ def test_icon_is_drawn_in_the_size_and_color_of_its_state(icon):
     assert icon.pixmap(QSize(40, 16)).size() == QSize(16, 16)
 
 
-def test_unknown_icon_is_refused():
+def test_unknown_icon_is_refused(manager):
     with pytest.raises(FileNotFoundError):
-        Theme.load("dark").icon("no such icon")
+        manager.icon("no such icon")
 
 
-def test_copy_of_an_icon_outlives_the_original(qapp):
-    theme = Theme("red", True, {"text": "#ff0000"})
-    original = make_icon("brush", "text", lambda: theme)
+@pytest.mark.parametrize("cloned", [False, True])
+def test_copy_of_an_icon_outlives_the_original(manager, cloned):
+    manager.theme = Theme("red", True, {"text": "#ff0000"})
+    original = make_icon("brush", "text", weakref.ref(manager))
     copy = QIcon(original)
-    copy.addPixmap(QPixmap(8, 8))  # makes Qt clone the engine
-    del original
+    if cloned:
+        copy.addPixmap(QPixmap(8, 8))  # makes Qt clone the engine
+    cycle = [original]
+    cycle.append(cycle)
+    del original, cycle
+    gc.collect()
     assert colors(copy.pixmap(32)) == {"#ff0000"}
 
 
-def test_copies_of_icons_are_freed(qapp):
+def test_icon_without_a_manager_is_empty(qapp):
+    manager = ThemeManager(qapp)
+    copy = QIcon(manager.icon("brush"))
+    del manager
+    gc.collect()
+    assert colors(copy.pixmap(32)) == set()
+
+
+def test_copies_of_icons_are_freed(manager):
     def engines() -> int:
         return sum(isinstance(one, IconEngine) for one in gc.get_objects())
 
-    before, original = engines(), make_icon("brush", "text", lambda: Theme.load("dark"))
+    before, original = engines(), make_icon("brush", "text", weakref.ref(manager))
     for _ in range(50):
         QIcon(original).addPixmap(QPixmap(8, 8))  # makes Qt clone the engine
     assert engines() - before < 5

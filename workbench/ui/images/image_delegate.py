@@ -18,7 +18,7 @@ from workbench.ui.widgets.item_views import (
     fit_rect,
     state_color,
 )
-from workbench.ui.widgets.theme import Theme, ThemeManager
+from workbench.ui.widgets.theme import ThemeManager
 
 HEIGHT, WITH_REASON = 54, 70  # px, at least
 _THUMB = 42  # px
@@ -58,7 +58,7 @@ class ImageDelegate(QStyledItemDelegate):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.color("canvas"))
         painter.drawRoundedRect(box, 4, 4)
-        pixmap = thumbnail_or_icon(painter, box, row, self._thumbnails, theme, icon_size=20)
+        pixmap = thumbnail_or_icon(painter, box, row, self._thumbnails, self._style, icon_size=20)
         if pixmap is None:
             return
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
@@ -79,7 +79,7 @@ class ImageDelegate(QStyledItemDelegate):
         painter.drawText(
             top, Qt.AlignmentFlag.AlignVCenter, metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, top.width())
         )
-        draw_status(painter, QPointF(box.right() - 7, top.center().y() + 1), row, theme)
+        draw_status(painter, QPointF(box.right() - 7, top.center().y() + 1), row, self._style)
         below = QRect(box.x(), top.bottom() + 4, box.width(), metrics.height())
         if reason:
             painter.setPen(theme.color("muted"))
@@ -131,24 +131,25 @@ def two_lines(text: str, font: QFont, width: int) -> list[str]:
 
 
 def thumbnail_or_icon(
-    painter: QPainter, box: QRect, row: ImageRow, thumbnails: ThumbnailProvider, theme: Theme, *, icon_size: int
+    painter: QPainter, box: QRect, row: ImageRow, thumbnails: ThumbnailProvider, style: ThemeManager, *, icon_size: int
 ) -> QPixmap | None:
     """Return the thumbnail of an image. If there is none, draw an icon in its place and return None."""
     pixmap = None if row.broken and not row.width else thumbnails.get(row.key)
     if pixmap is not None and not pixmap.isNull():
         return pixmap
-    icon = theme.icon("warning", "danger") if row.broken else theme.icon("picture", "disabled")
+    icon = style.icon("warning", "danger") if row.broken else style.icon("picture", "disabled")
     place = QRect(0, 0, icon_size, icon_size)
     place.moveCenter(box.center())
     icon.paint(painter, place)
     return None
 
 
-def draw_status(painter: QPainter, center: QPointF, row: ImageRow, theme: Theme) -> None:
+def draw_status(painter: QPainter, center: QPointF, row: ImageRow, style: ThemeManager) -> None:
     """Draw the status as three shapes, not only colors: empty ring, half disk, disk with a tick."""
     if row.broken:
-        theme.icon("warning", "danger").paint(painter, QRectF(center.x() - 8, center.y() - 8, 16, 16).toRect())
+        style.icon("warning", "danger").paint(painter, QRectF(center.x() - 8, center.y() - 8, 16, 16).toRect())
         return
+    theme = style.theme
     painter.setBrush(Qt.BrushStyle.NoBrush)
     if row.status == "done":
         painter.setPen(Qt.PenStyle.NoPen)
@@ -201,13 +202,13 @@ class ThumbnailDelegate(QStyledItemDelegate):
         if row.score is not None:
             painter.setPen(theme.color("muted"))
             painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, f"{row.score:.2f}")
-        draw_status(painter, QPointF(rect.right() - 13, line.center().y() + 1), row, theme)
+        draw_status(painter, QPointF(rect.right() - 13, line.center().y() + 1), row, self._style)
         painter.restore()
 
     def _draw_image(self, painter: QPainter, box: QRect, row: ImageRow) -> None:
         theme = self._style.theme
         painter.fillRect(box, theme.color("canvas"))
-        pixmap = thumbnail_or_icon(painter, box, row, self._thumbnails, theme, icon_size=32)
+        pixmap = thumbnail_or_icon(painter, box, row, self._thumbnails, self._style, icon_size=32)
         if pixmap is None:
             return
         target = fit_rect(pixmap.size(), box)

@@ -53,7 +53,7 @@ class ClassDelegate(QStyledItemDelegate):
         right = rect.right() - 4
         if index.data(IdRole) != DONT_CARE:
             if hidden or option.state & QStyle.StateFlag.State_MouseOver:
-                icon = theme.icon("eye-off" if hidden else "eye", "muted")
+                icon = self._style.icon("eye-off" if hidden else "eye", "muted")
                 icon.paint(painter, eye_rect(rect).adjusted(3, 2, -3, -2))
             right = eye_rect(rect).left() - 4
         right = self._draw_key(painter, rect, right, index.data(KeyRole), option)

@@ -156,7 +156,7 @@ class StepDelegate(QStyledItemDelegate):
         draw_row_background(painter, rect, theme, fill=fill, line="accent" if focus else "")
         role = "disabled" if state == "undone" else "text" if state == "current" else "muted"
         icon_rect = QRect(rect.x() + 8, rect.y() + (rect.height() - 16) // 2, 16, 16)
-        theme.icon(index.data(IconRole), role).paint(painter, icon_rect)
+        self._style.icon(index.data(IconRole), role).paint(painter, icon_rect)
         time = index.data(TimeRole)
         width = option.fontMetrics.horizontalAdvance(time) + 8 if time else 0
         painter.setPen(theme.color("disabled" if state == "undone" else "muted"))

@@ -6,7 +6,8 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -38,12 +39,11 @@ FONTS = {
 
 @dataclass
 class Theme:
-    """One palette. `color("accent")` is a QColor, `icon("brush")` an icon in the text color."""
+    """One palette. `color("accent")` is a QColor."""
 
     name: str
     dark: bool
     colors: dict[str, str]
-    _icons: dict[tuple[str, str], QIcon] = field(default_factory=dict)
     _drawn: dict[tuple[str, str, int], QPixmap] = field(default_factory=dict)
 
     @classmethod
@@ -60,15 +60,6 @@ class Theme:
         color = QColor(self.colors[role])
         color.setAlpha(alpha)
         return color
-
-    def icon(self, name: str, role: str = "text") -> QIcon:
-        """Return an icon from `resources/icons` in a color of this theme, for an item that is being painted.
-
-        A widget that keeps its icon uses `ThemeManager.icon`. Raises FileNotFoundError.
-        """
-        if (name, role) not in self._icons:
-            self._icons[name, role] = make_icon(name, role, lambda: self)
-        return self._icons[name, role]
 
     def drawn(self, name: str, role: str, size: int) -> QPixmap:
         """Return an icon in a color of this theme, `size` px square; drawn once."""
@@ -152,7 +143,7 @@ class ThemeManager(QObject):
         Widgets need not set it again after another theme was applied. Disabled, it is dimmed. Raises FileNotFoundError.
         """
         if (name, role) not in self._icons:
-            self._icons[name, role] = make_icon(name, role, lambda: self.theme)
+            self._icons[name, role] = make_icon(name, role, weakref.ref(self))
         return self._icons[name, role]
 
     def apply(self, request: str) -> Theme:
@@ -229,25 +220,32 @@ def scaled_text(sheet: str, factor: float) -> str:
     return re.sub(pattern, lambda match: f"{match[1]}{round(int(match[2]) * factor)}px", sheet)
 
 
-def make_icon(name: str, role: str, theme: Callable[[], Theme]) -> QIcon:
-    """Return an icon in a color of the theme that a function returns when it is drawn. Raises FileNotFoundError."""
+def make_icon(name: str, role: str, manager: weakref.ref[ThemeManager]) -> QIcon:
+    """Return an icon in a color of the theme in use when it is drawn. Raises FileNotFoundError."""
     if name not in _icon_names():
         raise FileNotFoundError(f"icons/{name}.svg")
-    return QIcon(IconEngine(name, role, theme))
+    return QIcon(IconEngine(name, role, manager))
 
 
 class IconEngine(QIconEngine):
-    """Icon of `resources/icons` in one color of a theme, and in another one when disabled; drawn when it is shown."""
+    """Icon of `resources/icons` in one color of a theme, and in another one when disabled; drawn when it is shown.
 
-    _copies: ClassVar[list[IconEngine]] = []  # owned by Qt, which PySide6 does not know; those that Qt has not deleted
+    Qt owns the engines, and icons share them, which PySide6 does not know: garbage collection would delete an engine
+    that an icon still uses, and Qt would delete it again. Therefore all engines are kept until Qt has deleted them. The
+    reference to the manager is weak, or it would be kept, too; without a manager nothing is drawn.
+    """
 
-    def __init__(self, name: str, role: str, theme: Callable[[], Theme]) -> None:
+    _existing: ClassVar[list[IconEngine]] = []
+
+    def __init__(self, name: str, role: str, manager: weakref.ref[ThemeManager]) -> None:
         super().__init__()
-        self._name, self._role, self._theme = name, role, theme
+        self._name, self._role, self._manager = name, role, manager
+        self._existing[:] = [*filter(isValid, self._existing), self]
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         role = "disabled" if mode == QIcon.Mode.Disabled else self._role
-        return self._theme().drawn(self._name, role, min(size.width(), size.height()))
+        manager = self._manager()
+        return QPixmap() if manager is None else manager.theme.drawn(self._name, role, min(size.width(), size.height()))
 
     def actualSize(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QSize:
         side = min(size.width(), size.height())
@@ -260,9 +258,7 @@ class IconEngine(QIconEngine):
         painter.drawPixmap(target, self.pixmap(size * painter.device().devicePixelRatioF(), mode, state))
 
     def clone(self) -> IconEngine:
-        copy = IconEngine(self._name, self._role, self._theme)
-        self._copies[:] = [*filter(isValid, self._copies), copy]
-        return copy
+        return IconEngine(self._name, self._role, self._manager)
 
 
 @cache
