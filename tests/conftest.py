@@ -71,6 +71,23 @@ def pytest_collection_finish(session):
     gc.enable()
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Collect the garbage of a test of the window in the main thread: a worker thread must not destroy a widget.
+
+    At the end, when pytest has released the fixtures: what is excluded from collection now would never be freed.
+    """
+    if "qtbot" not in item.fixturenames:
+        return (yield)
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()  # the rest, mostly imported modules: later collections then take milliseconds
+        gc.enable()
+
+
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """Add one worker to those of `-n auto`: tests wait for child processes, timers and the disk."""
@@ -132,11 +149,11 @@ def forked_programs(niceness_of_children) -> Iterator[ForkedPrograms]:
 
 @pytest.fixture(autouse=True)
 def isolation(request, homes, forked_programs):
-    """Redirect preferences and caches, start new processes if asked to, and collect garbage in the main thread only.
+    """Redirect preferences and caches, and start new processes if asked to.
 
     Preferences and caches of the user running the tests are not changed. Programs are started as new processes, as the
-    application does, only in tests marked `new_processes`. A worker thread must not destroy a widget. The application
-    does not exclude its objects from collection, whose end would make those of all tests collectable again.
+    application does, only in tests marked `new_processes`. The application does not exclude its objects from garbage
+    collection, whose end would make those of all tests collectable again.
     """
     forked_programs.enabled = request.node.get_closest_marker("new_processes") is None
     home = next(homes)
@@ -144,15 +161,9 @@ def isolation(request, homes, forked_programs):
     with pytest.MonkeyPatch.context() as patch:
         for kind in ("config", "cache", "data", "state"):
             patch.setenv(f"XDG_{kind.upper()}_HOME", str(home / kind))
-        if "qtbot" not in request.fixturenames:
-            yield
-            return
-        patch.setattr("workbench.ui.shell.application.EXCLUSION_DELAY", NEVER)
-        gc.disable()
+        if "qtbot" in request.fixturenames:
+            patch.setattr("workbench.ui.shell.application.EXCLUSION_DELAY", NEVER)
         yield
-        gc.collect()
-        gc.freeze()  # the rest, mostly imported modules: later collections then take milliseconds
-        gc.enable()
 
 
 class PatientQtBot(QtBot):
