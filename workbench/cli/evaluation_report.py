@@ -17,12 +17,13 @@ from workbench.core import messages
 from workbench.core.documents.comparison_report import compare_evaluations, comparison_report, comparison_rows
 from workbench.core.documents.document import Document
 from workbench.core.documents.html_page import PRINT_PAGE, to_html
-from workbench.core.documents.metric_tables import area_unit, rounded_area
+from workbench.core.documents.metric_tables import rounded_area
 from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import ReportImages
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
 from workbench.core.evaluation.evaluation_summary import Alert
 from workbench.core.evaluation.split_evaluation import evaluate_like, evaluate_run
+from workbench.core.metric_units import metric_unit
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text
@@ -63,7 +64,7 @@ def _print_classes(result: dict[str, Any], console: Console) -> None:
         high, unit = size["below_area"], "pixels"
         low = size["from_area"]
         if size["from_um2"] is not None:
-            unit, divisor = area_unit(size["below_um2"] or size["from_um2"])
+            unit, divisor = metric_unit(size["below_um2"] or size["from_um2"], 2)
             low, high = (None if edge is None else edge / divisor for edge in (size["from_um2"], size["below_um2"]))
         low = rounded_area(low)
         where = f"{low} {unit} and more" if high is None else f"{low} to {rounded_area(high)} {unit}"

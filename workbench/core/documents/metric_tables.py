@@ -21,6 +21,7 @@ from workbench.core.evaluation.metrics import (
     size_edges,
 )
 from workbench.core.messages import Message
+from workbench.core.metric_units import metric_unit
 from workbench.inference.model_settings import UNSURE, ModelSettings
 
 
@@ -142,15 +143,10 @@ def _sizes(defects: list[DefectCount], um: float | None) -> Iterator[Block]:
         low, high = [0, *edges][third], [*edges, None][third]
         sizes = _range(low, high, 1, "px²")
         if um:
-            unit, divisor = area_unit((high or low) * um**2)
+            unit, divisor = metric_unit((high or low) * um**2, 2)
             sizes = Message("card.in_brackets", first=sizes, rest=_range(low, high, um**2 / divisor, unit))
         rows.append([Message(id, range=sizes), _found(of_size)])
     yield Table([Message("card.defect_size"), Message("card.recall")], rows)
-
-
-def area_unit(largest: float) -> tuple[str, float]:
-    """Return the unit in which areas up to `largest`, in µm², are stated: its name, and its size in µm²."""
-    return ("µm²", 1.0) if largest < 1e6 else ("mm²", 1e6)
 
 
 def rounded_area(area: float) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from workbench.core.documents.document import NOTHING, Block, Paragraph, Section, Table
-from workbench.core.documents.metric_tables import area_unit, rounded_area, split_name
+from workbench.core.documents.metric_tables import rounded_area, split_name
 from workbench.core.evaluation.expectation import expectation_of, signed
 from workbench.core.evaluation.operating_point import OperatingPointOrigin
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message, join, recognize
+from workbench.core.metric_units import metric_unit
 from workbench.core.problems import RunBroken
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Finished
@@ -47,7 +48,7 @@ def operating_point_blocks(settings: ModelSettings) -> list[Block]:
 
 def _least_area(area: int, pixel: float) -> str:
     """Return a minimum area in px² with its metric value. pixel: area of a pixel in µm²."""
-    unit, divisor = area_unit(area * pixel)
+    unit, divisor = metric_unit(area * pixel, 2)
     return Message("card.area", n=area, area=rounded_area(area * pixel / divisor), unit=unit)
 
 

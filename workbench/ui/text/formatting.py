@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QLocale
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QLocale
 
-from workbench.core import messages, problems
+from workbench.core import messages, metric_units, problems
 from workbench.core.runs.events import Failed, Finished, Profiled, Started, Step, Trouble, overall_dice
 from workbench.core.runs.process_exit import failed_problem
 from workbench.core.runs.run import Run
@@ -102,17 +102,18 @@ def area(pixels: float, um_per_pixel: float | None = None) -> str:
     return text if um_per_pixel is None else f"{text}  ·  {_metric(pixels * um_per_pixel**2, 2)}"
 
 
-def metric_unit(largest: float, power: int) -> tuple[str, float]:
-    """Return the unit in which values up to `largest` are shown: its name, and its size in µm or µm².
+_UNITS = (
+    QT_TRANSLATE_NOOP("words", "µm"),
+    QT_TRANSLATE_NOOP("words", "mm"),
+    QT_TRANSLATE_NOOP("words", "µm²"),
+    QT_TRANSLATE_NOOP("words", "mm²"),
+)
 
-    power: 1 for lengths in µm, 2 for areas in µm². Values shown together have one unit.
-    """
-    small, large = (
-        (QCoreApplication.translate("words", "µm"), QCoreApplication.translate("words", "mm"))
-        if power == 1
-        else (QCoreApplication.translate("words", "µm²"), QCoreApplication.translate("words", "mm²"))
-    )
-    return (small, 1.0) if largest < 1000**power else (large, 1000.0**power)
+
+def metric_unit(largest: float, power: int) -> tuple[str, float]:
+    """Return the unit of `metric_units` in the language of the window, and its size in µm or µm²."""
+    unit, size = metric_units.metric_unit(largest, power)
+    return QCoreApplication.translate("words", unit), size
 
 
 def significant(value: float) -> str:
