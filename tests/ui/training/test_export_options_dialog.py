@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 from workbench.core.runs.export_options import FORMATS, LINE_FORMAT, ExportOptions
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import RunLine
+from workbench.inference.engines import registry
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import DEFAULT_OPTIONS
 from workbench.ui.text import export_texts
@@ -101,6 +102,15 @@ def test_dialog_shows_previous_choices(qtbot, choices):
     dialog = ExportOptionsDialog("unet", choices)
     qtbot.addWidget(dialog)
     assert dialog.options() == choices
+
+
+def test_reason_of_a_missing_engine_has_the_visible_name_of_the_format(qtbot, monkeypatch):
+    monkeypatch.setattr(registry, "find_spec", lambda module: None if module == "paddlelite" else object())
+    assert "'lite'" in cannot_make("lite")
+    dialog = ExportOptionsDialog("unet", DEFAULT_OPTIONS)
+    qtbot.addWidget(dialog)
+    assert not dialog.formats["lite"].isEnabled()
+    assert "The engine Paddle Lite needs paddlelite, which is not installed" in texts(dialog)
 
 
 def test_export_needs_a_format_and_verdicts_have_no_threshold(qtbot):
