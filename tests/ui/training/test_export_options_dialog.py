@@ -14,7 +14,7 @@ from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import DEFAULT_OPTIONS
 from workbench.ui.text import export_texts
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog, ExportReport
-from workbench.ui.widgets.screen_fit import ContentScrollArea
+from workbench.ui.widgets.screen_fit import ContentScrollArea, available_area
 
 RESULT = {
     "path": "/x/导出 1",
@@ -187,7 +187,7 @@ def test_content_scrolls_where_the_screen_has_no_room(qtbot):
         column.addWidget(QLabel("A line of text"))
     area = ContentScrollArea(content)
     qtbot.addWidget(area)
-    screen = area.screen().availableSize()
+    screen = available_area(area).size()
     assert area.sizeHint().height() < max(screen.height(), 600) < content.sizeHint().height()
     assert area.sizeHint().width() > content.minimumSizeHint().width()  # nothing is cut beside the scroll bar
     content.layout().itemAt(0).widget().setMinimumWidth(500)
