@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 
 from tests.inference.conftest import gray_settings, write_onnx
 from tests.label_queue_network import BIAS, WEIGHTS
+from tests.ui.layout_faults import layout_rounds
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
 from workbench.core.label_next import label_ranking
@@ -154,6 +155,18 @@ def test_queue_without_model_is_ordered_by_diversity(opened, qtbot):
     wait_for_queue(opened, qtbot)
     assert panel.model.keys == ["lot1/new.png"] and "No model yet" in panel.queue_header.text.text()
     assert not panel.queue_header.errors.isEnabled()
+
+
+def test_queue_does_not_move_the_canvas(style_sheet, opened, qtbot):
+    window = opened.window
+    window.resize(1440, 900)
+    qtbot.waitUntil(lambda: window.width() == 1440)
+    before = window.images.width()
+    window.table["label_next"].trigger()
+    wait_for_queue(opened, qtbot)
+    qtbot.waitUntil(window.images.filters.isHidden)
+    layout_rounds(window)
+    assert window.images.width() == before
 
 
 def test_reasons_have_texts():

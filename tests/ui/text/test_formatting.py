@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
+from PySide6.QtCore import QLocale
+
 from workbench.core.evaluation.evaluation_summary import Proportion, SizeSummary
 from workbench.core.runs.events import Started
 from workbench.ui.text import evaluation_texts
-from workbench.ui.text.formatting import area, clauses, first_sentences, metric_unit, sentences, started_text
+from workbench.ui.text.formatting import area, clauses, first_sentences, metric_unit, sentences, size, started_text
+
+
+@pytest.fixture(autouse=True)
+def english_numbers():
+    """Numbers as in an English window, not as in the language of the machine."""
+    before = QLocale()
+    QLocale.setDefault(QLocale("en"))
+    yield
+    QLocale.setDefault(before)
 
 
 def test_sentences_are_separated_as_their_language_does():
@@ -26,6 +38,10 @@ def test_first_sentences():
 def test_images_of_a_training_without_validation():
     started = Started(model="unet", device="cpu", precision="fp32", pictures={"train": 6, "val": 0})
     assert started_text(started) == "6 training images."
+
+
+def test_size_of_a_file_is_not_separated_from_its_unit():
+    assert size(12) == "12\u00a0MB" and size(2048) == "2.0\u00a0GB"
 
 
 def test_unit_of_areas_follows_the_largest_one():

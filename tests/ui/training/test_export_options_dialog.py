@@ -9,11 +9,12 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 from workbench.core.runs.export_options import FORMATS, LINE_FORMAT, ExportOptions
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import RunLine
+from workbench.inference.engines import registry
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.export_job import DEFAULT_OPTIONS
 from workbench.ui.text import export_texts
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog, ExportReport
-from workbench.ui.widgets.screen_fit import ContentScrollArea
+from workbench.ui.widgets.screen_fit import ContentScrollArea, available_area
 
 RESULT = {
     "path": "/x/导出 1",
@@ -103,6 +104,15 @@ def test_dialog_shows_previous_choices(qtbot, choices):
     assert dialog.options() == choices
 
 
+def test_reason_of_a_missing_engine_has_the_visible_name_of_the_format(qtbot, monkeypatch):
+    monkeypatch.setattr(registry, "find_spec", lambda module: None if module == "paddlelite" else object())
+    assert "'lite'" in cannot_make("lite")
+    dialog = ExportOptionsDialog("unet", DEFAULT_OPTIONS)
+    qtbot.addWidget(dialog)
+    assert not dialog.formats["lite"].isEnabled()
+    assert "The engine Paddle Lite needs paddlelite, which is not installed" in texts(dialog)
+
+
 def test_export_needs_a_format_and_verdicts_have_no_threshold(qtbot):
     dialog = ExportOptionsDialog("resnet", ExportOptions(("onnx",), "0.35"))
     qtbot.addWidget(dialog)
@@ -177,7 +187,7 @@ def test_content_scrolls_where_the_screen_has_no_room(qtbot):
         column.addWidget(QLabel("A line of text"))
     area = ContentScrollArea(content)
     qtbot.addWidget(area)
-    screen = area.screen().availableSize()
+    screen = available_area(area).size()
     assert area.sizeHint().height() < max(screen.height(), 600) < content.sizeHint().height()
     assert area.sizeHint().width() > content.minimumSizeHint().width()  # nothing is cut beside the scroll bar
     content.layout().itemAt(0).widget().setMinimumWidth(500)

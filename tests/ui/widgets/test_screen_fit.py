@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QWidget
+import shiboken6
+from PySide6.QtGui import QFont, QGuiApplication
+from PySide6.QtWidgets import QDialog, QWidget
 
-from workbench.ui.widgets.screen_fit import resize_for_text, resize_on_screen, set_width_for_text
+from workbench.ui.widgets.screen_fit import available_area, resize_for_text, resize_on_screen, set_width_for_text
 
 
 def test_a_window_is_not_larger_than_the_screen(qtbot):
@@ -14,7 +15,7 @@ def test_a_window_is_not_larger_than_the_screen(qtbot):
     resize_on_screen(widget, 500, 400)
     assert (widget.width(), widget.height()) == (500, 400)
     resize_on_screen(widget, 5000, 4000)
-    available = widget.screen().availableSize()
+    available = available_area(widget).size()
     assert widget.width() <= max(1024, available.width()) - 16
     assert widget.height() <= max(600, available.height()) - 40
 
@@ -32,6 +33,18 @@ def test_dialogs_are_larger_with_larger_texts(qtbot, qapp):
         set_width_for_text(widget, 300)
         assert widget.minimumWidth() == 450
         set_width_for_text(widget, 5000)
-        assert widget.minimumWidth() <= max(1024, widget.screen().availableSize().width()) - 16
+        assert widget.minimumWidth() <= max(1024, available_area(widget).size().width()) - 16
     finally:
         qapp.setFont(font)
+
+
+def test_screen_is_not_deleted_with_a_window(qtbot):
+    """The window has no parent, so that Python deletes it."""
+    screen = QGuiApplication.primaryScreen()
+    window = QDialog()
+    set_width_for_text(window, 300)
+    resize_for_text(window, 400, 200)
+    window.show()
+    assert available_area(window) == screen.availableGeometry()
+    del window
+    assert shiboken6.isValid(screen)

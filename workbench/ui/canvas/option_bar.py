@@ -30,6 +30,7 @@ from workbench.ui.widgets.field_text import align_text
 from workbench.ui.widgets.fitted_note import FittedNote
 
 _HEIGHT = 36  # px, at least
+_APART = 8  # px, between the text of a check box and the label of the next field, beside the usual spacing
 _ARROWS = 28  # px, arrows and frame of a number field
 _TICKS = 200  # steps of a slider on a logarithmic scale
 _MEASURED = 4 << 20  # pixels: the center line of a larger region is not computed
@@ -95,6 +96,7 @@ class OptionBar(QWidget):
         self._value("tolerance", self.tr("Tolerance"), "", "tolerance_auto", auto)
         self._value("band", self.tr("Gray range"), "", "band_auto", auto)
         self._value("smoothing", self.tr("Smooth"), self.tr(" px"))
+        self.fields["smoothing"][0].setContentsMargins(_APART, 0, 0, 0)
         self._toggle("fill_inside", self.tr("Fill holes"), self.tr("Include enclosed areas"))
         self._choice(
             "line",

@@ -25,7 +25,7 @@ class SizeHistogram(ThemedPlot):
         self._color = "#888888"
         self.setMinimumSize(QSize(240, 150))
         self.setAccessibleName(self.tr("Histogram of region sizes"))
-        self.item.layout.setContentsMargins(0, 6, 10, 6)
+        self.item.layout.setContentsMargins(4, 6, 10, 6)
         self.item.setLabel("left", self.tr("Regions"))
         style.changed.connect(self.restyle)
         self.restyle()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QAbstractItemView, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.core.project.image_row import ImageRow
@@ -28,6 +28,8 @@ from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.images.thumbnail_view import ThumbnailView
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.theme import ThemeManager
+
+_MARGIN = 8  # px, beside the fields
 
 
 class ImagesPanel(QWidget):
@@ -78,7 +80,7 @@ class ImagesPanel(QWidget):
         self.search = SearchField(self._session, self.model, style)
         self.search.textChanged.connect(self._filter_changed)
         top = QVBoxLayout()
-        top.setContentsMargins(8, 0, 8, 0)
+        top.setContentsMargins(_MARGIN, 0, _MARGIN, 0)
         top.setSpacing(6)
         top.addWidget(self.search)
         self.queue_header = LabelQueueHeader(self._queue, style)
@@ -115,6 +117,10 @@ class ImagesPanel(QWidget):
         self.count = QLabel(objectName="muted")
         self.count.setContentsMargins(12, 4, 12, 7)
         column.addWidget(self.count)
+
+    def minimumSizeHint(self) -> QSize:
+        """As wide as the filters while a queue hides them: the canvas does not move."""
+        return super().minimumSizeHint().expandedTo(QSize(self.filters.minimumSizeHint().width() + 2 * _MARGIN, 0))
 
     # --- actions ---------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ class MappingTable(QTableWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(0, 5, parent)
+        self.setObjectName("rows")
         self._rows: list[_Row] = []
         self.setHorizontalHeaderLabels(
             [self.tr("Name in the labels"), self.tr("Images"), self.tr("Regions"), self.tr("Import as"), ""]

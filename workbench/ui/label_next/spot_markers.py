@@ -126,11 +126,15 @@ class SpotBar(QObject, Interactor):
         return self.tr("Spot {number} of {count}").format(number=self._number, count=count)
 
     @property
+    def _ends(self) -> int:
+        return 1 if self.finder.offered else 2  # the offer can be declined only
+
+    @property
     def area(self) -> QRect | None:
         text, view = self.text(), self._canvas.view_state
         if not text:
             return None
-        width = bar_width(self._canvas.renderer.font_metrics, text)
+        width = bar_width(self._canvas.renderer.font_metrics, text, ends=self._ends)
         area = QRect((round(view.width) - width) // 2, round(view.height) - HEIGHT - MARGIN, width, HEIGHT)
         minimap = self._canvas.minimap.area
         if minimap is not None and minimap.intersects(area):
@@ -171,7 +175,7 @@ class SpotBar(QObject, Interactor):
         area = self.area
         if area is None:
             return
-        draw_bar(painter, area, self.text())
+        draw_bar(painter, area, self.text(), ends=self._ends)
         if self.finder.offered:
             x, middle = area.right() + 1 - END / 2, area.y() + area.height() / 2
             painter.drawLine(QPointF(x - 4, middle - 4), QPointF(x + 4, middle + 4))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import QAction, QPainter, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from workbench.ui.actions.actions import Actions
@@ -18,6 +18,7 @@ from workbench.ui.widgets.theme import ThemeManager
 _WIDTH = 800  # px, of the card at text of 100 %
 _MAX_RECENT = 6
 _ICON = 22  # px
+_ROUNDING = 7.5  # px, of the middle of the border of the drop area
 
 
 class ChoiceButton(QPushButton):
@@ -48,6 +49,29 @@ class ChoiceButton(QPushButton):
 
     def minimumSizeHint(self) -> QSize:
         return self.layout().minimumSize()
+
+
+class DropArea(QFrame):
+    """Frame with a dashed border, which is solid while a drag is over the window.
+
+    The border is drawn here: dashes of a style sheet have different widths on the sides and in the corners at scale 2.
+    """
+
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__(objectName="drop")
+        self._style = style
+
+    def paintEvent(self, event) -> None:
+        super().paintEvent(event)
+        if self.property("dragged"):
+            return
+        pen = QPen(self._style.theme.color("muted"), 1, Qt.PenStyle.CustomDashLine, Qt.PenCapStyle.FlatCap)
+        pen.setDashPattern([3, 3])
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(pen)
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), _ROUNDING, _ROUNDING)
+        painter.end()
 
 
 class RecentRow(QWidget):
@@ -196,7 +220,7 @@ class Welcome(QScrollArea):
         return column
 
     def _make_drop_area(self) -> QFrame:
-        area = QFrame(objectName="drop")
+        area = DropArea(self._style)
         row = QHBoxLayout(area)
         row.setContentsMargins(18, 14, 14, 14)
         row.setSpacing(12)

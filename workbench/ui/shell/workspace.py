@@ -12,6 +12,7 @@ from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.predictions.layers_panel import LayersPanel
 from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
+from workbench.ui.widgets.screen_fit import available_area
 
 _TRAINING_HEIGHT = 250  # px, of the open training panel
 _LARGEST_SHARE = 0.4  # of the height that the training panel takes when it opens
@@ -143,7 +144,7 @@ def without_margins(layout: QBoxLayout) -> QBoxLayout:
 
 def maximize_on_small_screen(window: QMainWindow) -> None:
     """Maximize a window at the first start on a screen without room for it."""
-    available = window.screen().availableGeometry().size()
+    available = available_area(window).size()
     needed = _SIZE + _ROOM
     if not QSettings().contains("geometry/window") and needed.boundedTo(available) != needed:
         window.setWindowState(window.windowState() | Qt.WindowState.WindowMaximized)
@@ -163,7 +164,7 @@ class WindowState:
     def restore(self) -> None:
         """Apply the stored state, or the defaults."""
         preferences, settings = self.preferences, QSettings()
-        available = self.window.screen().availableGeometry()
+        available = available_area(self.window)
         state = settings.value("geometry/window")
         if not (isinstance(state, QByteArray) and self.window.restoreGeometry(state)):
             self.window.resize(_SIZE.boundedTo(available.size()))

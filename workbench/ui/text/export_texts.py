@@ -45,6 +45,17 @@ def format_purpose(engine: str) -> str:
     return QCoreApplication.translate("export", _FORMATS[engine][1]) if engine in _FORMATS else ""
 
 
+def unavailable_text(engine: str, reason: str) -> str:
+    """Return why a format cannot be created, with its visible name and without the command that installs libraries.
+
+    reason: English sentence of the engine table, "" for "".
+    """
+    if not reason:
+        return ""
+    text = formatting.translate_message(reason.partition(": pip")[0].rstrip(".") + ".").rstrip(".。")
+    return text.replace(f"'{engine}'", format_name(engine)).replace(f"“{engine}”", f"“{format_name(engine)}”")
+
+
 def agreement_text(parity: dict[str, Any]) -> str:
     """Return how a format's results compare with the run's, or "" if they were not compared."""
     agreement = parity.get("mask_agreement")

@@ -79,9 +79,12 @@ def duration(seconds: float) -> str:
 
 
 def size(megabytes: float) -> str:
+    """Return the size of a file, such as "12 MB"; no line breaks before the unit."""
     if megabytes >= 1024:
-        return QCoreApplication.translate("words", "{n} GB").format(n=number(megabytes / 1024, 1))
-    return QCoreApplication.translate("words", "{n} MB").format(n=number(megabytes))
+        text = QCoreApplication.translate("words", "{n} GB").format(n=number(megabytes / 1024, 1))
+    else:
+        text = QCoreApplication.translate("words", "{n} MB").format(n=number(megabytes))
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def length(pixels: float, um_per_pixel: float | None = None) -> str:

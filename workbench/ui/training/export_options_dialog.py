@@ -115,7 +115,7 @@ class ExportOptionsDialog(QDialog):
             box.setChecked(name in options.formats and not reason)
             box.toggled.connect(self._check)
             # The install command appears in the tooltip only: most users cannot install packages here.
-            short = formatting.translate_message(reason.partition(": pip")[0].rstrip(".") + ".").rstrip(".。")
+            short = export_texts.unavailable_text(name, reason)
             text = QLabel(short or export_texts.format_purpose(name), objectName="muted", toolTip=reason)
             text.setEnabled(not reason)
             self.formats[name] = box

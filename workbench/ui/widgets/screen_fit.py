@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
@@ -26,16 +26,26 @@ class ContentScrollArea(QScrollArea):
         content = self.widget()
         width = max(content.sizeHint().width(), content.minimumSizeHint().width())
         height = max(content.sizeHint().height(), content.heightForWidth(width))
-        room = self.screen().availableSize().expandedTo(_SMALLEST).height() - _FRAME.height() - _BUTTONS
+        room = available_area(self).size().expandedTo(_SMALLEST).height() - _FRAME.height() - _BUTTONS
         return QSize(width + self.verticalScrollBar().sizeHint().width(), min(height, room))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(self.sizeHint().width(), super().minimumSizeHint().height())
 
 
+def available_area(widget: QWidget) -> QRect:
+    """Return the area for windows, in logical pixels, of the screen of a widget or, until it is shown, of its parent.
+
+    `QWidget.screen` is not used: PySide then binds the QScreen to the widget, and can delete both together.
+    """
+    shown = widget if widget.isVisible() else widget.parentWidget()
+    screen = QGuiApplication.screenAt(shown.mapToGlobal(shown.rect().center())) if shown is not None else None
+    return (screen or QGuiApplication.primaryScreen()).availableGeometry()
+
+
 def resize_on_screen(window: QWidget, width: int, height: int) -> None:
     """Resize a window to a size in pixels, or to what its screen has room for."""
-    available = window.screen().availableSize().expandedTo(_SMALLEST)
+    available = available_area(window).size().expandedTo(_SMALLEST)
     window.resize(QSize(width, height).boundedTo(available - _FRAME))
 
 
@@ -53,7 +63,7 @@ def resize_for_text(window: QWidget, width: int, height: int) -> None:
 
 def set_width_for_text(window: QWidget, width: int) -> None:
     """Set the least width of a window, in pixels at texts of the usual size, as far as its screen has room for it."""
-    room = window.screen().availableSize().expandedTo(_SMALLEST).width() - _FRAME.width()
+    room = available_area(window).size().expandedTo(_SMALLEST).width() - _FRAME.width()
     window.setMinimumWidth(min(round(width * text_scale()), room))
 
 

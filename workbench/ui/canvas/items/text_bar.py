@@ -9,19 +9,22 @@ HEIGHT, END, MARGIN = 26, 28, 10  # logical pixels: height, clickable end, dista
 DARK, LIGHT = QColor(18, 20, 22, 215), QColor(231, 233, 235)
 
 
-def bar_width(metrics: QFontMetrics, text: str) -> int:
-    """Return the width of a bar with both ends, logical pixels."""
-    return metrics.horizontalAdvance(text) + 2 * END + 12
+def bar_width(metrics: QFontMetrics, text: str, *, ends: int = 2) -> int:
+    """Return the width of a bar in logical pixels. ends: 2, or 1 for a bar with a right end only."""
+    return metrics.horizontalAdvance(text) + ends * END + 12 * (3 - ends)
 
 
-def draw_bar(painter: QPainter, area: QRect, text: str) -> None:
-    """Draw a bar with its text. Pen and brush are left as signs at the ends need them."""
+def draw_bar(painter: QPainter, area: QRect, text: str, *, ends: int = 2) -> None:
+    """Draw a bar with its text in the middle between its ends. Pen and brush are left as signs at the ends need them.
+
+    ends: as for `bar_width`.
+    """
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(QColor(255, 255, 255, 40), 1))
     painter.setBrush(DARK)
     painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
     painter.setPen(LIGHT)
-    painter.drawText(area, Qt.AlignmentFlag.AlignCenter, text)
+    painter.drawText(area if ends == 2 else area.adjusted(0, 0, -END, 0), Qt.AlignmentFlag.AlignCenter, text)
     painter.setPen(QPen(LIGHT, 1.6, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
     painter.setBrush(Qt.BrushStyle.NoBrush)
 
