@@ -51,7 +51,10 @@ TEXTS = [
     (HealthFinding("improving", "good", {"score": 0.71, "seconds": 1.0, "over": True}), "Train longer"),
     (HealthFinding("learning", "good", {"first": 1.4, "now": 0.6}), "fell from 1.40 to 0.60"),
     (HealthFinding("learning", "good", {"first": 0.6, "now": 1.4}), "first training steps"),
-    (HealthFinding("memory_full", "warning", {"used": 15 * GB, "total": 16 * GB}), "(15.0 GB of 16.0 GB)"),
+    (
+        HealthFinding("memory_full", "warning", {"used": 15 * GB, "total": 16 * GB}),
+        "(15.0\N{NO-BREAK SPACE}GB of 16.0\N{NO-BREAK SPACE}GB)",
+    ),
     (HealthFinding("hot", "warning", {"card": "Card", "temperature": 91.0}), "Card is throttling at 91 °C"),
     (HealthFinding("hot", "warning", {"card": "Card", "temperature": None}), "at ? °C"),
     (HealthFinding("idle_gpu", "info", {"load": 12.0}), "only 12% of the time"),
