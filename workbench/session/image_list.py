@@ -80,10 +80,12 @@ class ImageList(QObject):
             self.put(replace(self.row(key), broken=""))
             self.invalidate(key)
 
-    def unmark_broken(self) -> None:
-        """Remove the marks of all images that could not be opened."""
+    def read_again(self) -> None:
+        """Remove the marks of all images that could not be opened, and read the changed files."""
         for key in tuple(self._not_opened):
             self.mark_opened(key)
+        if self._project is not None:
+            self.refresh(self._project)
 
     def invalidate(self, key: str) -> None:
         """Schedule reading an image's files again after a save."""

@@ -63,6 +63,12 @@ class OpenImage(QObject):
         self._pending.clear()
         self._request(key)
 
+    def read_again(self) -> None:
+        """Read what could not be read while the project folder was missing: the image, and the images of the list."""
+        if self.image is None and self._loader.requested is not None:
+            self.open(self._loader.requested)
+        self._image_list.read_again()
+
     def go(self, step: int) -> bool:
         key = self._image_list.neighbor(self._loader.requested, step)
         if key is not None:
