@@ -44,7 +44,7 @@ def pytest_configure(config):
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # inherited by workers and child processes
     if not hasattr(config, "workerinput"):
-        compileall.compile_dir(ROOT / "workbench", quiet=2)
+        compileall.compile_dir(ROOT / "workbench", quiet=2, workers=0)
 
 
 def pytest_collection(session):

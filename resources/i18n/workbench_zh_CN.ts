@@ -2867,7 +2867,7 @@
     </message>
     <message>
         <source>Go to the next flagged region of this image</source>
-        <translation>转到此图片的下一处可疑标注</translation>
+        <translation>转到此图片的下一处疑似标注错误</translation>
     </message>
     <message>
         <source>{n} of {count}</source>
@@ -2906,7 +2906,7 @@
     </message>
     <message>
         <source>Replace the flagged label with the prediction</source>
-        <translation>用预测结果替换可疑标注</translation>
+        <translation>用预测结果替换疑似错误的标注</translation>
     </message>
     <message>
         <source>&amp;Keep my label</source>
@@ -2914,7 +2914,7 @@
     </message>
     <message>
         <source>Keep the flagged label. It will not be flagged again.</source>
-        <translation>保留可疑标注，不再提示。</translation>
+        <translation>保留疑似错误的标注，不再提示。</translation>
     </message>
     <message>
         <source>Use model result</source>
@@ -2922,7 +2922,7 @@
     </message>
     <message>
         <source>Ne&amp;xt flagged region</source>
-        <translation>下一处可疑标注(&amp;X)</translation>
+        <translation>下一处疑似标注错误(&amp;X)</translation>
     </message>
 </context>
 <context>
@@ -6242,7 +6242,7 @@
     </message>
     <message>
         <source>Next split, {model}</source>
-        <translation>下一次数据划分，{model}</translation>
+        <translation>下一次数据划分（{model}）</translation>
     </message>
     <message>
         <source>px²</source>
@@ -7145,7 +7145,7 @@
     </message>
     <message>
         <source>{right} of {total} correct: accuracy {share} (95% CI: {interval}), macro F1 {f1}</source>
-        <translation>{total} 张中 {right} 张正确：准确率 {share}（95% 置信区间：{interval}），宏平均 F1 {f1}</translation>
+        <translation>{total} 张中 {right} 张正确：正确率 {share}（95% 置信区间：{interval}），宏平均 F1 {f1}</translation>
     </message>
     <message>
         <source>{n} {n:image has|images have} a new verdict that the model does not predict. Train again to include it.</source>
@@ -7625,7 +7625,7 @@
     <name>export</name>
     <message>
         <source>Runs everywhere with ONNX Runtime; the usual choice</source>
-        <translation>用 ONNX Runtime 随处可运行；通常首选</translation>
+        <translation>可用 ONNX Runtime 在各种平台上运行；通常首选</translation>
     </message>
     <message>
         <source>For Paddle Lite&apos;s converter and other older tools</source>
@@ -7844,7 +7844,7 @@
     </message>
     <message>
         <source>Different settings: {settings}.</source>
-        <translation>设置不同：{settings}。</translation>
+        <translation>设置不同，{settings}。</translation>
     </message>
     <message>
         <source>{n} more training {n:image|images}</source>
@@ -7877,6 +7877,10 @@
     <message>
         <source>Same images, labels and settings.</source>
         <translation>图片、标注和设置均相同。</translation>
+    </message>
+    <message>
+        <source>{setting} {value} ↔ {other}</source>
+        <translation>{setting}：{value} ↔ {other}</translation>
     </message>
     <message>
         <source>Predictions, evaluation and export use the run {run}: it is better on the validation images{results}.</source>
@@ -12008,7 +12012,7 @@
     </message>
     <message>
         <source>accuracy {n} in 32 bits, {m} in reduced precision</source>
-        <translation>准确率：32 位 {n}，低精度 {m}</translation>
+        <translation>正确率：32 位 {n}，低精度 {m}</translation>
     </message>
     <message>
         <source>defects detected {n} in 32 bits, {m} in reduced precision</source>
@@ -12872,7 +12876,7 @@
     </message>
     <message>
         <source>Only {n} {n:part|parts} of the validation/test images {n:counts|count} in the metric. A forecast needs at least {m}.</source>
-        <translation>验证/测试图片中只有 {n} 个零件计入该指标。预测范围至少需要 {m} 个。</translation>
+        <translation>验证/测试图片中只有 {n} 个零件计入该指标。给出预计范围至少需要 {m} 个零件。</translation>
     </message>
     <message>
         <source>Expect Dice {low} to {high} on other parts.</source>
@@ -13016,7 +13020,7 @@
     </message>
     <message>
         <source>The metric was measured on {n} parts, but a few of them have most of the images or of the defect area. Together they count as {effective} parts. A forecast needs at least {m}.</source>
-        <translation>该指标在 {n} 个零件上测得，但其中少数几个占了大部分图片或缺陷面积，合计只相当于 {effective} 个零件。预计范围至少需要 {m} 个。</translation>
+        <translation>该指标在 {n} 个零件上测得，但其中少数几个占了大部分图片或缺陷面积，合计只相当于 {effective} 个零件。给出预计范围至少需要 {m} 个零件。</translation>
     </message>
     <message>
         <source>With changed lighting ({change}) the metric is {points} points lower.</source>
@@ -13072,7 +13076,7 @@
     </message>
     <message>
         <source>ONNX Runtime is built without TensorRT here.</source>
-        <translation>此处的 ONNX Runtime 不含 TensorRT。</translation>
+        <translation>已安装的 ONNX Runtime 不含 TensorRT。</translation>
     </message>
     <message>
         <source>This CPU has no native bf16 support, so bf16 would not be faster.</source>

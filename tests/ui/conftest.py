@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QSettings, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from tests.conftest import NEVER, fill_project
@@ -58,6 +59,9 @@ def application(qapp, qtbot, monkeypatch, load_theme, request):
     application.window.activateWindow()
     qtbot.waitUntil(lambda: qapp.activeWindow() is application.window, timeout=5000)
     yield application
+    for button in (LEFT, Qt.MouseButton.MiddleButton, Qt.MouseButton.RightButton):
+        if QGuiApplication.mouseButtons() & button:  # a failed test must not leave it pressed for the next ones
+            QTest.mouseRelease(application.window, button)
     application.end()
     QSettings().clear()  # tool options of one test must not reach the next one
 

@@ -80,6 +80,11 @@ class ImageList(QObject):
             self.put(replace(self.row(key), broken=""))
             self.invalidate(key)
 
+    def unmark_broken(self) -> None:
+        """Remove the marks of all images that could not be opened."""
+        for key in tuple(self._not_opened):
+            self.mark_opened(key)
+
     def invalidate(self, key: str) -> None:
         """Schedule reading an image's files again after a save."""
         self._stale[key] = None

@@ -75,6 +75,7 @@ class OpenProject(QObject):
         self.image.opened.connect(self.label_import.lock_open_image)
         self.image_loader.loaded.connect(self.image_list.mark_opened)
         self.image_loader.failed.connect(self.image_list.mark_broken)
+        self.folder.returned.connect(self._read_again)
         self.class_merge.rewritten.connect(self.reload)
         self.label_import.written.connect(self.reload)
 
@@ -211,6 +212,16 @@ class OpenProject(QObject):
             else:
                 self.image.open(present)
         self.image_list.refresh(project)
+
+    def _read_again(self) -> None:
+        """Read the list and the images that could not be read while the folder was missing."""
+        if self.project is None:
+            return
+        key = self.image_loader.requested
+        if self.image.image is None and key is not None:
+            self.image.open(key)
+        self.image_list.unmark_broken()
+        self.image_list.refresh(self.project)
 
     def _note_changed(self, key: str) -> None:
         label = self.image.label

@@ -15,6 +15,7 @@ class ProjectWatch(QObject):
     """Watch over the project folder. problem: reason why the open project cannot be written; None if it can."""
 
     changed = Signal()  # the problem, or the number of unsaved changes
+    returned = Signal()  # the missing folder is back in its place
     problem_met = Signal(object)
 
     def __init__(self, autosave: Autosave, parent: QObject | None = None, *, retry: float = 5.0) -> None:
@@ -47,8 +48,11 @@ class ProjectWatch(QObject):
         except Problem as problem:
             self.on_problem(problem)
             return False
+        missing = isinstance(self.problem, ProjectGone)
         self._set(None)
         self._autosave.retry()
+        if missing:
+            self.returned.emit()
         return True
 
     def relocate(self, root: Path) -> bool:

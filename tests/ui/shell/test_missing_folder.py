@@ -100,3 +100,21 @@ def test_classes_added_by_another_program_are_listed(driver, root):
     driver.session.classes.add("mine")
     model = driver.window.classes.view.model()
     assert "by_editor" in [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+def test_images_are_read_again_when_the_folder_is_back(driver, root, tmp_path, banner, qtbot):
+    session = driver.session
+    driver.open("lot1/new.png")
+    damaged = {key for key in session.keys if session.rows[key].broken}
+    root.rename(tmp_path / "moved")
+    paint(driver)
+    qtbot.waitUntil(lambda: session.save_state == "failed", timeout=10_000)
+    for key in session.keys:
+        session.open_image(key)
+        qtbot.waitUntil(lambda: session.key == key, timeout=10_000)  # noqa: B023
+    unreadable = {key for key in session.keys if session.rows[key].broken} - damaged
+    assert unreadable and session.image is None
+    (tmp_path / "moved").rename(root)
+    banner()[1]["Try again"].click()
+    qtbot.waitUntil(lambda: session.image is not None, timeout=10_000)
+    assert session.key == session.keys[-1] and not any(session.rows[key].broken for key in unreadable)

@@ -10,9 +10,11 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
 from workbench.core.runs.run_health import HealthFinding
 from workbench.core.runs.run_history import RunLine
+from workbench.ui.text import translation
 from workbench.ui.text.formatting import result_text, run_name, short_results
 from workbench.ui.text.run_texts import (
     comparison_text,
+    difference_text,
     finding_text,
     finished_text,
     other_run_used_text,
@@ -82,6 +84,27 @@ def test_comparison_text():
     assert "Minutes 5 ↔ 2.5" in text and "Initial run – ↔ x" in text
     for kind, fields in (("model", {}), ("classes", {}), ("labels", {"count": 4})):
         assert "compared" in comparison_text(RunComparison(False, False, (RunDifference(kind, fields),)))
+
+
+def test_values_of_differing_settings_are_written_as_in_the_settings_dialog(qapp):
+    values = {
+        "minutes": (2.5, None),
+        "quality": ("fast", "best"),
+        "widths": ([16, 32], [24, 48]),
+        "augment": (["zoom"], []),
+    }
+    difference = RunDifference("recipe", {"settings": values})
+    assert difference_text(difference) == (
+        "Different settings: Minutes 2.5 ↔ –, Quality Fast ↔ Best, Widths 16, 32 ↔ 24, 48, Augmentation Zoom ↔ –."
+    )
+    translators = translation.install(qapp, "zh_CN")
+    try:
+        text = difference_text(difference)
+    finally:
+        for translator in translators:
+            qapp.removeTranslator(translator)
+        translation.install(qapp, "en")
+    assert text.startswith("设置不同，训练时长（分钟）：2.5 ↔ –、质量：快速 ↔ 最佳、")
 
 
 def test_name_of_second_run_within_one_second(tmp_path):

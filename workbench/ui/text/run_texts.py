@@ -169,9 +169,10 @@ def comparison_text(comparison: RunComparison) -> str:
 def difference_text(difference: RunDifference) -> str:
     fields = dict(difference.fields)
     if "settings" in fields:
-        pairs = fields["settings"].items()
+        pattern = QCoreApplication.translate("findings", "{setting} {value} ↔ {other}")
         fields["settings"] = formatting.listed(
-            f"{settings_texts.name(name)} {_setting(mine)} ↔ {_setting(its)}" for name, (mine, its) in pairs
+            pattern.format(setting=settings_texts.name(name), value=_setting(mine), other=_setting(its))
+            for name, (mine, its) in fields["settings"].items()
         )
     if difference.kind == "train":
         parts = [_translated(_DIFFERENCES[name], n=count) for name, count in fields.items() if count]
@@ -184,7 +185,7 @@ def _translated(pattern: str, **fields: Any) -> str:
 
 
 def _setting(value: Any) -> str:
-    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return settings_texts.written(value) or "–"
 
 
 def other_run_used_text(used: RunLine, ended: RunLine) -> tuple[str, str]:

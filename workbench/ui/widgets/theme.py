@@ -236,11 +236,15 @@ class IconEngine(QIconEngine):
     """
 
     _existing: ClassVar[list[IconEngine]] = []
+    _checked_size: ClassVar[int] = 256  # of the list, beyond which deleted engines are removed from it
 
     def __init__(self, name: str, role: str, manager: weakref.ref[ThemeManager]) -> None:
         super().__init__()
         self._name, self._role, self._manager = name, role, manager
-        self._existing[:] = [*filter(isValid, self._existing), self]
+        if len(self._existing) > self._checked_size:
+            self._existing[:] = filter(isValid, self._existing)
+            IconEngine._checked_size = max(256, 2 * len(self._existing))
+        self._existing.append(self)
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         role = "disabled" if mode == QIcon.Mode.Disabled else self._role
