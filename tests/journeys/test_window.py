@@ -258,7 +258,7 @@ def test_a_new_window_follows_a_running_training(user, qtbot, labeled_root):
         assert json.loads(child.stdout.read())["run"] == run.name
     finally:
         child.kill()
-        child.wait()
+        child.communicate()
 
 
 def wait_for(condition) -> None:
