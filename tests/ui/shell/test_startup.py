@@ -123,7 +123,7 @@ def test_icon_without_a_manager_is_empty(qapp):
     assert colors(copy.pixmap(32)) == set()
 
 
-def test_copies_of_icons_are_freed(manager):
+def test_copies_of_icons_are_freed(manager, monkeypatch):
     def engines() -> int:
         return sum(isinstance(one, IconEngine) for one in gc.get_objects())
 
@@ -131,3 +131,6 @@ def test_copies_of_icons_are_freed(manager):
     for _ in range(2000):
         QIcon(original).addPixmap(QPixmap(8, 8))  # makes Qt clone the engine
     assert engines() - before < 1000
+    monkeypatch.setattr(IconEngine, "_checked_size", 0)  # the next icon makes it search for deleted engines
+    make_icon("brush", "text", weakref.ref(manager))
+    assert engines() - before < 5

@@ -48,3 +48,14 @@ def test_screen_is_not_deleted_with_a_window(qtbot):
     assert available_area(window) == screen.availableGeometry()
     del window
     assert shiboken6.isValid(screen)
+
+
+def test_contents_of_a_hidden_dialog_fit_the_screen_of_the_window(qtbot, monkeypatch):
+    window, points = QWidget(), []
+    qtbot.addWidget(window)
+    window.setGeometry(300, 200, 100, 80)
+    window.show()
+    content = QWidget(QDialog(window))
+    monkeypatch.setattr(QGuiApplication, "screenAt", points.append)
+    available_area(content)
+    assert points == [window.mapToGlobal(window.rect().center())]

@@ -34,11 +34,13 @@ class ContentScrollArea(QScrollArea):
 
 
 def available_area(widget: QWidget) -> QRect:
-    """Return the area for windows, in logical pixels, of the screen of a widget or, until it is shown, of its parent.
+    """Return the area for windows, in logical pixels, of the screen of a widget or of its first visible ancestor.
 
     `QWidget.screen` is not used: PySide then binds the QScreen to the widget, and can delete both together.
     """
-    shown = widget if widget.isVisible() else widget.parentWidget()
+    shown: QWidget | None = widget
+    while shown is not None and not shown.isVisible():
+        shown = shown.parentWidget()
     screen = QGuiApplication.screenAt(shown.mapToGlobal(shown.rect().center())) if shown is not None else None
     return (screen or QGuiApplication.primaryScreen()).availableGeometry()
 
