@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.core.messages import Message, recognize, render
+from workbench.core.problems import DeviceMissing, RunUnusable
 from workbench.core.text_patterns import fill
 
 
@@ -20,6 +21,25 @@ def test_other_fields_are_formatted_as_usual():
     assert fill("{a:.2f} of {b}, {{}}", a=1, b=None) == "1.00 of None, {}"
     with pytest.raises(KeyError):
         fill("{n} {m:a|b}", n=1)
+
+
+@pytest.mark.parametrize(
+    "why, text",
+    [
+        ("it is damaged", "It failed: it is damaged. Try again."),
+        ("It is damaged.", "It failed: It is damaged. Try again."),
+        ("它已损坏。", "It failed: 它已损坏. Try again."),
+        (".", "It failed: .. Try again."),
+    ],
+)
+def test_period_of_a_field_is_dropped_before_a_period(why, text):
+    assert fill("It failed: {why}. Try again.", why=why) == text
+
+
+def test_sentence_within_a_message_is_recognized():
+    missing = DeviceMissing(device="gpu:0", why="there is none")
+    message = recognize(str(RunUnusable(name="r", why=str(missing))))
+    assert ".." not in message and isinstance(message, Message) and message.fields["why"].id == "DeviceMissing"
 
 
 @pytest.mark.parametrize("n", [1, 5])

@@ -198,9 +198,18 @@ def _recognized(text: str, depth: int = 0) -> str:
         if matched:
             fields = matched.groupdict()
             if depth < _MAX_DEPTH:
-                fields = {name: _recognized(value, depth + 1) for name, value in fields.items()}
+                fields = {name: _recognized_field(value, depth + 1) for name, value in fields.items()}
             return Message._made(text, id, fields)
     return text
+
+
+def _recognized_field(text: str, depth: int) -> str:
+    """Return the message of a field, which `fill` may have left without its period."""
+    found = _recognized(text, depth)
+    if isinstance(found, Message):
+        return found
+    sentence = _recognized(f"{text}.", depth)
+    return sentence if isinstance(sentence, Message) else text
 
 
 @cache

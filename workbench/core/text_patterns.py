@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from typing import Any
 
@@ -15,14 +16,27 @@ class _Formatter(string.Formatter):
 
 
 _FORMATTER = _Formatter()
+_PERIODS = (".", "。")
+_SENTENCE_END = re.compile(r"[^\s./\\][.。]$")  # not the folders . and ..
 
 
 def fill(pattern: str, /, **fields: Any) -> str:
     """Return a pattern with its fields filled in; `{n:one|many}` is `one` if n is 1 or "1", otherwise `many`.
 
+    A field may be a sentence: its period is dropped before a period of the pattern.
     Raises KeyError or IndexError for a missing field and ValueError for a damaged pattern.
     """
-    return _FORMATTER.vformat(pattern, (), fields)
+    text, value = "", ""
+    for literal, name, format_spec, conversion in _FORMATTER.parse(pattern):
+        if literal.startswith(_PERIODS) and _SENTENCE_END.search(value):
+            text = text[:-1]
+        text += literal
+        if name is None:
+            continue
+        field, _ = _FORMATTER.get_field(name, (), fields)
+        value = _FORMATTER.format_field(_FORMATTER.convert_field(field, conversion), format_spec or "")
+        text += value
+    return text
 
 
 def counted(number: int, noun: str) -> str:

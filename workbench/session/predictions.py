@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
 from workbench.core.images import image_files
+from workbench.core.messages import Message
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.runs.run import Run
 from workbench.core.suggestions.suggestions import MOST
@@ -286,7 +287,7 @@ def _stamp(folder: Path) -> str:
 
 
 def _as_problem(error: Exception, folder: Path) -> Problem:
-    return RunUnusable(name=folder.parent.name if folder.name == "best" else folder.name, why=str(error))
+    return RunUnusable(name=folder.parent.name if folder.name == "best" else folder.name, why=Message.of(error))
 
 
 def _nbytes(result: Prediction) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
+from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, ModelFileRefused, NotPacked, Problem
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
@@ -250,9 +251,7 @@ class AdoptionJob(Job):
             except AdoptionCancelled:
                 return None
 
-        self.begin(
-            work, self._finish, as_problem=lambda error: ModelFileRefused(path=str(path), why=str(error).rstrip("."))
-        )
+        self.begin(work, self._finish, as_problem=lambda error: ModelFileRefused(path=str(path), why=Message.of(error)))
 
     def _finish(self, run: Run | None) -> None:
         if run is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
+from workbench.core.messages import Message
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.run import Run
@@ -181,7 +182,7 @@ class RunEvaluation(QObject):
             self._pass_finished,
             self._pass_failed,
             on_progress=self.progressed.emit,
-            as_problem=lambda error: RunUnusable(name=run.name, why=str(error)),
+            as_problem=lambda error: RunUnusable(name=run.name, why=Message.of(error)),
         )
 
     def _pass_failed(self, problem: Problem) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation
 from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation, VerdictPredictions, predict_verdicts
+from workbench.core.messages import Message
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ModelSettings
@@ -77,7 +78,7 @@ class VerdictEvaluator(QObject):
             on_done,
             self.failed.emit,
             on_progress=self.progressed.emit,
-            as_problem=lambda error: RunUnusable(name=run.name, why=str(error).rstrip(".")),
+            as_problem=lambda error: RunUnusable(name=run.name, why=Message.of(error)),
             key="predict",
         )
 

@@ -139,4 +139,4 @@ def settings(
             **common,
         )
     except SettingsError as error:
-        raise RunBroken(path=run, why=str(error).rstrip(".")) from error
+        raise RunBroken(path=run, why=Message.of(error)) from error

@@ -92,7 +92,7 @@ def adopt(
         write_settings(run, _training_settings(settings))
     except SettingsError as error:
         shutil.rmtree(run.root, ignore_errors=True)
-        raise ModelFileRefused(path=str(path), why=str(error).rstrip(".")) from error
+        raise ModelFileRefused(path=str(path), why=Message.of(error)) from error
     except OSError as error:
         shutil.rmtree(run.root, ignore_errors=True)
         raise CannotWrite.of(run.root, error) from error

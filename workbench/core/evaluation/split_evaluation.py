@@ -187,8 +187,8 @@ def evaluate_masks(
     if passed is None:
         return None
     if not passed.predictions:
-        why = next((str(problem) for problem in passed.skipped.values()), Message("report.nothing_to_evaluate"))
-        raise RunUnusable(name=run.name, why=why.rstrip("."))
+        why = next((Message.of(problem) for problem in passed.skipped.values()), Message("report.nothing_to_evaluate"))
+        raise RunUnusable(name=run.name, why=why)
     images = evaluate_images(passed.predictions, settings, OperatingPoint.of(settings), cancelled)
     sweep = sweep_points(inference_pass, passed.predictions, settings, cancelled) if curves else None
     if images is None or (curves and sweep is None):

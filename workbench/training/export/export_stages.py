@@ -44,7 +44,7 @@ def planned_stages(
 
 def left_out_text(name: str, found: Parity) -> Message:
     """Return why a format is left out of an export. found: its comparison with the run."""
-    why = found.why.rstrip(".")
+    why = found.why
     if name == LINE_FORMAT and not found.images:
         return Message("export.line_impossible", why=why)
     if name in LAYOUTS and not found.images:
