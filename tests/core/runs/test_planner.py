@@ -178,6 +178,17 @@ def test_small_defects_need_masks_instead_of_verdicts(project, machine):
         assert "reduced" not in reason()
 
 
+@pytest.mark.parametrize(
+    "cores, choices, expected",
+    [(1, {}, (16, 1)), (4, {}, (16, 4)), (16, {}, (32, 8)), (16, {"batch": 8}, (8, 2)), (4, {"batch": 2}, (2, 1))],
+)
+def test_each_cpu_worker_computes_some_images(project, monkeypatch, cores, choices, expected):
+    monkeypatch.setattr(planner, "cores", lambda: cores)
+    with_verdicts(project, 8)
+    settings = create_run(project, request("resnet", epochs=1, device="cpu", **choices)).settings()
+    assert (settings.batch, settings.workers) == expected
+
+
 def test_muon_needs_some_steps(project, machine):
     with_verdicts(project, 40)
 

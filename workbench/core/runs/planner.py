@@ -26,6 +26,7 @@ _GRAIN = 0.15  # agreement of line directions above which quarter turns give unr
 _SEPARABLE = 0.8  # area under the ROC curve above which the exposure of the images alone distinguishes verdicts
 _SQUARE = 0.1  # share of lines at right angles above which small rotations give unrealistic images
 _FEW_STEPS = 80  # steps up to which AdamW trains a slim ResNet better than Muon
+_WORKER_IMAGES = 4  # least number of images that a CPU core computes of each batch
 
 # Settings that a run takes over from its initial run, so that the weights of that run can be used.
 _NETWORK = {
@@ -192,11 +193,14 @@ def _plan_overlap(draft: _Draft) -> None:
 
 
 def _plan_cores(smallest: int, draft: _Draft) -> None:
-    """Choose batch and workers on a CPU: each core computes four images or more of a batch."""
+    """Choose batch and workers on a CPU: each core computes four images or more of a batch.
+
+    Each worker normalizes its own images; a ResNet learns nothing from one image at a time.
+    """
     workers = min(cores(), 8)
     count = processes(draft.request.device)  # each computes equally many images
-    draft.choose("batch", -(-max(smallest, 4 * workers) // count) * count, Message("plan.small_batch"))
-    draft.choose("workers", workers, Message("plan.workers"))
+    draft.choose("batch", -(-max(smallest, _WORKER_IMAGES * workers) // count) * count, Message("plan.small_batch"))
+    draft.choose("workers", max(1, min(workers, draft.settings.batch // _WORKER_IMAGES)), Message("plan.workers"))
 
 
 def _plan_size(draft: _Draft) -> None:
