@@ -12871,6 +12871,10 @@
         <translation>引擎“{name}”不在此安装包中。</translation>
     </message>
     <message>
+        <source>The libraries of TensorRT are not installed.</source>
+        <translation>未安装 TensorRT 的运行库。</translation>
+    </message>
+    <message>
         <source>its training is still running, and the model may change</source>
         <translation>其训练仍在进行，模型可能会改变</translation>
     </message>

@@ -67,6 +67,20 @@ def test_known_problems_are_reported_with_a_command(capsys, monkeypatch, version
     assert not check["ok"] and words in check["fix"] and sys.executable in check["fix"]
 
 
+def test_gpu_build_of_onnxruntime_without_cuda_is_reported(capsys, monkeypatch):
+    """The session would compute on the CPU; the library prints what it misses, in the middle of the JSON object."""
+    import onnxruntime
+
+    def load() -> None:
+        print("Failed to load libcublas.so.13: libcublas.so.13: cannot open shared object file")
+
+    monkeypatch.setattr(onnxruntime, "preload_dlls", load, raising=False)
+    monkeypatch.setattr(pip_commands, "installed_version", {"onnxruntime-gpu": "1.31.1"}.get)
+    check = checks(capsys, "--quick")["onnxruntime"]
+    assert not check["ok"] and "CPU: libcublas.so.13: cannot open" in check["detail"]
+    assert "onnxruntime-gpu[cuda,cudnn]" in check["fix"]
+
+
 def test_onnxruntime_is_removed_before_its_gpu_build_is_installed():
     command = install_command("tensorrt")
     assert command.startswith("pip uninstall -y onnxruntime && ") and "onnxruntime-gpu" in command

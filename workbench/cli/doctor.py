@@ -199,10 +199,16 @@ def _onnxruntime() -> Check:
         return Check("onnxruntime", False, "1.24.0 gives wrong results on some CPUs", command)
     try:
         import onnxruntime
+
+        from workbench.inference.engines.onnx_engine import load_cuda
     except ImportError as error:
         missing_library = sys.platform == "win32" and "DLL load failed" in str(error)
         fix = windows_checks.INSTALL_RUNTIME if missing_library else command
         return Check("onnxruntime", False, f"cannot be imported: {error}", fix)
+    if gpu and (missing := load_cuda()):
+        detail = f"onnxruntime-gpu {gpu} computes on the CPU: {missing}"
+        install = requirement("onnxruntime").replace("onnxruntime", "onnxruntime-gpu[cuda,cudnn]")
+        return Check("onnxruntime", False, detail, pip_command(install))
     return Check("onnxruntime", True, onnxruntime.__version__)
 
 

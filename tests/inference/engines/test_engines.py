@@ -164,6 +164,18 @@ def test_reason_of_an_unavailable_engine_names_the_package(tmp_path):
             load_engine("tensorrt", tmp_path, gray_settings(files={"tensorrt": "network.onnx"}))
 
 
+def test_tensorrt_needs_its_own_libraries_beside_the_cuda_build(tmp_path, monkeypatch):
+    """ONNX Runtime's CUDA build names the provider in any case."""
+    import onnxruntime
+
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["TensorrtExecutionProvider"])
+    monkeypatch.setattr(registry, "find_spec", lambda name: None if name == "tensorrt" else find_spec(name))
+    monkeypatch.setenv("PATH" if sys.platform == "win32" else "LD_LIBRARY_PATH", str(tmp_path))
+    assert "libraries of TensorRT are not installed: pip" in unavailable_reason("tensorrt")
+    (tmp_path / "libnvinfer.so.10").touch()
+    assert unavailable_reason("tensorrt") == ""
+
+
 def test_packed_application_advises_no_installation(monkeypatch):
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert unavailable_reason("lite") == cannot_make("lite") == "The engine 'lite' is not part of this package."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 from pathlib import Path
 
@@ -25,6 +27,7 @@ class OnnxEngine:
         self.name = name
         providers: list[str | tuple[str, dict[str, str]]] = ["CPUExecutionProvider"]
         if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+            load_cuda()
             # TF32 has a 10-bit mantissa: fast, but its results differ from those shown in the application. Searching
             # the fastest convolution for every new image size costs more than it saves.
             options = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
@@ -47,6 +50,20 @@ class OnnxEngine:
     def maps(self, batch: np.ndarray) -> np.ndarray | None:
         """Return float32 (N,V,h,w), each location's contribution to each verdict; None without such an output."""
         return None if self._maps is None else np.asarray(self.session.run([self._maps], {self._input: batch})[0])
+
+
+def load_cuda() -> str:
+    """Load CUDA and cuDNN from packages of pip, where the system does not search; needs ONNX Runtime's CUDA build.
+
+    Return the reason why a library cannot be loaded, which contains its name; "" if all are loaded.
+    """
+    load = getattr(onnxruntime, "preload_dlls", None)  # since 1.21
+    output = io.StringIO()
+    if load is not None:
+        with contextlib.redirect_stdout(output):  # it prints missing libraries, in the middle of JSON
+            load()
+    failures = [line for line in output.getvalue().splitlines() if line.startswith("Failed to load ")]
+    return failures[0].partition(": ")[2] if failures else ""
 
 
 def session_options(tuning: EngineOptions) -> onnxruntime.SessionOptions:

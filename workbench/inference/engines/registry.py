@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 from ..cpu_environment import processor_flags  # noqa: TID252  the package is copied under another name
 
@@ -43,7 +45,7 @@ KINDS: dict[str, EngineSpec] = {
     "tensorrt": EngineSpec(
         "tensorrt_engine:TensorrtEngine",
         "onnxruntime",
-        ("onnxruntime-gpu>=1.18,!=1.24.0", "tensorrt>=10"),
+        ("onnxruntime-gpu>=1.18,!=1.24.0", "tensorrt>=10,<11"),
         "network.onnx",
     ),
     "lite": EngineSpec("paddle_lite_engine:LiteEngine", "paddlelite", ("paddlelite>=2.13",), "paddle-lite/network.nb"),
@@ -91,10 +93,22 @@ def cannot_make(name: str) -> str:
 def _tensorrt() -> str:
     import onnxruntime
 
-    if "TensorrtExecutionProvider" in onnxruntime.get_available_providers():
+    # The CUDA build of ONNX Runtime names the provider also without TensorRT's own libraries.
+    if "TensorrtExecutionProvider" not in onnxruntime.get_available_providers():
+        reason = "ONNX Runtime is built without TensorRT here"
+    elif find_spec("tensorrt") is None and not _in_search_path("*nvinfer*"):
+        reason = "The libraries of TensorRT are not installed"
+    else:
         return ""
-    reason = "ONNX Runtime is built without TensorRT here"
     return f"{reason}." if _is_packed() else f"{reason}: {install_command('tensorrt')}"
+
+
+def _in_search_path(pattern: str) -> bool:
+    """Return True if a library whose file name matches is in a folder in which the system searches libraries."""
+    folders = os.environ.get("PATH" if sys.platform == "win32" else "LD_LIBRARY_PATH", "").split(os.pathsep)
+    if sys.platform != "win32":
+        folders += ["/usr/lib", "/usr/lib64", "/usr/local/lib", *map(str, Path("/usr/lib").glob("*-linux-gnu"))]
+    return any(next(Path(folder).glob(pattern), None) for folder in folders if folder)
 
 
 def _bf16() -> str:

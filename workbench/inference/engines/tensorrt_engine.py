@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 from pathlib import Path
 
@@ -27,7 +29,11 @@ class TensorrtEngine:
         os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")
         import onnxruntime
 
-        from .onnx_engine import session_options
+        from .onnx_engine import load_cuda, session_options
+
+        load_cuda()
+        with contextlib.suppress(ImportError, OSError):  # a TensorRT that the system finds needs no package
+            importlib.import_module("tensorrt")  # loads the libraries, which the package keeps where nothing searches
 
         providers = [("TensorrtExecutionProvider", self._provider_options(settings)), "CUDAExecutionProvider"]
         self._session = onnxruntime.InferenceSession(

@@ -15,7 +15,7 @@ import paddle
 import psutil
 
 from workbench import __version__
-from workbench.core.problems import BadSettings
+from workbench.core.problems import BadSettings, Problem
 from workbench.core.runs.gpu_facts import GIB, GpuFacts, dotted, read_gpu_facts, same_gpu
 from workbench.core.runs.pip_commands import installed_build, mismatch
 from workbench.training import device, precision
@@ -109,7 +109,8 @@ def collect(conditions: Conditions) -> Outcome:
         paddle.ones([8, 8]).matmul(paddle.ones([8, 8])).numpy()
     except Exception as error:  # no GPU, an old driver, or a build for other GPUs
         why = mismatch(installed, facts) if installed is not None else ""
-        return Outcome(FAIL, why or f"{conditions.device} cannot be used: {error}", {**values, "unusable": True})
+        reason = str(error) if isinstance(error, Problem) else f"{conditions.device} cannot be used: {error}"
+        return Outcome(FAIL, why or reason, {**values, "unusable": True})
     failed = [f"{check['name']}: {check['why']}" for check in values["training"]["checks"] if not check["ok"]]
     detail = f"{chosen.title}; driver {facts.driver}; {detail}"
     return Outcome(FAIL if failed else PASS, "; ".join([detail, *failed]), values)
