@@ -51,9 +51,9 @@ def make_project(root: Path, name: str, items: list[SetImage]) -> None:
         workbench("import", root, folder, "--format", "png", "--threshold", "128", "--class", "defect")
 
 
-def value_of(result: dict[str, Any], name: str) -> float:
-    """Return the metric that is compared: accuracy, or Dice of any defect."""
-    return result["accuracy"] if name in VERDICTS else result["any_defect"]["dice"]
+def value_of(result: dict[str, Any], name: str) -> float | None:
+    """Return the metric that is compared: accuracy, or Dice of any defect. None if no images were held out."""
+    return result.get("accuracy") if name in VERDICTS else result.get("any_defect", {}).get("dice")
 
 
 def ours(name: str, training: list[SetImage], test: list[SetImage], place: Path, options: list[str]) -> dict[str, Any]:

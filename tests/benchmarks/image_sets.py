@@ -175,7 +175,9 @@ def halves(items: Sequence[SetImage], *, gap: int = 0) -> tuple[list[SetImage], 
     for kind, groups in of_kind.items():
         counts = [sum(item.kind == kind for item in members[group]) for group in groups]
         before = [sum(counts[:place]) for place in range(len(groups))]
-        first |= {group for group, number in zip(groups, before, strict=True) if number < sum(counts) / 2}
+        low_groups = [group for group, number in zip(groups, before, strict=True) if number < sum(counts) / 2]
+        # The last of several parts may contain more than half of the images.
+        first |= set(low_groups[: len(groups) - 1] if len(groups) > 1 else low_groups)
     low, high = ([item for item in items if (item.group in first) is side] for side in (True, False))
     if gap:
         cuts = {kind: min((item.number for item in high if item.kind == kind), default=0) for kind in images}
