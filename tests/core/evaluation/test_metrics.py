@@ -96,6 +96,20 @@ def test_empty_prediction_gives_an_alert_and_no_score():
     assert report["good_pictures"] == 50
 
 
+def test_class_without_labels_enters_no_mean_but_its_false_alarms_count():
+    meter = SegmentationMeter(CLASSES)
+    truth, predicted = np.zeros((9, 9), np.uint8), np.zeros((9, 9), np.uint8)
+    truth[2, :6] = predicted[2, :6] = 1
+    predicted[6, 6] = 2
+    meter.add(truth, predicted)
+    report = meter.report()
+    assert report["per_class"]["pit"] | {"dice": None, "iou": None, "precision": 0} == report["per_class"]["pit"]
+    assert report["dice"] == report["iou"] == 1
+    assert report["any_defect"]["dice"] == pytest.approx(12 / 13) and report["regions"]["false"] == 1
+    counts = [count_image("a.png", truth, predicted, list(CLASSES))]
+    assert dice(counts, 2) is None and dice(counts, 1) == 1 and dice(counts) == pytest.approx(12 / 13)
+
+
 def test_images_without_defects_have_no_score():
     meter = SegmentationMeter(CLASSES)
     meter.add(np.zeros((5, 5), np.uint8), np.zeros((5, 5), np.uint8))

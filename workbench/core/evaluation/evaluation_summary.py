@@ -159,8 +159,8 @@ def _summarize_class(
 
 
 def _iou(counts: Sequence[ImageCounts], id: int) -> float | None:
-    hit, false, missed = (sum(image.pixels[id][index] for image in counts) for index in range(3))
-    return hit / (hit + false + missed) if hit + false + missed else None
+    value = dice(counts, id)
+    return None if value is None else value / (2 - value)
 
 
 def _labeled_pixels(counts: ImageCounts) -> int:

@@ -1,8 +1,9 @@
 """Metrics of a model, per defect and per pixel: over all validation/test images, and per image by size of defect.
 
-Pixel metrics are pooled over images and reported for foreground classes only. A class absent from both labels and
-predictions has no metric (None) and enters no mean; a correct empty prediction does not count either, so a model that
-predicts nothing never gets good metrics. Ids >= 254 (don't care, not labeled) are not counted.
+Pixel metrics are pooled over images and reported for foreground classes only. A class without labeled pixels has no
+Dice and no IoU (None) and enters no mean: they would be 0 for a single wrong pixel; its false alarms count in those of
+any defect. A correct empty prediction does not count either, so a model that predicts nothing never gets good metrics.
+Ids >= 254 (don't care, not labeled) are not counted.
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ class SegmentationMeter:
         per_class, dices, ious = {}, [], []
         for id, name in self.classes.items():
             pixels = _pixel_metrics(self.hit.get(id, 0), self.false.get(id, 0), self.missed.get(id, 0))
+            if not self.hit.get(id, 0) + self.missed.get(id, 0):
+                pixels |= {"dice": None, "iou": None}
             defects = self.defects.get(id, 0)
             detected = self.detected.get(id, 0)
             per_class[name] = {
@@ -239,9 +242,13 @@ def _pixels(labeled: np.ndarray, predicted: np.ndarray) -> tuple[int, int, int]:
 
 
 def dice(counts: Sequence[ImageCounts], id: int = ANY) -> float | None:
-    """Return the Dice of all images together; None if neither labels nor predictions have any pixels."""
+    """Return the Dice of all images together; None if neither labels nor predictions have any pixels.
+
+    None as well for a class without labeled pixels.
+    """
     hit, false, missed = (sum(image.pixels[id][index] for image in counts) for index in range(3))
-    return 2 * hit / (2 * hit + false + missed) if hit + false + missed else None
+    counted = hit + missed if id != ANY else hit + false + missed
+    return 2 * hit / (2 * hit + false + missed) if counted else None
 
 
 def dice_interval(counts: Sequence[ImageCounts], id: int = ANY) -> list[float] | None:
