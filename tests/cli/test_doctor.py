@@ -12,6 +12,7 @@ from workbench import cli
 from workbench.cli import doctor, gpu_checks
 from workbench.core.runs import pip_commands
 from workbench.core.runs.captured_program import ChildOutput
+from workbench.core.runs.gpu_facts import Gpu, GpuFacts
 from workbench.core.runs.launch import paddle_installed
 from workbench.core.runs.pip_commands import BUILDS, paddle_command, requirement
 from workbench.inference.engines.registry import KINDS, install_command
@@ -76,6 +77,9 @@ def test_gpu_build_of_onnxruntime_without_cuda_is_reported(capsys, monkeypatch):
 
     monkeypatch.setattr(onnxruntime, "preload_dlls", load, raising=False)
     monkeypatch.setattr(pip_commands, "installed_version", {"onnxruntime-gpu": "1.31.1"}.get)
+    monkeypatch.setattr(doctor, "read_gpu_facts", lambda: GpuFacts("Linux"))
+    assert checks(capsys, "--quick")["onnxruntime"]["ok"]
+    monkeypatch.setattr(doctor, "read_gpu_facts", lambda: GpuFacts("Linux", (Gpu(0, "NVIDIA H200"),)))
     check = checks(capsys, "--quick")["onnxruntime"]
     assert not check["ok"] and "CPU: libcublas.so.13: cannot open" in check["detail"]
     assert "onnxruntime-gpu[cuda,cudnn]" in check["fix"]

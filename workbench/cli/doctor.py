@@ -24,6 +24,7 @@ from workbench.cli.gpu_checks import Check
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.runs import pip_commands
 from workbench.core.runs.captured_program import run_captured
+from workbench.core.runs.gpu_facts import read_gpu_facts
 from workbench.core.runs.launch import code_command, is_frozen
 from workbench.core.runs.pip_commands import pip, pip_command, requirement
 from workbench.core.runs.shell_commands import command_line, in_sequence
@@ -205,7 +206,7 @@ def _onnxruntime() -> Check:
         missing_library = sys.platform == "win32" and "DLL load failed" in str(error)
         fix = windows_checks.INSTALL_RUNTIME if missing_library else command
         return Check("onnxruntime", False, f"cannot be imported: {error}", fix)
-    if gpu and (missing := load_cuda()):
+    if gpu and read_gpu_facts().gpus and (missing := load_cuda()):
         detail = f"onnxruntime-gpu {gpu} computes on the CPU: {missing}"
         install = requirement("onnxruntime").replace("onnxruntime", "onnxruntime-gpu[cuda,cudnn]")
         return Check("onnxruntime", False, detail, pip_command(install))
