@@ -15,6 +15,7 @@ from workbench.core.runs.captured_program import ChildOutput
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts
 from workbench.core.runs.launch import paddle_installed
 from workbench.core.runs.pip_commands import BUILDS, paddle_command, requirement
+from workbench.inference.engines import onnx_engine
 from workbench.inference.engines.registry import KINDS, install_command
 
 
@@ -76,6 +77,7 @@ def test_gpu_build_of_onnxruntime_without_cuda_is_reported(capsys, monkeypatch):
         print("Failed to load libcublas.so.13: libcublas.so.13: cannot open shared object file")
 
     monkeypatch.setattr(onnxruntime, "preload_dlls", load, raising=False)
+    monkeypatch.setattr(onnx_engine, "load_cuda", onnx_engine.load_cuda.__wrapped__)  # no earlier result
     monkeypatch.setattr(pip_commands, "installed_version", {"onnxruntime-gpu": "1.31.1"}.get)
     monkeypatch.setattr(doctor, "read_gpu_facts", lambda: GpuFacts("Linux"))
     assert checks(capsys, "--quick")["onnxruntime"]["ok"]

@@ -36,6 +36,10 @@ def test_period_of_a_field_is_dropped_before_a_period(why, text):
     assert fill("It failed: {why}. Try again.", why=why) == text
 
 
+def test_period_after_a_brace_is_kept():
+    assert fill("{why}{{. Try again.", why="It failed.") == "It failed.{. Try again."
+
+
 def test_sentence_within_a_message_is_recognized():
     missing = DeviceMissing(device="gpu:0", why="there is none")
     message = recognize(str(RunUnusable(name="r", why=str(missing))))

@@ -32,6 +32,7 @@ def fill(pattern: str, /, **fields: Any) -> str:
             text = text[:-1]
         text += literal
         if name is None:
+            value = ""
             continue
         field, _ = _FORMATTER.get_field(name, (), fields)
         value = _FORMATTER.format_field(_FORMATTER.convert_field(field, conversion), format_spec or "")

@@ -164,15 +164,17 @@ def test_reason_of_an_unavailable_engine_names_the_package(tmp_path):
             load_engine("tensorrt", tmp_path, gray_settings(files={"tensorrt": "network.onnx"}))
 
 
-def test_tensorrt_needs_its_own_libraries_beside_the_cuda_build(tmp_path, monkeypatch):
+def test_tensorrt_needs_its_own_libraries_beside_the_cuda_build(monkeypatch):
     """ONNX Runtime's CUDA build names the provider in any case."""
+    import _ctypes  # a library that is there
+
     import onnxruntime
 
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["TensorrtExecutionProvider"])
     monkeypatch.setattr(registry, "find_spec", lambda name: None if name == "tensorrt" else find_spec(name))
-    monkeypatch.setenv("PATH" if sys.platform == "win32" else "LD_LIBRARY_PATH", str(tmp_path))
+    monkeypatch.setattr(registry, "_TENSORRT", "no-such-library.so")
     assert "libraries of TensorRT are not installed: pip" in unavailable_reason("tensorrt")
-    (tmp_path / "libnvinfer.so.10").touch()
+    monkeypatch.setattr(registry, "_TENSORRT", _ctypes.__file__)
     assert unavailable_reason("tensorrt") == ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,7 @@ class OnnxEngine:
         return None if self._maps is None else np.asarray(self.session.run([self._maps], {self._input: batch})[0])
 
 
+@cache
 def load_cuda() -> str:
     """Load CUDA and cuDNN from packages of pip, where the system does not search; needs ONNX Runtime's CUDA build.
 

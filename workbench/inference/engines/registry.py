@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import ctypes
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 
 from ..cpu_environment import processor_flags  # noqa: TID252  the package is copied under another name
 
@@ -35,6 +34,7 @@ class EngineSpec:
 
 _ONNXRUNTIME = "onnxruntime>=1.18,!=1.24.0"
 _PADDLE = "paddlepaddle>=3.3,<3.4"
+_TENSORRT = "nvinfer_10.dll" if sys.platform == "win32" else "libnvinfer.so.10"  # as ONNX Runtime links
 
 # Order in which engines are tried if nothing was measured; reduced precision comes last.
 KINDS: dict[str, EngineSpec] = {
@@ -96,19 +96,20 @@ def _tensorrt() -> str:
     # The CUDA build of ONNX Runtime names the provider also without TensorRT's own libraries.
     if "TensorrtExecutionProvider" not in onnxruntime.get_available_providers():
         reason = "ONNX Runtime is built without TensorRT here"
-    elif find_spec("tensorrt") is None and not _in_search_path("*nvinfer*"):
+    elif find_spec("tensorrt") is None and not _loads(_TENSORRT):
         reason = "The libraries of TensorRT are not installed"
     else:
         return ""
     return f"{reason}." if _is_packed() else f"{reason}: {install_command('tensorrt')}"
 
 
-def _in_search_path(pattern: str) -> bool:
-    """Return True if a library whose file name matches is in a folder in which the system searches libraries."""
-    folders = os.environ.get("PATH" if sys.platform == "win32" else "LD_LIBRARY_PATH", "").split(os.pathsep)
-    if sys.platform != "win32":
-        folders += ["/usr/lib", "/usr/lib64", "/usr/local/lib", *map(str, Path("/usr/lib").glob("*-linux-gnu"))]
-    return any(next(Path(folder).glob(pattern), None) for folder in folders if folder)
+def _loads(library: str) -> bool:
+    """Return True if the system finds and loads a library."""
+    try:
+        ctypes.CDLL(library, winmode=0)  # 0: also in the folders of PATH
+    except OSError:
+        return False
+    return True
 
 
 def _bf16() -> str:
