@@ -30,7 +30,6 @@ import sys
 import tempfile
 import time
 import zlib
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -213,17 +212,26 @@ def defect_metrics(masks: dict[str, np.ndarray], test: Sequence[SetImage]) -> di
 
 
 def class_metrics(masks: dict[str, np.ndarray], test: Sequence[SetImage], names: dict[int, str]) -> dict[str, float]:
-    """Return the mean IoU over the background and the withheld kinds, pooled over all images, and the IoU of each."""
+    """Return the mean IoU over the background and the withheld kinds, pooled over all images, and the IoU of each.
+
+    "miou_defective" is the mean over the images with a defect, as in publications that have no good images.
+    """
     ids = {name: id for id, name in names.items()}
-    hit, either, labeled = defaultdict(int), defaultdict(int), set()
+    # (images, all or defective; intersection and union; class)
+    counts, labeled = np.zeros((2, 2, 256), np.int64), set()
     for item in test:
         real, output = truth_of(item).astype(np.uint8) * ids.get(item.kind, 0), masks[item.name]
         labeled.update(np.unique(real).tolist())
-        for id in (0, *names):
-            hit[id] += int(((real == id) & (output == id)).sum())
-            either[id] += int(((real == id) | (output == id)).sum())
-    iou = {names.get(id, "background"): hit[id] / max(1, either[id]) for id in sorted(labeled)}
-    return {"miou": float(np.mean(list(iou.values()))), **{f"iou {name}": value for name, value in iou.items()}}
+        both, *single = (
+            np.bincount(part, minlength=256) for part in (real[real == output], real.ravel(), output.ravel())
+        )
+        counts[0] += (both, sum(single) - both)
+        if real.any():
+            counts[1] += (both, sum(single) - both)
+    shown = sorted(labeled)
+    iou, of_defective = (intersection[shown] / np.maximum(1, union[shown]) for intersection, union in counts)
+    by_class = {f"iou {names.get(id, 'background')}": float(value) for id, value in zip(shown, iou)}
+    return {"miou": float(iou.mean()), "miou_defective": float(of_defective.mean()), **by_class}
 
 
 # --- sets -------------------------------------------------------------------------------------------------
@@ -330,6 +338,7 @@ SHOWN = (
     "recall",
     "alarms_good",
     "miou",
+    "miou_defective",
     "accuracy",
     "macro_f1",
     "milliseconds",
