@@ -9651,8 +9651,8 @@
         <translation>小批次可在限定时间内完成更多训练步。</translation>
     </message>
     <message>
-        <source>Each CPU core computes a part of every batch; more than eight are of little use.</source>
-        <translation>每个 CPU 核心计算批次的一部分；超过八个收益很小。</translation>
+        <source>The CPU cores share every batch, four images or more for each; more than eight cores are of little use.</source>
+        <translation>各 CPU 核心分担每个批次，每个核心至少四张图片；超过八个核心收益很小。</translation>
     </message>
     <message>
         <source>A GPU is fast enough for this depth.</source>

@@ -40,7 +40,9 @@ SMALL_RESNET: dict[str, Any] = {"width": 0.25, "input_size": 64, "batch": 4, "va
 
 def make_run(project: Project, model: str = "unet", **choices: Any) -> Run:
     defaults = SMALL_UNET if model == "unet" else SMALL_RESNET
-    return create_run(project, request(model, **{"epochs": 2, **defaults, **choices}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("workbench.core.runs.run.check_gpu_build", lambda device: None)  # tests simulate GPUs
+        return create_run(project, request(model, **{"epochs": 2, **defaults, **choices}))
 
 
 class Child:

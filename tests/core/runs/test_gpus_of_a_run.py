@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 
 import pytest
@@ -10,6 +11,7 @@ from workbench.core import problems
 from workbench.core.runs import launch
 from workbench.core.runs.events import Profiled, Started, Step, decode, encode
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, has_tensor_cores
+from workbench.core.runs.pip_commands import parse_version_file
 from workbench.core.runs.run import create_run, plan_run
 from workbench.core.runs.run_health import RunState, diagnose
 from workbench.core.runs.run_series import RunSeries
@@ -142,6 +144,7 @@ def test_memory_that_the_driver_reserves_counts_as_full():
 
 def test_several_gpus_on_windows_are_refused_before_a_run_is_created(labeled_project, monkeypatch):
     monkeypatch.setattr(launch.platform, "system", lambda: "Windows")
+    monkeypatch.setattr(launch, "installed_build", lambda: None)
     with pytest.raises(problems.DeviceMissing, match="NCCL"):
         create_run(labeled_project, request("unet", device="gpu:0,1"))
     assert not list((labeled_project.root / "runs").iterdir())
@@ -149,6 +152,26 @@ def test_several_gpus_on_windows_are_refused_before_a_run_is_created(labeled_pro
     launch.check_several_gpus("cpu:2")
     monkeypatch.setattr(launch.platform, "system", lambda: "Linux")
     launch.check_several_gpus("gpu:0,1")
+
+
+@pytest.mark.parametrize(
+    ("device", "version", "refused"),
+    [
+        ("gpu", "full_version = '3.3.1'\ncuda_version = 'False'", True),
+        (" GPU:1", "full_version = '3.3.1'\ncuda_version = 'False'", True),
+        ("gpu", "full_version = '3.3.1'\ncuda_version = '12.6'", False),
+        ("gpu", "", False),  # unknown
+        ("auto", "full_version = '3.3.1'\ncuda_version = 'False'", False),
+        ("cpu", "full_version = '3.3.1'\ncuda_version = 'False'", False),
+    ],
+)
+def test_gpu_with_the_cpu_build_is_refused_before_a_run_is_created(
+    labeled_project, monkeypatch, device, version, refused
+):
+    monkeypatch.setattr(launch, "installed_build", lambda: parse_version_file(version))
+    with pytest.raises(problems.DeviceMissing, match="CPU version") if refused else contextlib.nullcontext():
+        create_run(labeled_project, request("unet", device=device, epochs=1))
+    assert len(list((labeled_project.root / "runs").iterdir())) == (not refused)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, write_json
 from workbench.core.runs.dataset import Dataset, collect
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, decode
-from workbench.core.runs.launch import check_several_gpus, divide_batch
+from workbench.core.runs.launch import check_gpu_build, check_several_gpus, divide_batch
 from workbench.core.runs.planner import plan
 from workbench.core.runs.pruning_plan import prune_settings
 from workbench.core.runs.run_choice import choose_default, summarize_events
@@ -196,6 +196,7 @@ def _training_keys(earlier: Run, project: Project) -> list[str]:
 def create_run(project: Project, request: TrainingSettings) -> Run:
     """Collect labels, plan the training settings, write a new run folder. Reads images: not for the GUI thread."""
     project.need_write(Message("what.run"))
+    check_gpu_build(request.device)
     dataset, settings = plan_run(project, request)
     run = new_run_folder(project, request.model)
     write_json(run.dataset_path, dataset.model_dump(mode="json"))
