@@ -179,18 +179,6 @@ def test_threshold_has_the_highest_dice():
     assert nothing.best() == [0.5]
 
 
-@pytest.mark.parametrize(("false_pixels", "expected"), [(10, 0.5), (60, 0.9)])
-def test_threshold_far_from_one_half_needs_a_gain(false_pixels, expected):
-    truth = np.zeros((20, 20), np.uint8)
-    truth[:5] = 1
-    scores = np.zeros((1, 20, 20), np.uint8)
-    scores[0, :5] = 240
-    scores[0].flat[100 : 100 + false_pixels] = 228  # 0.894
-    sweep = ThresholdSweep((1,))
-    sweep.add(truth, scores)
-    assert sweep.best() == [pytest.approx(expected)]
-
-
 @pytest.mark.parametrize(("pictures", "own"), [(1, False), (60, True)])
 def test_threshold_of_a_class_of_few_images_is_that_of_the_others(pictures, own):
     """In 30 images of the first class pixels below 0.4 are background; defects of the second class are uncertain."""

@@ -13,7 +13,7 @@ from workbench.core.runs import gpu_plan, planner
 from workbench.core.runs.captured_program import ChildOutput
 from workbench.core.runs.gpu_plan import BATCH_REASON, StepCost, adapt, planned_batch
 from workbench.core.runs.network_stats import multiplications, receptive_field
-from workbench.core.runs.run import create_run
+from workbench.core.runs.run import plan_run
 from workbench.core.runs.training_settings import TrainingSettings, request
 
 
@@ -118,7 +118,7 @@ def test_receptive_field_on_a_gpu_is_at_least_that_on_a_cpu(project, quality, mo
         annotation.save_mask(project, f"{number}.png", mask)
     monkeypatch.setattr(planner, "core_speed", lambda: 1e9)
     on_gpu, on_cpu = (
-        create_run(project, request("unet", quality=quality, device=device)).settings() for device in ("gpu", "cpu")
+        plan_run(project, request("unet", quality=quality, device=device))[1] for device in ("gpu", "cpu")
     )
     assert receptive_field(on_gpu) >= receptive_field(on_cpu) and on_gpu.stem == 2 and len(on_gpu.widths) == 5
     assert on_gpu.reasons["stem"] and on_gpu.batch > on_cpu.batch

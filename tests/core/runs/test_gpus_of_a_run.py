@@ -8,7 +8,7 @@ import dataclasses
 import pytest
 
 from workbench.core import problems
-from workbench.core.runs import launch
+from workbench.core.runs import launch, pip_commands
 from workbench.core.runs.events import Profiled, Started, Step, decode, encode
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, has_tensor_cores
 from workbench.core.runs.pip_commands import parse_version_file
@@ -144,7 +144,7 @@ def test_memory_that_the_driver_reserves_counts_as_full():
 
 def test_several_gpus_on_windows_are_refused_before_a_run_is_created(labeled_project, monkeypatch):
     monkeypatch.setattr(launch.platform, "system", lambda: "Windows")
-    monkeypatch.setattr(launch, "installed_build", lambda: None)
+    monkeypatch.setattr(pip_commands, "installed_build", lambda: None)
     with pytest.raises(problems.DeviceMissing, match="NCCL"):
         create_run(labeled_project, request("unet", device="gpu:0,1"))
     assert not list((labeled_project.root / "runs").iterdir())
@@ -168,7 +168,7 @@ def test_several_gpus_on_windows_are_refused_before_a_run_is_created(labeled_pro
 def test_gpu_with_the_cpu_build_is_refused_before_a_run_is_created(
     labeled_project, monkeypatch, device, version, refused
 ):
-    monkeypatch.setattr(launch, "installed_build", lambda: parse_version_file(version))
+    monkeypatch.setattr(pip_commands, "installed_build", lambda: parse_version_file(version))
     with pytest.raises(problems.DeviceMissing, match="CPU version") if refused else contextlib.nullcontext():
         create_run(labeled_project, request("unet", device=device, epochs=1))
     assert len(list((labeled_project.root / "runs").iterdir())) == (not refused)

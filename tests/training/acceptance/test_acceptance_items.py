@@ -40,7 +40,8 @@ def cpu(tmp_path) -> Conditions:
 
 
 @pytest.fixture
-def gpu(tmp_path) -> Conditions:
+def gpu(tmp_path, monkeypatch) -> Conditions:
+    monkeypatch.setattr("workbench.core.runs.run.check_gpu_build", lambda device: None)
     return Conditions("gpu:0", tmp_path)
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from workbench.core.messages import Message
 from workbench.core.problems import DeviceMissing
-from workbench.core.runs.pip_commands import installed_build
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.cpu_environment import cpu_environment
 
@@ -171,6 +170,8 @@ def check_several_gpus(device: str) -> None:
 
 def check_gpu_build(device: str) -> None:
     """Raise DeviceMissing for a GPU if PaddlePaddle's CPU build is installed; does not import it."""
+    from workbench.core.runs.pip_commands import installed_build
+
     build = installed_build() if device.strip().lower().startswith("gpu") else None
     if build is not None and build.version and build.cuda is None:
         raise DeviceMissing(device=device, why=Message("device.cpu_paddle"))
