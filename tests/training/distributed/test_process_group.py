@@ -89,7 +89,8 @@ def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child,
         first, second = (arrays_of(run.last / state_of(run)["files"][name]) for run in (several, alone))
         assert first.keys() == second.keys()
         for key in first:
-            np.testing.assert_allclose(first[key], second[key], rtol=2e-4, atol=1e-5, err_msg=key)
+            atol = 1e-5 if name == "optimiser" else 2e-6  # its moments are sums of terms that cancel out
+            np.testing.assert_allclose(first[key], second[key], rtol=2e-4, atol=atol, err_msg=key)
     assert several.ending().result["metrics"] == alone.ending().result["metrics"]
     losses = [{e.step: e.loss for e in run.events() if isinstance(e, Step)} for run in (several, alone)]
     for step in losses[0].keys() & losses[1].keys():
