@@ -214,7 +214,7 @@ def defect_metrics(masks: dict[str, np.ndarray], test: Sequence[SetImage]) -> di
 def class_metrics(masks: dict[str, np.ndarray], test: Sequence[SetImage], names: dict[int, str]) -> dict[str, float]:
     """Return the mean IoU over the background and the withheld kinds, pooled over all images, and the IoU of each.
 
-    "miou_defective" is the mean over the images with a defect, as in publications that have no good images.
+    "miou_defective" is the mean over the images with a defect, without the false alarms on good ones.
     """
     ids = {name: id for id, name in names.items()}
     # (images, all or defective; intersection and union; class)

@@ -96,7 +96,7 @@ def test_from_labels_over_added_labels_and_evaluation_to_an_export(user, qtbot, 
     qtbot.waitUntil(lambda: received(BestKept, waiting=True), timeout=90_000)
 
     last = max(event.step for event in events if isinstance(event, Preview) and event.picture == LATER)
-    qtbot.waitUntil(lambda: window.overlay.maps.step >= last, timeout=20_000)
+    qtbot.waitUntil(lambda: window.overlay.maps is not None and window.overlay.maps.step >= last, timeout=20_000)
 
     # Accept the suggestion: it becomes the label exactly, and the note records its origin.
     accepted = []

@@ -2,7 +2,7 @@
 
 `workbench.training` is never imported but always run as a child process, because importing Paddle takes long, Paddle's
 memory is only freed at the end of the process, and a crash must not end the window. The conditions of a training on
-several GPUs are checked before the run is created.
+one or several GPUs are checked before the run is created.
 """
 
 from __future__ import annotations
