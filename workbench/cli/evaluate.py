@@ -21,7 +21,7 @@ from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.confidence import digits_supported
 from workbench.core.evaluation.evaluation_summary import summarize
 from workbench.core.evaluation.image_ranking import ScoredImage
-from workbench.core.evaluation.metrics import ImageCounts, SegmentationMeter, count_image
+from workbench.core.evaluation.metrics import SegmentationMeter
 from workbench.core.evaluation.split_evaluation import find_data_leaks
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
 from workbench.core.images.image_files import read
@@ -177,7 +177,7 @@ class _EvaluationPass:
 
     def masks(self, predictor: Predictor, items: list[Item], console: Console) -> dict[str, Any]:
         meter = SegmentationMeter({info.id: info.name for info in self.data.classes})
-        counts, groups, predicted, pixels = [], [], 0, 0
+        groups, predicted, pixels = [], 0, 0
         for item, image in self._images(items, console):
             truth = self._truth(item, (image.shape[1], image.shape[0]))
             if truth is None:
@@ -187,13 +187,12 @@ class _EvaluationPass:
             defective = bool(((truth > 0) & (truth <= MAX_CLASS_ID)).any())
             self.images.append(ScoredImage(item.key, item.group, defective, prediction.table))
             self.milliseconds.append(prediction.milliseconds)
-            meter.add(truth, prediction.mask)
-            counts.append(count_image(item.key, truth, prediction.mask, list(meter.classes)))
+            meter.add(truth, prediction.mask, item.key)
             groups.append(item.group)
             predicted += int(np.count_nonzero(prediction.mask))
             pixels += prediction.mask.size
-        self._check_count(meter.images)
-        return _with_intervals(meter, counts, groups, predicted / pixels, predictor.settings.um_per_pixel)
+        self._check_count(len(meter.counts))
+        return _with_intervals(meter, groups, predicted / pixels, predictor.settings.um_per_pixel)
 
     def verdicts(self, predictor: Predictor, items: list[Item], console: Console) -> dict[str, Any]:
         names, verdicts = tuple(self.data.verdicts), []
@@ -259,12 +258,10 @@ class _EvaluationPass:
             raise NoUsableImages(why=why[0][0] if why else "the list is empty")
 
 
-def _with_intervals(
-    meter: SegmentationMeter, counts: list[ImageCounts], groups: list[str], predicted: float, um: float | None
-) -> dict[str, Any]:
+def _with_intervals(meter: SegmentationMeter, groups: list[str], predicted: float, um: float | None) -> dict[str, Any]:
     """Return the meter's report with confidence intervals and recall by defect size. um: micrometers per pixel."""
     report = meter.report()
-    summary = summarize(counts, groups, list(meter.classes), marked=predicted)
+    summary = summarize(meter.counts, groups, list(meter.classes), marked=predicted)
     for scores in report["per_class"].values():
         scores["enough"] = digits_supported(scores["defects"])
     report["dice_interval"] = summary.dice_interval

@@ -17,7 +17,7 @@ import numpy as np
 import paddle
 
 from workbench.core.evaluation.expectation import change_lighting
-from workbench.core.evaluation.metrics import SegmentationMeter, VerdictMeter
+from workbench.core.evaluation.metrics import ANY, SegmentationMeter, VerdictMeter
 from workbench.core.images.image_files import read
 from workbench.core.messages import Message
 from workbench.core.problems import MaskBroken, Problem
@@ -266,9 +266,8 @@ class Evaluator:
             return verdicts.report(), counts
         meter = SegmentationMeter({entry.id: entry.name for entry in settings[0].classes})
         for own, image_pass in zip(settings, passes, strict=True):
-            before = meter.any_hit, meter.any_false, meter.any_missed
-            meter.add(image_pass.truth, apply_thresholds(image_pass.class_scores, own)[0])  # type: ignore[arg-type]
-            hit, false, missed = np.subtract((meter.any_hit, meter.any_false, meter.any_missed), before)
+            mask = apply_thresholds(image_pass.class_scores, own)[0]  # type: ignore[arg-type]
+            hit, false, missed = meter.add(image_pass.truth, mask).pixels[ANY]  # type: ignore[arg-type]
             counts.append((2.0 * hit, 2.0 * hit + false + missed))
         return meter.report(), counts
 

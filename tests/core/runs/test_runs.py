@@ -151,6 +151,21 @@ def test_nan_is_stored_and_truncated_lines_are_skipped():
     assert isinstance(events.decode("[1]"), events.Unknown)
 
 
+def test_only_lines_of_the_requested_events_are_decoded(tmp_path, monkeypatch):
+    """A run of a million steps is searched for its ending and its best evaluation."""
+    run = Run(tmp_path)
+    started, ended = events.Started(model="unet", device="cpu"), events.Finished(time=9.0)
+    step = events.Step(step=1, loss=1.0, rate=0.1)
+    best = events.Evaluated(step=1, score=0.5, best=True)
+    run.events_path.write_text("".join(f"{events.encode(e)}\n" for e in (started, *[step] * 50, best, ended)), "utf-8")
+    decoded = []
+    monkeypatch.setattr("workbench.core.runs.run.decode", lambda line: decoded.append(line) or events.decode(line))
+    assert list(run.events(events.Started, events.Finished)) == [started, ended]
+    assert run.ending() == ended and run.best_evaluation() == best
+    assert len(decoded) == 2 + 2 + 1
+    assert len(list(run.events())) == 53
+
+
 def test_a_resumed_run_has_not_ended(tmp_path):
     run = Run(tmp_path)
     start = events.Started(model="unet", device="cpu")

@@ -14,7 +14,7 @@ import pytest
 from workbench.core.project.project import Project
 from workbench.core.runs import child_process, process_exit
 from workbench.core.runs.child_process import ChildProcess, StopTimeouts
-from workbench.core.runs.events import Checkpoint, Failed, Finished, Started, Step, Trouble, encode
+from workbench.core.runs.events import Checkpoint, Failed, Finished, Started, Step, Trouble, decode, encode
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
 from workbench.session.training import trainer_thread
@@ -227,6 +227,15 @@ def orphan(run, trainer_command):
     process.kill()
     process.wait()
     process.stdout.close()
+
+
+def test_steps_are_not_decoded_to_find_the_process(run, monkeypatch):
+    """A run of a million steps would block the window for seconds."""
+    step = Step(step=1, loss=1.0, rate=0.1)
+    run.events_path.write_text("".join(f"{encode(e)}\n" for e in (Started(model="unet", device="cpu"), *[step] * 50)))
+    decoded = []
+    monkeypatch.setattr("workbench.core.runs.run.decode", lambda line: decoded.append(line) or decode(line))
+    assert trainer_thread.find_live_process(run) is None and len(decoded) == 1
 
 
 def test_live_run_is_followed_and_stopped_by_file(begin, run, orphan, qtbot):

@@ -162,7 +162,7 @@ def run_settings(run: Run) -> dict[str, Any]:
     settings, dataset = run.settings(), run.dataset()
     values = settings.model_dump(mode="json", include={"model", *concerns(settings.model)})
     values |= {f"images_{split}": len(dataset.of(split)) for split in ("train", "val", "test")}
-    started = next((event for event in run.events() if isinstance(event, Started)), None)
+    started = next((event for event in run.events(Started) if isinstance(event, Started)), None)
     if started is not None:
         values |= {name: getattr(started, name) for name in ("device_name", "precision", "parameters")}
     return {name: plain_value(value) for name, value in values.items()}

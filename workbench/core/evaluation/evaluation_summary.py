@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.core.evaluation.confidence import digits_supported, rate_interval, wilson
-from workbench.core.evaluation.metrics import ANY, DefectCount, ImageCounts, dice, dice_interval, size_edges
+from workbench.core.evaluation.metrics import DefectCount, ImageCounts, dice, dice_interval, iou, size_edges
 
 Alert = Literal["only_background", "everything", "every_good_picture", "one_class"]
 _MIN_PARTS = 3  # least number of parts for an interval of events per image
@@ -105,7 +105,7 @@ def summarize(
     per image. marked: share of all pixels that is marked.
     """
     defects = [defect for image in counts for defect in image.defects]
-    good = [index for index, image in enumerate(counts) if not _labeled_pixels(image)]
+    good = [index for index, image in enumerate(counts) if image.is_good]
     false_counts = [image.false for image in counts]
     false = {id: _rate(values, groups) for id, values in (alarms or {}).items()}
     rows = tuple(_summarize_class(counts, defects, id, false.get(id)) for id in classes)
@@ -118,7 +118,7 @@ def summarize(
         false_on_good=_rate([false_counts[index] for index in good], [groups[index] for index in good]),
         dice=dice(counts),
         dice_interval=dice_interval(counts),
-        iou=_iou(counts, ANY),
+        iou=iou(counts),
         classes=rows,
         sizes=summarize_sizes(defects),
         alerts=_alerts(counts, good, rows, marked),
@@ -155,17 +155,7 @@ def _summarize_class(
     counts: Sequence[ImageCounts], defects: Sequence[DefectCount], id: int, false: RatePerImage | None
 ) -> ClassSummary:
     detected = _detected([defect for defect in defects if defect.class_id == id])
-    return ClassSummary(id, detected, false, dice(counts, id), _iou(counts, id))
-
-
-def _iou(counts: Sequence[ImageCounts], id: int) -> float | None:
-    value = dice(counts, id)
-    return None if value is None else value / (2 - value)
-
-
-def _labeled_pixels(counts: ImageCounts) -> int:
-    hit, _, missed = counts.pixels[ANY]
-    return hit + missed
+    return ClassSummary(id, detected, false, dice(counts, id), iou(counts, id))
 
 
 def _alerts(

@@ -8,7 +8,7 @@ Ids >= 254 (don't care, not labeled) are not counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,82 +30,47 @@ class SegmentationMeter:
     """Accumulator of segmentation metrics over images; `report` returns them. `classes` maps id -> name."""
 
     classes: dict[int, str]
-    hit: dict[int, int] = field(default_factory=dict)
-    false: dict[int, int] = field(default_factory=dict)
-    missed: dict[int, int] = field(default_factory=dict)
-    detected: dict[int, int] = field(default_factory=dict)
-    defects: dict[int, int] = field(default_factory=dict)
-    any_hit: int = 0
-    any_false: int = 0
-    any_missed: int = 0
-    false_regions: int = 0
-    false_on_good: int = 0
-    images: int = 0
-    good_images: int = 0
+    counts: list[ImageCounts] = field(default_factory=list)
 
-    def add(self, truth: np.ndarray, predicted: np.ndarray) -> None:
-        """Add one image: label and prediction, uint8 (H, W)."""
-        counted = truth <= MAX_CLASS_ID
-        for id in self.classes:
-            labeled, marked = truth == id, (predicted == id) & counted
-            _add_count(self.hit, id, np.count_nonzero(labeled & marked))
-            _add_count(self.false, id, np.count_nonzero(marked & ~labeled))
-            _add_count(self.missed, id, np.count_nonzero(labeled & ~marked))
-        labeled, marked = (truth > 0) & counted, (predicted > 0) & counted
-        self.any_hit += np.count_nonzero(labeled & marked)
-        self.any_false += np.count_nonzero(marked & ~labeled)
-        self.any_missed += np.count_nonzero(labeled & ~marked)
-        self._add_regions(truth, labeled, marked, predicted > 0)
-        self.images += 1
-        self.good_images += not labeled.any()
-
-    def _add_regions(self, truth: np.ndarray, labeled: np.ndarray, marked: np.ndarray, regions: np.ndarray) -> None:
-        for id in self.classes:
-            detected = match_defects(truth == id, marked)[1]
-            if len(detected):
-                _add_count(self.detected, id, int(detected.sum()))
-                _add_count(self.defects, id, len(detected))
-        wrong = int(find_false_alarms(regions, labeled, marked).sum())
-        self.false_regions += wrong
-        self.false_on_good += wrong if not labeled.any() else 0
+    def add(self, truth: np.ndarray, predicted: np.ndarray, key: str = "") -> ImageCounts:
+        """Add one image: label and prediction, uint8 (H, W). Return its counts."""
+        counts = count_image(key, truth, predicted, list(self.classes))
+        self.counts.append(counts)
+        return counts
 
     def report(self) -> dict[str, Any]:
-        per_class, dices, ious = {}, [], []
-        for id, name in self.classes.items():
-            pixels = _pixel_metrics(self.hit.get(id, 0), self.false.get(id, 0), self.missed.get(id, 0))
-            if not self.hit.get(id, 0) + self.missed.get(id, 0):
-                pixels |= {"dice": None, "iou": None}
-            defects = self.defects.get(id, 0)
-            detected = self.detected.get(id, 0)
-            per_class[name] = {
-                **pixels,
-                "defects": defects,
-                "recall_defects": detected / defects if defects else None,
-                "recall_interval": wilson(detected, defects),
-            }
-            if pixels["dice"] is not None:
-                dices.append(pixels["dice"])
-                ious.append(pixels["iou"])
-        total, detected = sum(self.defects.values()), sum(self.detected.values())
-        any_defect = _pixel_metrics(self.any_hit, self.any_false, self.any_missed)
+        per_class = {name: self._class_report(id) for id, name in self.classes.items()}
+        defects = [defect for image in self.counts for defect in image.defects]
+        detected, false = sum(defect.found for defect in defects), [image.false for image in self.counts]
+        false_on_good = [image.false for image in self.counts if image.is_good]
+        hit, false_pixels, _ = sum_pixels(self.counts)
         return {
-            "dice": float(np.mean(dices)) if dices else None,
-            "iou": float(np.mean(ious)) if ious else None,
-            "any_defect": any_defect,
+            "dice": _mean(row["dice"] for row in per_class.values()),
+            "iou": _mean(row["iou"] for row in per_class.values()),
+            "any_defect": _pixel_metrics(self.counts, ANY),
             "per_class": per_class,
             "regions": {
-                "recall": detected / total if total else None,
-                "recall_interval": wilson(detected, total),
+                "recall": detected / len(defects) if defects else None,
+                "recall_interval": wilson(detected, len(defects)),
                 "found": detected,
-                "defects": total,
-                "false": self.false_regions,
-                "false_per_picture": self.false_regions / self.images if self.images else None,
-                "false_per_good_picture": self.false_on_good / self.good_images if self.good_images else None,
+                "defects": len(defects),
+                "false": sum(false),
+                "false_per_picture": _mean(false),
+                "false_per_good_picture": _mean(false_on_good),
             },
-            "pictures": self.images,
-            "good_pictures": self.good_images,
+            "pictures": len(self.counts),
+            "good_pictures": len(false_on_good),
             # a warning, not a metric: there were defects, and the model predicted none
-            "only_background": bool(total and not (self.any_hit + self.any_false)),
+            "only_background": bool(defects and not hit + false_pixels),
+        }
+
+    def _class_report(self, id: int) -> dict[str, Any]:
+        found = [defect.found for image in self.counts for defect in image.defects if defect.class_id == id]
+        return {
+            **_pixel_metrics(self.counts, id),
+            "defects": len(found),
+            "recall_defects": sum(found) / len(found) if found else None,
+            "recall_interval": wilson(sum(found), len(found)),
         }
 
 
@@ -128,7 +93,7 @@ class VerdictMeter:
     def report(self) -> dict[str, Any]:
         total = int(self.confusion.sum())
         correct = int(np.trace(self.confusion))
-        per_class, f1s = {}, []
+        per_class = {}
         for i, name in enumerate(self.names):
             hit = int(self.confusion[i, i])
             labeled, predicted = int(self.confusion[i].sum()), int(self.confusion[:, i].sum())
@@ -139,12 +104,10 @@ class VerdictMeter:
                 "f1": f1,
                 "pictures": labeled,
             }
-            if f1 is not None:
-                f1s.append(f1)
         return {
             "accuracy": correct / total if total else None,
             "accuracy_interval": wilson(correct, total),
-            "macro_f1": float(np.mean(f1s)) if f1s else None,
+            "macro_f1": _mean(row["f1"] for row in per_class.values()),
             "per_class": per_class,
             "confusion": {"names": list(self.names), "rows": self.confusion.tolist()},
             "pictures": total,
@@ -175,23 +138,9 @@ def find_false_alarms(regions: np.ndarray, labeled: np.ndarray, predicted: np.nd
     return (touching == 0) & (countable * 2 >= area)
 
 
-def _pixel_metrics(hit: int, false: int, missed: int) -> dict[str, float | None]:
-    union = hit + false + missed
-    return {
-        "dice": 2 * hit / (2 * hit + false + missed) if union else None,
-        "iou": hit / union if union else None,
-        "precision": hit / (hit + false) if hit + false else None,
-        "recall": hit / (hit + missed) if hit + missed else None,
-    }
-
-
 def _components(mask: np.ndarray) -> tuple[np.ndarray, int]:
     count, labels = cv2.connectedComponents(mask.astype(np.uint8), connectivity=8)
     return labels, count - 1
-
-
-def _add_count(table: dict[int, int], id: int, amount: int | np.integer) -> None:
-    table[id] = table.get(id, 0) + int(amount)
 
 
 @dataclass(frozen=True)
@@ -221,9 +170,15 @@ class ImageCounts:
     def missed(self) -> int:
         return sum(not defect.found for defect in self.defects)
 
+    @property
+    def is_good(self) -> bool:
+        """True if the label shows no defect."""
+        hit, _, missed = self.pixels[ANY]
+        return not hit + missed
+
 
 def count_image(key: str, truth: np.ndarray, predicted: np.ndarray, classes: Sequence[int]) -> ImageCounts:
-    """Compare a label with a prediction, both uint8 (H, W); the counts are those of `SegmentationMeter`."""
+    """Compare a label with a prediction, both uint8 (H, W). classes: ids of the classes to count."""
     counted = truth <= MAX_CLASS_ID
     labeled, marked = (truth > 0) & counted, (predicted > 0) & counted
     pixels = {ANY: _pixels(labeled, marked)}
@@ -241,14 +196,42 @@ def _pixels(labeled: np.ndarray, predicted: np.ndarray) -> tuple[int, int, int]:
     return hit, int(np.count_nonzero(predicted)) - hit, int(np.count_nonzero(labeled)) - hit
 
 
+def sum_pixels(counts: Sequence[ImageCounts], id: int = ANY) -> tuple[int, int, int]:
+    """Return the hit, false and missed pixels of all images together."""
+    hit, false, missed = (sum(image.pixels[id][index] for image in counts) for index in range(3))
+    return hit, false, missed
+
+
 def dice(counts: Sequence[ImageCounts], id: int = ANY) -> float | None:
     """Return the Dice of all images together; None if neither labels nor predictions have any pixels.
 
     None as well for a class without labeled pixels.
     """
-    hit, false, missed = (sum(image.pixels[id][index] for image in counts) for index in range(3))
+    hit, false, missed = sum_pixels(counts, id)
     counted = hit + missed if id != ANY else hit + false + missed
     return 2 * hit / (2 * hit + false + missed) if counted else None
+
+
+def iou(counts: Sequence[ImageCounts], id: int = ANY) -> float | None:
+    """Return the intersection over union of all images together; None where `dice` returns None."""
+    value = dice(counts, id)
+    return None if value is None else value / (2 - value)
+
+
+def _pixel_metrics(counts: Sequence[ImageCounts], id: int) -> dict[str, float | None]:
+    hit, false, missed = sum_pixels(counts, id)
+    return {
+        "dice": dice(counts, id),
+        "iou": iou(counts, id),
+        "precision": hit / (hit + false) if hit + false else None,
+        "recall": hit / (hit + missed) if hit + missed else None,
+    }
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are not None; None if there are none."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
 
 
 def dice_interval(counts: Sequence[ImageCounts], id: int = ANY) -> list[float] | None:

@@ -304,6 +304,11 @@ def encode(event: Event) -> str:
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
 
 
+def line_start(kind: type[Event]) -> bytes:
+    """Return the beginning of all lines that `encode` writes for events of a kind."""
+    return f'{{"kind": "{kind.kind}"'.encode()
+
+
 def decode(line: str) -> Event | None:
     """Return the event of a line, with all values of the declared types.
 

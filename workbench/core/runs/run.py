@@ -26,7 +26,7 @@ from workbench.core.project.grouping import find_duplicates
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, write_json
 from workbench.core.runs.dataset import Dataset, collect
-from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, decode
+from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, decode, line_start
 from workbench.core.runs.launch import check_gpu_build, check_several_gpus, divide_batch
 from workbench.core.runs.planner import plan
 from workbench.core.runs.pruning_plan import prune_settings
@@ -114,10 +114,16 @@ class Run:
     def dataset(self) -> Dataset:
         return _parse(Dataset, self.dataset_path)
 
-    def events(self) -> Iterator[Event]:
-        """Yield all events so far. An incomplete last line is skipped."""
+    def events(self, *kinds: type[Event]) -> Iterator[Event]:
+        """Yield the events so far. An incomplete last line is skipped.
+
+        kinds: only events of these kinds, all by default. Others are not decoded: a long run has a million steps.
+        """
+        starts = tuple(line_start(kind) for kind in kinds)
         try:
             for _, line in read_lines(self.events_path):
+                if starts and not line.startswith(starts):
+                    continue
                 event = decode(line.decode("utf-8", "replace"))
                 if event is not None:
                     yield event
@@ -127,19 +133,13 @@ class Run:
     def ending(self) -> Finished | Failed | None:
         """Return the final event, or None while the run is active or after a crash."""
         last: Finished | Failed | None = None
-        for event in self.events():
-            if isinstance(event, (Finished, Failed)):
-                last = event
-            elif isinstance(event, Started):
-                last = None  # resumed
+        for event in self.events(Started, Finished, Failed):
+            last = event if isinstance(event, (Finished, Failed)) else None  # None: resumed
         return last
 
     def best_evaluation(self) -> Evaluated | None:
-        best = None
-        for event in self.events():
-            if isinstance(event, Evaluated) and event.best:
-                best = event
-        return best
+        evaluations = [event for event in self.events(Evaluated) if isinstance(event, Evaluated) and event.best]
+        return evaluations[-1] if evaluations else None
 
     @property
     def usable(self) -> bool:

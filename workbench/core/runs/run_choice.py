@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, decode
+from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, decode, line_start
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.json_io import read_lines
 
@@ -96,8 +96,8 @@ def summarize_events(path: Path) -> EventSummary:
 
 def _read_summary_events(path: Path) -> Iterator[Event]:
     """Yield the events of a summary; of the steps, only the last one, at the end."""
-    kinds = tuple(_line_start(kind) for kind in (Started, Evaluated, Finished, Failed))
-    step_start, last_step = _line_start(Step), b""
+    kinds = tuple(line_start(kind) for kind in (Started, Evaluated, Finished, Failed))
+    step_start, last_step = line_start(Step), b""
     try:
         for _, line in read_lines(path):
             if line.startswith(step_start):
@@ -111,7 +111,3 @@ def _read_summary_events(path: Path) -> Iterator[Event]:
     step = decode(last_step.decode("utf-8", "replace"))
     if step is not None:
         yield step
-
-
-def _line_start(kind: type[Event]) -> bytes:
-    return f'{{"kind": "{kind.kind}"'.encode()

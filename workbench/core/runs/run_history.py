@@ -31,7 +31,7 @@ from workbench.core.runs.run_name import RunName
 from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.system_stats import read_samples
 
-_PAUSE_EVERY = 200  # lines read between pauses for other threads
+_WORK, _PAUSE = 0.001, 0.0005  # seconds of reading, and of the pause after it, in which the GUI thread can run
 
 
 class LineTail:
@@ -138,12 +138,14 @@ def machine_path(run: Run) -> Path:
 def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable[[], bool] = lambda: False) -> PastRun:
     """Read a run in a worker thread, with pauses for other threads. events: used instead of those on disk."""
     past = PastRun()
-    for number, event in enumerate(run.events() if events is None else events):
+    pause_at = 0.0
+    for event in run.events() if events is None else events:
         if stopped():
             break
         past.add_event(event)
-        if number % _PAUSE_EVERY == 0:
-            time.sleep(0.0002)
+        if time.perf_counter() >= pause_at:
+            time.sleep(_PAUSE)
+            pause_at = time.perf_counter() + _WORK
     with contextlib.suppress(OSError):
         past.finish_series({path.name for path in run.previews.iterdir()} if run.previews.is_dir() else ())
     for at, sample in read_samples(machine_path(run)):

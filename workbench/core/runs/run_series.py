@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from operator import attrgetter
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from workbench.inference.text_safety import csv_cell
 # Values of a step that are recorded: all its fields but these. A further field needs no change here.
 _NOT_RECORDED = ("time", "step", "epoch", "skipped", "progress", "round")
 STEP_VALUES = tuple(field.name for field in fields(Step) if field.name not in _NOT_RECORDED)
+_step_values = attrgetter(*STEP_VALUES)
 GPU_VALUES = ("load", "used", "reserved", "total", "temperature", "power", "clock")
 GB = 1024**3
 _SAME = 1e-6  # seconds between values that are in one row of the table
@@ -50,7 +52,7 @@ class RunSeries:
         if isinstance(event, Started):
             self._begin(event)
         elif isinstance(event, Step):
-            self.steps.add(event.time, {name: getattr(event, name) for name in STEP_VALUES})
+            self.steps.add(event.time, dict(zip(STEP_VALUES, _step_values(event))))
             if math.isfinite(event.loss):
                 self._sum += event.loss
                 self._finite += 1

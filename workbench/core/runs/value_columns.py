@@ -18,13 +18,18 @@ class Columns:
     def __init__(self, names: Sequence[str], kind: type = np.float32) -> None:
         self.names = list(names)
         self._known = set(names)
-        self.present: set[str] = set()  # names with at least one value
+        self._missing = set(names)  # names without any value
         self.count = 0
         self._last = -math.inf
         self._times = np.empty(256)
         self._values = np.full((len(self.names), 256), np.nan, kind)
         # Indices of the least and greatest value of each full block.
         self._peaks = np.empty((len(self.names), 2, 2), np.int64)
+
+    @property
+    def present(self) -> set[str]:
+        """Names with at least one finite value."""
+        return self._known - self._missing
 
     @property
     def times(self) -> np.ndarray:
@@ -46,11 +51,10 @@ class Columns:
             self._peaks = np.concatenate((self._peaks, np.empty_like(self._peaks)), axis=1)
         at = self.count
         self._last = self._times[at] = max(time, self._last)
-        row = [values.get(name) for name in self.names]
-        self._values[:, at] = [math.nan if value is None else value for value in row]
-        if len(self.present) < len(self.names):
-            found = zip(self.names, row)
-            self.present.update(name for name, value in found if value is not None and math.isfinite(value))
+        self._values[:, at] = [values.get(name) for name in self.names]  # NumPy converts None to NaN
+        if self._missing:
+            row = ((name, values.get(name)) for name in self._missing)
+            self._missing -= {name for name, value in row if value is not None and math.isfinite(value)}
         self.count += 1
         if self.count % _BLOCK == 0:
             self._peaks[:, at // _BLOCK] = _peaks(self._values[:, at + 1 - _BLOCK : at + 1], at + 1 - _BLOCK)
@@ -90,6 +94,7 @@ class Columns:
     def _add_name(self, name: str) -> None:
         self.names.append(name)
         self._known.add(name)
+        self._missing.add(name)
         more = np.full((1, self._values.shape[1]), np.nan, self._values.dtype)
         self._values = np.concatenate((self._values, more))
         starts = np.arange(self._peaks.shape[1])[None, :, None] * _BLOCK

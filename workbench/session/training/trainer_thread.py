@@ -61,7 +61,7 @@ def find_live_process(run: Run) -> psutil.Process | None:
     A process that holds the lock without having reported anything counts: it is starting.
     """
     pid = 0
-    for event in run.events():
+    for event in run.events(Started, Finished, Failed):
         if isinstance(event, Started):
             pid = event.process
         elif isinstance(event, (Finished, Failed)):

@@ -61,7 +61,7 @@ def lineage(sources: CardSources) -> Iterator[str]:
     run = sources.run
     chain = _chain(list(_ancestors(run)))
     yield Message("card.run_from", run=run.name, others=chain) if chain else Message("card.run", run=run.name)
-    started = [event for event in run.events() if isinstance(event, Started)]
+    started = [event for event in run.events(Started) if isinstance(event, Started)]
     if started:
         last = started[-1]
         device = last.device_name or last.device
