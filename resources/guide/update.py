@@ -76,6 +76,8 @@ def reference(language: str) -> str:
     title, introduction, commands, arguments, overview = TEXTS[language]
     purposes = {verb: text for verb, (_, text) in cli.VERBS.items()}
     if language == "zh_CN":
+        if missing := purposes.keys() - CHINESE.keys():
+            raise SystemExit(f"CHINESE has no purpose of: {', '.join(sorted(missing))}")
         purposes |= CHINESE
     lines = [f"# {title}", "", introduction, "", f"## {overview}", "", *_head(*commands)]
     lines.append(f"| `workbench [PROJECT]` | {'open the window' if language == 'en' else '打开窗口'} |")

@@ -34,24 +34,30 @@ def replace_file(source: Path, target: Path) -> None:
     os.replace(beside, target)
 
 
-def main() -> int:
-    beside = str(Path(sys.executable).parent)
-    update, release = (shutil.which(name, path=beside) or name for name in ("pyside6-lupdate", "pyside6-lrelease"))
+def tool(name: str) -> str:
+    """Return the path of a program of PySide6."""
+    return shutil.which(name, path=str(Path(sys.executable).parent)) or name
+
+
+def update(*files: Path) -> None:
+    """Add the texts of the sources to translation files (.ts), and remove those that are no longer used."""
     with tempfile.TemporaryDirectory() as folder:
         passing = Path(folder) / "patterns.py"
         calls = [f"QCoreApplication.translate({context!r}, {text!r})" for context, text in dict.fromkeys(patterns())]
         passing.write_text("\n".join(calls) + "\n", "utf-8")
         sources = sorted(map(str, (ROOT / "workbench" / "ui").rglob("*.py")))
-        for name in LANGUAGES:
-            if name == SOURCE_LANGUAGE:
-                continue
-            ts = HERE / f"workbench_{name}.ts"
-            subprocess.run(
-                [update, *sources, str(passing), "-locations", "none", "-no-obsolete", "-ts", str(ts)], check=True
-            )
+        options = ["-locations", "none", "-no-obsolete", "-ts", *map(str, files)]
+        subprocess.run([tool("pyside6-lupdate"), *sources, str(passing), *options], check=True)
+
+
+def main() -> int:
+    files = [HERE / f"workbench_{name}.ts" for name in LANGUAGES if name != SOURCE_LANGUAGE]
+    update(*files)
+    with tempfile.TemporaryDirectory() as folder:
+        for ts in files:
             # A window or a test that reads the old file at this moment keeps it.
             new = Path(folder) / f"{ts.stem}.qm"
-            subprocess.run([release, str(ts), "-qm", str(new)], check=True)
+            subprocess.run([tool("pyside6-lrelease"), str(ts), "-qm", str(new)], check=True)
             replace_file(new, ts.with_suffix(".qm"))
     return 0
 

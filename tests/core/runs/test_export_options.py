@@ -53,7 +53,7 @@ def test_command_line_defaults():
         (ExportOptions(("tflite",)), "formats"),
         (ExportOptions(()), "formats"),
         (ExportOptions(target_ms=0.0), "target"),
-        (ExportOptions(language="fr"), "language"),
+        (ExportOptions(language="tlh"), "language"),
     ],
 )
 def test_invalid_options_are_refused(options, key):

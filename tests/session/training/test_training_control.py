@@ -74,19 +74,20 @@ def test_stop_ends_the_run_and_progress_is_reported(training, qtbot):
     qtbot.waitUntil(lambda: len(training.endings) == 2, timeout=10_000)
 
 
-def test_problem_before_the_start_is_reported_as_ending(training, opened, qtbot):
+def test_problem_before_the_start_ends_no_run(training, opened, qtbot):
     for model, settings, problem in [("resnet", {}, "NoVerdicts"), ("unet", {"patch": 3}, "BadSettings")]:
-        with qtbot.waitSignal(training.ended) as ended:
+        with qtbot.waitSignal(training.not_started) as reported:
             training.start(model, **settings)
-        assert isinstance(ended.args[0], Failed) and ended.args[0].problem == problem and ended.args[0].fields
-    assert not training.busy and list_runs(opened.project.root) == []
+        assert isinstance(reported.args[0], Failed) and reported.args[0].problem == problem and reported.args[0].fields
+    assert not training.busy and list_runs(opened.project.root) == [] and not training.endings
 
 
 def test_stop_during_planning_leaves_no_run(training, opened, qtbot):
-    with qtbot.waitSignal(training.ended) as ended:
+    with qtbot.waitSignal(training.not_started) as reported:
         training.start("unet")
         training.stop()
-    assert ended.args[0].why == "stopped" and list_runs(opened.project.root) == []
+    assert reported.args == [None] and list_runs(opened.project.root) == []
+    assert not (training.endings or training.busy or training.stopping)
 
 
 def test_open_image_is_watched_and_saved_labels_are_sent(training, opened, qtbot):

@@ -93,7 +93,7 @@ def test_names_and_code_are_not_translated():
 
 
 def test_language_is_checked_and_used(trained, tmp_path):
-    assert list(LANGUAGES) == ["en", "zh_CN"]
+    assert {"en", "zh_CN"} <= {*LANGUAGES}
     with pytest.raises(BadSettings, match="zh_CN"):
         ExportOptions(language="tlh").check()
     folder = Path(shutil.copytree(trained.best, tmp_path / "export"))

@@ -14,8 +14,11 @@ from PySide6.QtGui import QAction
 
 from workbench import cli
 from workbench.core import resources
+from workbench.core.project.exporting import EXPORT_FORMATS
+from workbench.core.project.formats import FORMATS
 from workbench.ui.actions import menus
 from workbench.ui.text.formatting import plain
+from workbench.ui.training.plot_definitions import PLOTS
 
 ROOT = Path(__file__).resolve().parents[3]
 GUIDE = ROOT / "resources" / "guide"
@@ -173,6 +176,15 @@ def test_command_reference_is_up_to_date(language):
 
 def test_every_verb_has_a_chinese_purpose():
     assert set(generator().CHINESE) == set(cli.VERBS)
+
+
+@pytest.mark.parametrize("language", list(READMES))
+def test_every_curve_and_label_format_is_explained(language):
+    titles = [definition.title for definition in PLOTS]
+    table = (GUIDE / language / "curves.md").read_text("utf-8").split("\n## ")[1]
+    assert [title for title in titles if (title if language == "en" else translations()[title]) not in table] == []
+    formats = (GUIDE / language / "label-formats.md").read_text("utf-8")
+    assert [name for name in (*FORMATS, *EXPORT_FORMATS) if f"`{name}`" not in formats] == []
 
 
 @pytest.mark.parametrize("path", READMES.values(), ids=lambda path: path.name)

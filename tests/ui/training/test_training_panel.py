@@ -123,11 +123,11 @@ def test_failed_run_shows_advice(opened, qtbot):
     training.preparing = True
     training.state_changed.emit()
     training.preparing = False
-    training.ended.emit(Failed(why="raw", problem="PaddleMissing", fields={"command": "pip install x"}))
+    training.not_started.emit(Failed(why="raw", problem="PaddleMissing", fields={"command": "pip install x"}))
     assert any(
         "PaddlePaddle is not installed" in text and "pip install x" in text for text in opened.window.messages.texts
     )
-    training.ended.emit(Failed(why="raw", problem="NoSuchProblem", fields={}, log="/a/log"))
+    training.not_started.emit(Failed(why="raw", problem="NoSuchProblem", fields={}, log="/a/log"))
     assert panel.view.status.full_text == "raw"
 
 
@@ -142,7 +142,7 @@ def test_missing_labels_are_a_hint_and_no_fault(opened, problem, kind):
     training.preparing = True
     training.state_changed.emit()
     training.preparing = False
-    training.ended.emit(Failed(why="raw", problem=problem, fields={"found": 1}))
+    training.not_started.emit(Failed(why="raw", problem=problem, fields={"found": 1}))
     assert [shown for shown, *_ in messages] == [kind]
 
 
@@ -256,6 +256,17 @@ def test_run_with_incomplete_line_of_events_is_shown(opened, old_run, qtbot):
     with qtbot.waitSignal(opened.services.training.ended, timeout=10_000):
         pass
     assert opened.services.run_monitor.series.steps.count == 40
+
+
+def test_start_that_is_refused_leaves_the_status_of_the_shown_run(opened, old_run, qtbot):
+    training, panel = opened.services.training, opened.window.training
+    panel.reset()
+    with qtbot.waitSignal(training.ended, timeout=10_000):
+        pass
+    before = panel.view.status.full_text
+    training.not_started.emit(Failed(why="raw", problem="PaddleMissing", fields={"command": "pip install x"}))
+    assert before and panel.view.status.full_text == before
+    assert any("PaddlePaddle is not installed" in text for text in opened.window.messages.texts)
 
 
 def test_run_that_was_stopped_early_does_not_replace_the_best_one(opened, old_run, qtbot):

@@ -29,7 +29,8 @@ CREATE TABLE IF NOT EXISTS pictures (
 CREATE INDEX IF NOT EXISTS by_place ON pictures (place, key);
 CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, score REAL) WITHOUT ROWID;
 """
-_INSERT = f"INSERT OR REPLACE INTO pictures ({_COLUMNS}, stamp, place, sum) VALUES ({', '.join('?' * 14)})"
+_STORED = [*_COLUMNS.split(", "), "stamp", "place", "sum"]
+_INSERT = f"INSERT OR REPLACE INTO pictures ({', '.join(_STORED)}) VALUES ({', '.join('?' * len(_STORED))})"
 _FILES = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
 # SQLite messages for errors without damage to the file: the file is kept, and a database in memory is used instead.
 _NOT_DAMAGED = ("locked", "busy", "is full", "readonly", "unable to open")

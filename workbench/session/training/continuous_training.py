@@ -29,6 +29,7 @@ class ContinuousTraining(QObject):
         training.started.connect(self._training_started)
         training.reported.connect(self._reported)
         training.ended.connect(self._training_ended)
+        training.not_started.connect(self._training_ended)
 
     def switch(self, on: bool) -> None:
         """Switch continuous training; when off, the run ends after its time or its current round."""

@@ -30,7 +30,8 @@ class TrainingControl(QObject):
     started = Signal(object)  # Run
     reported = Signal(object)  # Event
     recalled = Signal(object)  # PastRun: the full history of a followed run, after its notable events were reported
-    ended = Signal(object)  # Finished | Failed
+    ended = Signal(object)  # Finished | Failed: end of `run`
+    not_started = Signal(object)  # Failed | None: no run was begun or resumed; None: stopped during the preparation
     preview_arrived = Signal(str)
     state_changed = Signal()
 
@@ -89,7 +90,7 @@ class TrainingControl(QObject):
         quality: str | None = None,
         **settings: Any,
     ) -> None:
-        """Plan a run from the present labels, then train. Problems are reported by `ended(Failed)`.
+        """Plan a run from the present labels, then train. Problems are reported by `not_started(Failed)`.
 
         None leaves the default of TrainingSettings; `settings` are further fields of it.
         """
@@ -122,7 +123,7 @@ class TrainingControl(QObject):
         try:
             run.check_links()
         except Problem as problem:
-            self._end(process_exit.from_problem(problem))
+            self._report_not_started(process_exit.from_problem(problem))
             return
         self._start_child(run, resume=True)
 
@@ -188,16 +189,20 @@ class TrainingControl(QObject):
     # --- trainer ----------------------------------------------------------------------------------
 
     def _preparation_failed(self, problem: Problem) -> None:
-        self.preparing = False
-        self._end(process_exit.from_problem(problem))
+        self._report_not_started(process_exit.from_problem(problem))
 
     def _prepared(self, run: Run) -> None:
-        self.preparing = False
         if self.stopping:
             shutil.rmtree(run.root, ignore_errors=True)  # just created, nothing was trained
-            self._end(Finished(why="stopped"))
+            self._report_not_started(None)
         else:
+            self.preparing = False
             self._start_child(run, resume=False)
+
+    def _report_not_started(self, failed: Failed | None) -> None:
+        self.preparing = self.stopping = False
+        self.not_started.emit(failed)
+        self.state_changed.emit()
 
     def _start_child(self, run: Run, *, resume: bool) -> None:
         command = None if self._command is None else self._command(run, resume)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import (
+    QT_TRANSLATE_NOOP,
     QAbstractListModel,
     QCoreApplication,
     QDateTime,
@@ -42,6 +43,7 @@ _ICONS = {
     "reject proposal": "close",
     "bring back proposals": "refresh",
     "remove specks": "eraser",
+    "fill holes": "holes",
     "fill tiny holes": "holes",
     "restore": "undo",
     "recover strokes": "refresh",
@@ -51,41 +53,45 @@ _ICONS = {
 }
 
 
+# Step -> its name.
+STEP_NAMES = {
+    "": QT_TRANSLATE_NOOP("history", "Initial state"),
+    "paint": QT_TRANSLATE_NOOP("history", "Brush"),
+    "erase": QT_TRANSLATE_NOOP("history", "Eraser"),
+    "threshold brush": QT_TRANSLATE_NOOP("history", "Threshold brush"),
+    "polygon": QT_TRANSLATE_NOOP("history", "Polygon"),
+    "edit outline": QT_TRANSLATE_NOOP("history", "Outline edited"),
+    "rectangle": QT_TRANSLATE_NOOP("history", "Rectangle"),
+    "ellipse": QT_TRANSLATE_NOOP("history", "Ellipse"),
+    "lasso": QT_TRANSLATE_NOOP("history", "Lasso"),
+    "fill": QT_TRANSLATE_NOOP("history", "Fill"),
+    "wand": QT_TRANSLATE_NOOP("history", "Magic wand"),
+    "smart edge": QT_TRANSLATE_NOOP("history", "Magnetic lasso"),
+    "crack": QT_TRANSLATE_NOOP("history", "Crack tracer"),
+    "box cut": QT_TRANSLATE_NOOP("history", "Box segmentation"),
+    "click segmentation": QT_TRANSLATE_NOOP("history", "Click segmentation"),
+    "copy labels": QT_TRANSLATE_NOOP("history", "Labels copied"),
+    "mend label": QT_TRANSLATE_NOOP("history", "Label corrected"),
+    "label is right": QT_TRANSLATE_NOOP("history", "Label confirmed"),
+    "accept proposal": QT_TRANSLATE_NOOP("history", "Suggestion accepted"),
+    "reject proposal": QT_TRANSLATE_NOOP("history", "Suggestion rejected"),
+    "bring back proposals": QT_TRANSLATE_NOOP("history", "Suggestions restored"),
+    "remove specks": QT_TRANSLATE_NOOP("history", "Tiny regions erased"),
+    "fill holes": QT_TRANSLATE_NOOP("history", "Holes filled"),
+    "fill tiny holes": QT_TRANSLATE_NOOP("history", "Holes filled"),
+    "remove images": QT_TRANSLATE_NOOP("history", "Images removed"),
+    "remove source": QT_TRANSLATE_NOOP("history", "Image folder removed"),
+    "remove labels": QT_TRANSLATE_NOOP("history", "Label files removed"),
+    "restore": QT_TRANSLATE_NOOP("history", "Step restored"),
+    "recover strokes": QT_TRANSLATE_NOOP("history", "Strokes recovered"),
+    "label only what is painted": QT_TRANSLATE_NOOP("history", "Unpainted areas: unlabeled"),
+    "unpainted is background": QT_TRANSLATE_NOOP("history", "Unpainted areas: background"),
+}
+
+
 def step_text(what: str) -> str:
     """Return a step's name in the chosen language."""
-    names = {
-        "": QCoreApplication.translate("history", "Initial state"),
-        "paint": QCoreApplication.translate("history", "Brush"),
-        "erase": QCoreApplication.translate("history", "Eraser"),
-        "threshold brush": QCoreApplication.translate("history", "Threshold brush"),
-        "polygon": QCoreApplication.translate("history", "Polygon"),
-        "edit outline": QCoreApplication.translate("history", "Outline edited"),
-        "rectangle": QCoreApplication.translate("history", "Rectangle"),
-        "ellipse": QCoreApplication.translate("history", "Ellipse"),
-        "lasso": QCoreApplication.translate("history", "Lasso"),
-        "fill": QCoreApplication.translate("history", "Fill"),
-        "wand": QCoreApplication.translate("history", "Magic wand"),
-        "smart edge": QCoreApplication.translate("history", "Magnetic lasso"),
-        "crack": QCoreApplication.translate("history", "Crack tracer"),
-        "box cut": QCoreApplication.translate("history", "Box segmentation"),
-        "click segmentation": QCoreApplication.translate("history", "Click segmentation"),
-        "copy labels": QCoreApplication.translate("history", "Labels copied"),
-        "mend label": QCoreApplication.translate("history", "Label corrected"),
-        "label is right": QCoreApplication.translate("history", "Label confirmed"),
-        "accept proposal": QCoreApplication.translate("history", "Suggestion accepted"),
-        "reject proposal": QCoreApplication.translate("history", "Suggestion rejected"),
-        "bring back proposals": QCoreApplication.translate("history", "Suggestions restored"),
-        "remove specks": QCoreApplication.translate("history", "Tiny regions erased"),
-        "fill tiny holes": QCoreApplication.translate("history", "Holes filled"),
-        "remove images": QCoreApplication.translate("history", "Images removed"),
-        "remove source": QCoreApplication.translate("history", "Image folder removed"),
-        "remove labels": QCoreApplication.translate("history", "Label files removed"),
-        "restore": QCoreApplication.translate("history", "Step restored"),
-        "recover strokes": QCoreApplication.translate("history", "Strokes recovered"),
-        "label only what is painted": QCoreApplication.translate("history", "Unpainted areas: unlabeled"),
-        "unpainted is background": QCoreApplication.translate("history", "Unpainted areas: background"),
-    }
-    return names.get(what) or capitalized(what)
+    return QCoreApplication.translate("history", STEP_NAMES[what]) if what in STEP_NAMES else capitalized(what)
 
 
 def time_text(seconds: float) -> str:

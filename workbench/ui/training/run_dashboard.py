@@ -20,7 +20,14 @@ from workbench.ui.widgets.icon_label import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _INTERVAL = 500  # ms between updates of texts and numbers; shorter intervals are unreadable
-_MISSING_LABELS = ("NoImages", "NoLabels", "NoVerdicts", "LoneVerdict", "TooFewLabels", "OnlyBackground")  # Problems
+_MISSING_LABELS = (
+    "NoImages",
+    "NoLabels",
+    "NoVerdicts",
+    "LoneVerdict",
+    "TooFewLabels",
+    "OnlyBackground",
+)  # next steps, no faults
 _SAMPLE = QSize(26, 10)  # logical pixels
 _TONES = {"good": ("success", "success"), "info": ("info", "muted"), "warning": ("warning", "warning")}
 
@@ -70,7 +77,7 @@ class RunDashboard(QWidget):
         self._hovered_time: float | None = None  # seconds under the pointer
         self._timer = QTimer(self, interval=_INTERVAL, timeout=self.refresh)
         monitor.changed.connect(self._series_changed)
-        run_list.compared_changed.connect(self._compared_changed)
+        run_list.compared_changed.connect(self._series_changed)
         run_list.listed.connect(self._report_run_in_use)
         style.changed.connect(self._restyle)
         self._show_curves()
@@ -137,10 +144,9 @@ class RunDashboard(QWidget):
     def end(self, ending: Finished | Failed, *, notify: bool) -> None:
         """Show the ending. notify: the ending is new, so a failure also goes to the message bar."""
         if isinstance(ending, Failed):
-            self._ending, advice = formatting.failure_text(ending)
-            if notify:  # labels that are missing are the user's next step, no fault
-                kind = "info" if ending.problem in _MISSING_LABELS else "problem"
-                self.messaged.emit(kind, self._ending, advice)
+            self._ending = formatting.failure_text(ending)[0]
+            if notify:
+                self._report_failure(ending)
         else:
             self._ending = formatting.ending_text(ending)
             if ending.result.get("metrics"):
@@ -149,6 +155,17 @@ class RunDashboard(QWidget):
         self._live = self._health_hidden = False
         self._just_ended = self._monitor.run if notify else None
         self.refresh()
+
+    def report_not_started(self, failed: Failed) -> None:
+        """Report that no run was begun. The status line keeps describing the shown run, if there is one."""
+        self._report_failure(failed)
+        if self._monitor.series.started is None:
+            self._ending = formatting.failure_text(failed)[0]
+        self.refresh()
+
+    def _report_failure(self, failed: Failed) -> None:
+        kind = "info" if failed.problem in _MISSING_LABELS else "problem"
+        self.messaged.emit(kind, *formatting.failure_text(failed))
 
     def _report_run_in_use(self) -> None:
         """Report that the run that has just ended does not replace a better one."""
@@ -169,15 +186,10 @@ class RunDashboard(QWidget):
             self.make_curves()
         if self.curves is None:
             return
-        others = tuple(other.series for other in self._run_list.compared)
-        self.curves.show_series(self._monitor.series, others)
+        self.curves.show_series(self._monitor.series, tuple(other.series for other in self._run_list.compared))
         if not self._timer.isActive():
             self.refresh()
             self._timer.start()
-
-    def _compared_changed(self) -> None:
-        if self.curves is not None:
-            self._series_changed()
 
     # --- text and numbers ------------------------------------------------------------------------
 

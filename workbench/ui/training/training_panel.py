@@ -59,6 +59,7 @@ class TrainingPanel(QWidget):
         training.started.connect(self._started)
         training.reported.connect(self._event_reported)
         training.ended.connect(self._ended)
+        training.not_started.connect(self._not_started)
         exporter.progressed.connect(self._export_progressed)
         session.project_opened.connect(self.reset)
         session.project_closed.connect(self.reset)
@@ -179,6 +180,11 @@ class TrainingPanel(QWidget):
         self.view.end(ending, notify=self._was_live)
         self._was_live = False
         self.runs.refresh()
+
+    def _not_started(self, failed: Failed | None) -> None:
+        self._was_live = False
+        if failed is not None:
+            self.view.report_not_started(failed)
 
     def _export_progressed(self, progress: Progress) -> None:
         share = progress.done / progress.total if progress.total else 0.0
