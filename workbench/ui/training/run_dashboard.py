@@ -20,14 +20,7 @@ from workbench.ui.widgets.icon_label import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _INTERVAL = 500  # ms between updates of texts and numbers; shorter intervals are unreadable
-_MISSING_LABELS = (
-    "NoImages",
-    "NoLabels",
-    "NoVerdicts",
-    "LoneVerdict",
-    "TooFewLabels",
-    "OnlyBackground",
-)  # next steps, no faults
+_MISSING_LABELS = ("NoImages", "NoLabels", "NoVerdicts", "LoneVerdict", "TooFewLabels", "OnlyBackground")  # no faults
 _SAMPLE = QSize(26, 10)  # logical pixels
 _TONES = {"good": ("success", "success"), "info": ("info", "muted"), "warning": ("warning", "warning")}
 
