@@ -171,7 +171,7 @@ class _ConsoleReport:
     def _show_start(self, event: Started) -> None:
         counts = ", ".join(f"{count} {split}" for split, count in event.pictures.items() if count)
         device = f"{event.device} ({event.device_name})" if event.device_name else event.device
-        why = f" ({event.precision_reason})" if event.precision_reason else ""
+        why = f" ({event.precision_reason.rstrip('.')})" if event.precision_reason else ""
         self.console.note(f"Training {event.model} on {device}, {event.precision}{why}. Images: {counts}.")
         if event.held_out_note:
             self.console.note(event.held_out_note)
