@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import shutil
 import sqlite3
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.image_index import ImageIndex, with_index
 from workbench.core.project.project import Grouping, Project
-from workbench.core.runs import events
+from workbench.core.runs import events, run_history
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.run import Run, create_run, find_run, list_runs
 from workbench.core.runs.run_name import RunName
@@ -164,6 +166,17 @@ def test_only_lines_of_the_requested_events_are_decoded(tmp_path, monkeypatch):
     assert run.ending() == ended and run.best_evaluation() == best
     assert len(decoded) == 2 + 2 + 1
     assert len(list(run.events())) == 53
+
+
+def test_reading_a_past_run_pauses_for_the_window(tmp_path, monkeypatch):
+    """A thread that decodes a million events without pauses delays every callback of the GUI thread."""
+    run, clock, pauses = Run(tmp_path), itertools.count(), []
+    step = events.Step(step=1, loss=1.0, rate=0.1)
+    run.events_path.write_text(f"{events.encode(step)}\n" * 100, "utf-8")
+    times = SimpleNamespace(perf_counter=lambda: next(clock) * 0.0004, sleep=pauses.append)
+    monkeypatch.setattr(run_history, "time", times)
+    assert run_history.read_past(run).series.steps.count == 100
+    assert len(pauses) >= 25 and min(pauses) > 0
 
 
 def test_a_resumed_run_has_not_ended(tmp_path):
