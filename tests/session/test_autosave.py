@@ -354,7 +354,7 @@ def test_session_does_not_import_paddle(root):
         "    session.notes.set_verdict('NG')\n"
         "    predictions.load('nowhere'); predictions.predict(key)\n"
         "session.image_opened.connect(opened)\n"
-        "training.ended.connect(lambda ending: (print(ending.problem or ending.why), app.quit()))\n"
+        "training.not_started.connect(lambda failed: (print(failed.problem or failed.why), app.quit()))\n"
         "predictions.failed.connect(lambda problem: training.start('resnet'))\n"
         "app.exec()\n"
         "print([name for name in ('paddle', 'PySide6.QtGui', 'PySide6.QtWidgets') if name in sys.modules])\n"
