@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QMenu, QToolButton, QWidget
 
 from tests.ui.file_drops import drop
+from workbench.ui.widgets.click_guard import ClickGuard
 
 LEFT, PLAIN = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 
@@ -39,7 +40,10 @@ class UserInput:
     # --- widgets ----------------------------------------------------------------------------------
 
     def click(self, widget: QWidget, position: QPoint | None = None) -> None:
-        """Click on a widget, by default in its middle. It has to be enabled, and nothing may cover it there."""
+        """Click on a widget, by default in its middle. It has to be enabled, and nothing may cover it there.
+
+        A person is never as fast as the pause in which a `ClickGuard` discards clicks; a test on a fast machine is.
+        """
         window = widget.window()
 
         def where() -> QPoint:  # in the window; it may still be laid out
@@ -48,6 +52,8 @@ class UserInput:
         def reachable() -> bool:
             place = where()
             top = window.childAt(place) or window
+            if any(guard.timer.isActive() for guard in window.findChildren(ClickGuard)):
+                return False
             covered = widget is not top and not widget.isAncestorOf(top)
             return widget.isVisible() and widget.isEnabled() and window.rect().contains(place) and not covered
 
