@@ -184,10 +184,9 @@ class _EvaluationPass:
                 continue
             prediction = predictor.predict(image)
             assert prediction.mask is not None and prediction.table is not None
-            defective = bool(((truth > 0) & (truth <= MAX_CLASS_ID)).any())
-            self.images.append(ScoredImage(item.key, item.group, defective, prediction.table))
+            counts = meter.add(truth, prediction.mask, item.key)
+            self.images.append(ScoredImage(item.key, item.group, not counts.is_good, prediction.table))
             self.milliseconds.append(prediction.milliseconds)
-            meter.add(truth, prediction.mask, item.key)
             groups.append(item.group)
             predicted += int(np.count_nonzero(prediction.mask))
             pixels += prediction.mask.size

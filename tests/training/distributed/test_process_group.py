@@ -90,13 +90,15 @@ def test_two_processes_equal_two_replicas_in_one_process(labeled_project, child,
         assert first.keys() == second.keys()
         for key in first:
             # Kernels for two and for four images round differently on some CPUs, and the optimizers divide by the size
-            # of the gradient: up to 0.005 of an array. Gradients that are not summed change some by more than 0.8.
+            # of the gradient: up to 0.0015 of an array of weights and 0.005 of one of moments. Gradients that are not
+            # summed change some by more than 0.8.
             difference = np.linalg.norm(np.float64(first[key]) - second[key])
-            assert difference <= 0.02 * np.linalg.norm(second[key]) + 1e-9, key
+            limit = 0.02 if name == "optimiser" else 0.005
+            assert difference <= limit * np.linalg.norm(second[key]) + 1e-9, key
     assert several.ending().result["metrics"] == alone.ending().result["metrics"]
     losses = [{e.step: e.loss for e in run.events() if isinstance(e, Step)} for run in (several, alone)]
     for step in losses[0].keys() & losses[1].keys():
-        assert losses[0][step] == pytest.approx(losses[1][step], rel=1e-3)
+        assert losses[0][step] == pytest.approx(losses[1][step], rel=1e-4)
     printed = {path.name for path in several.ranks.iterdir()}
     # and no files with environment variables
     assert printed == {"launcher.log", "rank-0.log", "rank-1.log", "rank-1.jsonl"}
