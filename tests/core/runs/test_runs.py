@@ -166,6 +166,9 @@ def test_only_lines_of_the_requested_events_are_decoded(tmp_path, monkeypatch):
     assert run.ending() == ended and run.best_evaluation() == best
     assert len(decoded) == 2 + 2 + 1
     assert len(list(run.events())) == 53
+    with run.events_path.open("a", encoding="utf-8") as file:  # a line with values of other types ends no run
+        file.write('{"kind": "started", "model": 5}\n')
+    assert run.ending() == ended and len(list(run.events())) == 54
 
 
 def test_reading_a_past_run_pauses_for_the_window(tmp_path, monkeypatch):

@@ -125,7 +125,7 @@ class Run:
                 if starts and not line.startswith(starts):
                     continue
                 event = decode(line.decode("utf-8", "replace"))
-                if event is not None:
+                if isinstance(event, kinds or Event):
                     yield event
         except OSError:
             return
