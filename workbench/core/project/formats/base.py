@@ -19,6 +19,7 @@ from workbench.core.problems import Problem
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
+from workbench.inference.io.json_io import JsonError
 from workbench.inference.io.natural_order import natural_key
 
 # Folder names that describe the kind of content only, not the part or the defect.
@@ -47,7 +48,7 @@ class UnreadableLabel(Exception):
     """Label that cannot be imported; the text is the reason, a part of a sentence. The import continues."""
 
 
-# Errors that a damaged label file may raise when read. A full disk is a Problem and ends the import.
+# Errors that a damaged label file, or an entry of one, may raise when read. A full disk is a Problem and ends the import.
 FAULTS = (
     UnreadableLabel,
     OSError,
@@ -62,10 +63,36 @@ FAULTS = (
 
 
 def reason(error: BaseException) -> str:
-    """Return the reason why a label cannot be imported, as a part of a sentence."""
+    """Return the reason why a label cannot be imported, as a part of a sentence.
+
+    It never contains the text of an exception of Python or of a library, which nobody understands who labels images.
+    """
     if isinstance(error, (UnreadableLabel, Problem)):
         return Message.of(error)
-    return Message("import.unreadable", why=getattr(error, "strerror", None) or str(error) or type(error).__name__)
+    argument = error.args[0] if error.args else None
+    if isinstance(argument, Message):
+        return argument
+    if isinstance(error, JsonError) and not isinstance(error.__cause__, OSError):
+        line = getattr(error.__context__, "lineno", None)
+        return Message("import.no_json") if line is None else Message("import.no_json_line", n=line)
+    if isinstance(error, FileNotFoundError):
+        return Message("file.missing")
+    if isinstance(error, PermissionError):
+        return Message("import.no_permission")
+    if isinstance(error, KeyError) and isinstance(argument, str) and argument.isidentifier():
+        return Message("import.key_missing", key=argument)
+    for kinds, id in _REASONS:
+        if isinstance(error, kinds):
+            return Message(id)
+    return Message("import.unreadable")
+
+
+_REASONS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
+    ((UnicodeError,), "import.encoding_unclear"),
+    ((RecursionError,), "import.nested"),
+    ((MemoryError,), "import.no_memory"),
+    ((ValueError, TypeError, LookupError, ArithmeticError, AttributeError), "import.unexpected_content"),
+)
 
 
 @dataclass(frozen=True)
@@ -96,6 +123,26 @@ class ImportedLabel:
     notes: list[str] = field(default_factory=list)  # remarks on this image alone, English sentences
     boxes: list[tuple[int, Rect]] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)  # content that a class map cannot hold: message id -> count
+    refused: list[tuple[str, str]] = field(default_factory=list)  # shapes that are left out: (its number, why)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Label file, or entry of one, that was found and is not imported.
+
+    entry: its id, line or number in the file, such as "annotation 17"; "" for the file as a whole. image: the image
+    that it belongs to; None if that is unknown, so that it may belong to any image. count: number of entries.
+    """
+
+    file: Path
+    why: str
+    entry: str = ""
+    image: Path | None = None
+    count: int = 1
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}: {self.entry}" if self.entry else str(self.file)
 
 
 def empty_label(width: int, height: int) -> ImportedLabel:
@@ -113,7 +160,7 @@ class ImportedEntry:
     of the image if the label file contains them. missing: reason why `image` is None.
     split: "train", "val" or "test", if the label assigns the image to one. size: (width, height) of the image that the
     label was drawn on, if stored. good: the label is that of an image without defects. background: the image has no
-    label in the files and is taken as one without defects.
+    label in the files and is taken as one without defects. count: number of entries of the label, such as shapes.
     """
 
     label: Path
@@ -127,6 +174,7 @@ class ImportedEntry:
     size: tuple[int, int] | None = None
     good: bool = False
     background: bool = False
+    count: int = 1
 
     def place(self, several: bool) -> str:
         """Return the place of the label in a report: its file, or of `several` labels in a file that of the image."""
@@ -137,10 +185,14 @@ class ImportedEntry:
 
 @dataclass
 class ImportedLabels:
-    """All labels that one format found under a path. keep_ids: a new class takes the id used in its label."""
+    """All labels that one format found under a path. keep_ids: a new class takes the id used in its label.
+
+    refused: what was found and is not imported. unread: image -> label file that no reader understands.
+    """
 
     entries: list[ImportedEntry] = field(default_factory=list)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    unread: dict[Path, Path] = field(default_factory=dict)
     unlabeled: list[tuple[Path, str]] = field(default_factory=list)  # images without a label: (file, key)
     mask_files: list[Path] = field(default_factory=list)  # labels that are themselves image files
     other_masks: list[Path] = field(default_factory=list)  # masks beside the labels, which are not imported
