@@ -20,6 +20,7 @@ from workbench.core.project.import_plan import ImportPlan, plan_import
 from workbench.core.project.import_request import CONFLICTS, ImportReport, ImportRequest
 from workbench.core.project.label_files import open_labels
 from workbench.core.project.project import Project
+from workbench.core.project.project_file import is_project
 from workbench.core.text_patterns import counted
 
 _SHOWN = 20
@@ -117,7 +118,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         raise WrongUse("PATH is missing")
     if len(options.paths) > 1 and any(path.suffix.lower() == ".zip" for path in options.paths):
         raise WrongUse("a zip archive must be the only PATH")
-    if len(options.paths) == 1 and options.format == "auto" and (options.paths[0] / "project.json").is_file():
+    if len(options.paths) == 1 and options.format == "auto" and is_project(options.paths[0]):
         if options.dry_run:
             raise WrongUse("--dry-run does not apply to a project; see `workbench merge --help`")
         return import_project(

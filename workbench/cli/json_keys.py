@@ -117,6 +117,7 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
     },
     "merge": {
         "": {
+            "ledger": "as of the verb import; entries are the labels of the other project",
             "pictures": "images of the other project",
             "matched": "of these, images of both projects",
             "copied": "of these, new images",

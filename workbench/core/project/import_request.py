@@ -129,6 +129,14 @@ class ImportReport:
     ledger: Ledger = field(default_factory=Ledger)
     cancelled: bool = False  # nothing was imported
 
+    def main_reasons(self) -> list[tuple[int, str, str]]:
+        """Return (number, first place, reason) of the most frequent kinds of reasons why something is not used."""
+        kinds: dict[str, list[tuple[str, str]]] = {}
+        for place, why in self.skipped:
+            kinds.setdefault(why.id if isinstance(why, Message) else why, []).append((place, why))
+        found = [(len(places), *places[0]) for id, places in kinds.items() if id != "import.already_labeled"]
+        return sorted(found, key=lambda kind: -kind[0])[:3]
+
     @property
     def all_notes(self) -> list[str]:
         """Remarks on the import and on single images."""

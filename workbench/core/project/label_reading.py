@@ -245,7 +245,8 @@ class LabelReading:
         labels = [one.read(*size) for one in entries]
         label = labels[0]
         if any(_digest(other) != _digest(label) for other in labels[1:]):
-            raise UnreadableLabel(Message("import.second_label", key=image.key))
+            names = ", ".join(dict.fromkeys(one.label.name for one in entries))
+            raise UnreadableLabel(Message("import.second_label", names=names))
         if label.mask is not None and not label.names:  # the mask holds ids of the project
             ids = annotation.ids_in(label.mask)
             label.names = {info.id: info.name for info in self.project.classes if info.id in ids}
