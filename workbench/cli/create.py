@@ -32,9 +32,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     ) as project:
         count = len(project.images())
         console.line(f"Project {project.root} with {counted(count, 'image')}.")
-        unused = (
-            Counter[str]() if options.pictures is None else count_unused(name for name, _ in walk(options.pictures))
-        )
+        names = [] if options.pictures is None else [name for name, _ in walk(options.pictures)]
+        unused = count_unused(names)
         for text in unused_texts(unused):
             console.line(text)
         if not count:
