@@ -71,6 +71,7 @@ class ImportReport:
     missing: int = 0  # labels whose image was not found
     background: int = 0
     cancelled: bool = False  # nothing was imported
+    undoable: bool = False  # the import changed something, and is in the journal
 
     @property
     def all_notes(self) -> list[str]:

@@ -37,12 +37,16 @@ _ALREADY_LABELED = Message("import.already_labeled")
 
 @dataclass
 class ReadLabel:
-    """Label that was read, with its image. label: None for an image without a label. existing: has a label already."""
+    """Label that was read, with its image. label: None for an image without a label. existing: has a label already.
+
+    equal: set by the consumer if the project has this label already.
+    """
 
     image: ImportImage
     entry: ImportedEntry | None = None
     label: ImportedLabel | None = None
     existing: bool = False
+    equal: bool = False
     size: tuple[int, int] = (0, 0)  # width, height
     note: annotation.Note = field(default_factory=annotation.Note)
 
@@ -207,13 +211,15 @@ class LabelReading:
         self.classes.table(label)  # raises for a name that no class can have
         verdict = label.verdict
         label.verdict = self._verdict(verdict)
-        consume(ReadLabel(image, entry, label, existing, size, note))
+        read = ReadLabel(image, entry, label, existing, size=size, note=note)
+        consume(read)
         self.report.copied += image.new
         self._digests[image.key] = digest
         self.verdict_counts.update([verdict] if verdict is not None else [])
         self.report.labeled += 1
         self.report.background += entry.background
-        self.report.replaced += existing
+        self.report.replaced += existing and not read.equal
+        self.report.unchanged += read.equal
         self.report.boxes += len(label.boxes)
         if entry.split is not None and self.has_split:
             self.report.splits[entry.split] += 1
