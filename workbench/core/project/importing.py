@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from workbench.core import problems
 from workbench.core.messages import Message
-from workbench.core.problems import MaskBroken
 from workbench.core.project import annotation, import_journal
 from workbench.core.project.import_journal import ImportJournal, ImportRecord
 from workbench.core.project.import_request import ImportReport, ImportRequest
@@ -68,6 +68,8 @@ def prepare_import(
         reading = LabelReading(project, files, request)
         report = reading.run(_JournalWriter(reading, journal).add, progress, stopped)
         reading.fill(journal.record)
+        if request.strict and not report.ledger.complete:
+            raise problems.NotAllUsed(n=len(report.skipped), first=": ".join(report.skipped[0]))
         record = None if report.cancelled else journal.close()
     except BaseException:
         import_journal.discard(project)
@@ -98,12 +100,12 @@ class _JournalWriter:
         self._journal.record.classes = list(reading.classes.added)  # for the colors of the mask file
         if merged and mask is not None:
             mask = _merged(annotation.load_mask(reading.project, image.key, read.size), mask)
-        if label.verdict is not None and not (merged and note.verdict is not None):
+        if label.verdict is not None and read.finished and not (merged and note.verdict is not None):
             note.verdict = label.verdict
         if reading.request.split and reading.has_split and read.entry.split is not None and note.pin is None:
             note.pin = cast(annotation.Split, read.entry.split)
-        if label.boxes:
-            note.status = "started"  # regions made of boxes are to be checked
+        if label.boxes or not (read.finished or merged):
+            note.status = "started"  # regions made of boxes, and labels that are not complete, are to be checked
         elif not merged:
             note.status = "done"
         if copied is None and _content(note) == former and _is_stored(reading.project, image.key, mask):
@@ -121,7 +123,7 @@ def _is_stored(project: Project, key: str, mask: np.ndarray | None) -> bool:
     """Return True if an image has this mask, or if there is none to store."""
     try:
         return mask is None or np.array_equal(annotation.read_mask(project.mask_path(key)), mask)
-    except (FileNotFoundError, MaskBroken):
+    except (FileNotFoundError, problems.MaskBroken):
         return False
 
 
