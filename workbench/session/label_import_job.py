@@ -64,7 +64,9 @@ class LabelImportJob(Job):
             self._write("recovering", lambda _: self.recovered.emit(self._record))
         elif state == "undoing":
             self.undo_import()
-        elif import_files.new_folder(project).exists() or (state != "done" and import_files.last_folder(project).exists()):
+        elif import_files.new_folder(project).exists() or (
+            state != "done" and import_files.last_folder(project).exists()
+        ):
             self._record, recover = None, lambda _: import_journal.recover(project)
             self._begin("deleting", recover, self._recovered, self._failed)
 

@@ -40,8 +40,8 @@ _ALREADY_LABELED = Message("import.already_labeled")
 class ReadLabel:
     """Label that was read, with its image. label: None for an image without a label. existing: has a label already.
 
-    finished: everything that may belong to the image is in the label. equal: set by the consumer if the project has this
-    label already.
+    finished: everything that may belong to the image is in the label. equal: set by the consumer if the project has
+    this label already.
     """
 
     image: ImportImage
