@@ -100,6 +100,21 @@ def test_undo_restores_the_project(root, folder, capsys):
     assert "no import that can be undone" in capsys.readouterr().err
 
 
+def test_undo_survives_imports_that_change_nothing(root, folder, tmp_path, capsys):
+    write_png(tmp_path / "old" / "images" / "p0.png", np.full((16, 24), 60, np.uint8))
+    write_png(tmp_path / "old" / "masks" / "p0.png", np.full((16, 24), 255, np.uint8))
+    run(capsys, root, tmp_path / "old", "--class", "scratch")
+    before = files(root)
+    run(capsys, root, folder, "--conflicts", "replace")
+    after = files(root)
+    (tmp_path / "void").mkdir()
+    assert cli.main(["import", str(root), str(tmp_path / "void"), "--conflicts", "replace"]) == 1
+    run(capsys, root, folder, "--conflicts", "replace")
+    run(capsys, root, folder)
+    assert files(root) == after
+    assert run(capsys, root, "--undo")["pictures"] == 2 and files(root) == before
+
+
 def test_conflicts(root, folder, capsys):
     run(capsys, root, folder)
     assert run(capsys, root, folder)["labelled"] == 0

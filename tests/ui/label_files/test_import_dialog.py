@@ -139,14 +139,33 @@ def test_labeled_images_ask_for_the_conflict(opened, folder, qtbot):
     run(dialog, opened, qtbot)
     dialog.accept()
     qtbot.waitUntil(lambda: opened.window.findChild(ImportDialog) is None, timeout=5000)
+    content = json.loads((folder / "n1.json").read_text("utf-8"))
+    content["shapes"].pop()
+    (folder / "n1.json").write_text(json.dumps(content), "utf-8")
     opened.window.label_files.show_import(folder)
     dialog = dialog_of(opened, qtbot)
     assert dialog.preview.options.conflicts.isVisible()
     assert dialog.preview.options._conflicts_label.text().startswith("3 images")
     dialog.preview.options.conflicts.setCurrentIndex(dialog.preview.options.conflicts.findData("replace"))
     run(dialog, opened, qtbot)
-    assert "3 existing labels changed" in dialog.result.details.text()
-    assert session.undo_stack.next_undo.title == "import labels"
+    assert "1 existing label changed.\n2 existing labels kept." in dialog.result.details.text()
+    assert session.undo_stack.next_undo.title == "import labels" and dialog.undo_button.isVisible()
+
+
+def test_an_import_that_changes_nothing_offers_no_undo_and_leaves_that_of_the_one_before(dialog, opened, folder, qtbot):
+    session = opened.services.session
+    images = len(session.keys)
+    run(dialog, opened, qtbot)
+    dialog.accept()
+    qtbot.waitUntil(lambda: opened.window.findChild(ImportDialog) is None, timeout=5000)
+    opened.window.label_files.show_import(folder)
+    dialog = dialog_of(opened, qtbot)
+    run(dialog, opened, qtbot)
+    assert "3 existing labels kept." in dialog.result.details.text() and not dialog.undo_button.isVisible()
+    qtbot.waitUntil(lambda: len(session.keys) == images + 3, timeout=5000)
+    with qtbot.waitSignal(session.label_import.undone, timeout=10_000):
+        session.undo()
+    qtbot.waitUntil(lambda: len(session.keys) == images, timeout=5000)
 
 
 def test_folder_without_labels_shows_what_it_contains(opened, qtbot, tmp_path):

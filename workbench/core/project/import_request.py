@@ -128,6 +128,7 @@ class ImportReport:
     encodings: dict[Path, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
     cancelled: bool = False  # nothing was imported
+    undoable: bool = False  # the import changed something, and is in the journal
 
     def main_reasons(self) -> list[tuple[int, str, str]]:
         """Return (number, first place, reason) of the most frequent kinds of reasons why something is not used."""

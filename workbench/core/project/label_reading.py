@@ -40,7 +40,8 @@ _ALREADY_LABELED = Message("import.already_labeled")
 class ReadLabel:
     """Label that was read, with its image. label: None for an image without a label. existing: has a label already.
 
-    finished: everything that may belong to the image is in the label.
+    finished: everything that may belong to the image is in the label. equal: set by the consumer if the project has
+    this label already.
     """
 
     image: ImportImage
@@ -50,6 +51,7 @@ class ReadLabel:
     finished: bool = True
     size: tuple[int, int] = (0, 0)  # width, height
     note: annotation.Note = field(default_factory=annotation.Note)
+    equal: bool = False
 
 
 Consumer = Callable[[ReadLabel], None]
@@ -271,7 +273,8 @@ class LabelReading:
         report.copied += image.new
         report.labeled += 1
         report.background += entry.background
-        report.replaced += read.existing
+        report.replaced += read.existing and not read.equal
+        report.unchanged += read.equal
         report.boxes += len(label.boxes)
         if not read.finished:
             report.unfinished.append(image.key)

@@ -223,7 +223,7 @@ class ImportDialog(QDialog):
         self.import_button.setEnabled(not job.running and self.plan is not None and self.plan.labels > 0)
         self.images_only.setEnabled(not importing)
         self.images_only.setVisible(self._offers_images and not imported)
-        self.undo_button.setVisible(imported)
+        self.undo_button.setVisible(imported and self.result.undoable)
         self.close_button.setText(self.tr("Close") if imported else self.tr("Cancel"))
 
     def _undo(self) -> None:

@@ -24,6 +24,7 @@ class ImportResult(QWidget):
         self.details = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.next_step = QLabel(objectName="muted", wordWrap=True)
         self.skipped = SkippedList(unfolded=True)
+        self.undoable = False  # the import changed something
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 6, 0, 0)
         column.setSpacing(10)
@@ -34,6 +35,7 @@ class ImportResult(QWidget):
 
     def show_report(self, report: ImportReport) -> None:
         """Show the result of an import."""
+        self.undoable = report.undoable
         if report.skipped:
             text = self.tr("{n} {n:image|images} labeled, {skipped} skipped")
         else:
