@@ -19,7 +19,6 @@ from workbench.inference.io import size_limits
 from workbench.inference.io.json_io import read_file
 from workbench.inference.io.regular_files import open_regular
 
-LOSSY = (".jpg", ".jpeg", ".jpe", ".jfif", ".webp")
 ARRAY_SUFFIXES = (".npy", ".npz", ".mat")
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "I;16B", "I;16L", "I")
 _FORMATS = ("PNG", "TIFF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "PPM", "WEBP")
@@ -40,6 +39,30 @@ class RawMask:
     @property
     def size(self) -> tuple[int, int]:
         return self.values.shape[1], self.values.shape[0]
+
+
+def is_lossy(path: Path) -> bool:
+    """Return True for a file whose compression changes values, as its content says, whatever its suffix is."""
+    with open_regular(path) as file:
+        head = file.read(4096)
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return b"VP8L" not in head
+    if b"\xff\x4f\xff\x51" in head:  # JPEG 2000; its marker COD says at the end if the transform is reversible
+        position = head.find(b"\xff\x52")
+        return position < 0 or head[position + 13 : position + 14] != b"\1"
+    if head[:4] in (b"II*\0", b"MM\0*"):
+        return _is_lossy_tiff(path)
+    return head[:2] == b"\xff\xd8"
+
+
+def _is_lossy_tiff(path: Path) -> bool:
+    import tifffile
+
+    try:
+        with tifffile.TiffFile(path) as file:
+            return file.pages[0].keyframe.compression in (6, 7, 34892, 33003, 33005, 50001)  # JPEG, 2000, WebP
+    except Exception:  # a damaged file can make the parser fail in any way
+        return False
 
 
 def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
