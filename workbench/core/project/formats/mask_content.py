@@ -11,11 +11,13 @@ import numpy as np
 from workbench.core.images.image_files import image_size
 from workbench.core.problems import Problem
 from workbench.core.project.formats.base import FileTree, UnreadableLabel, suffix_of
-from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES, RawMask, codes_of, is_lossy, read_raw
+from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES, RawMask, codes_of, losses_of, read_raw
+from workbench.inference.io.opencv import cv2
 
 MANY_COLORS = 64  # a color mask with more colors is an ordinary image
 GRAINY = 0.6  # of a photograph, fewer pixels equal their neighbor
 MANY_GRAYS = 0.25  # of a photograph, more pixels are between black and white
+_FEW_PIXELS = 1024  # too few to tell grain from the edges of regions
 _ROWS = 512  # rows of an image that are compared with their neighbors
 _BLOCK = 8  # pixels, side of the blocks of a JPEG
 
@@ -58,6 +60,8 @@ class MaskContent:
             return False
         if self.lossy:
             return True if self.kind == "grey" and self.two_levels else None
+        if self.counts.sum() <= _FEW_PIXELS and len(self.values) <= 16:
+            return True
         if self.flat < 0.8:
             return None
         if self.kind != "grey":
@@ -96,11 +100,12 @@ def size_of(tree: FileTree, file: str) -> tuple[int, int] | None:
 
 def read_content(path: Path, size: tuple[int, int] | None = None) -> MaskContent:
     """Return the content of a mask file, which must have this (width, height). Raises UnreadableLabel."""
-    return describe(read_raw(path, size), lossy=is_lossy(path))
+    return describe(read_raw(path, size), losses_of(path))
 
 
-def describe(raw: RawMask, *, lossy: bool) -> MaskContent:
-    """Return the content of a mask. lossy: it was stored with losses."""
+def describe(raw: RawMask, losses: str) -> MaskContent:
+    """Return the content of a mask. losses: see `losses_of`."""
+    lossy = bool(losses)
     if raw.kind == "colour":
         codes = codes_of(raw.values)
         values, counts = np.unique(codes[:: max(1, len(codes) // 64)], return_counts=True)
@@ -108,9 +113,8 @@ def describe(raw: RawMask, *, lossy: bool) -> MaskContent:
             values, counts = np.unique(codes, return_counts=True)
         return MaskContent(raw.kind, raw.size, values, counts, _flat(codes), lossy)
     values, counts = _counts(raw.values)
-    return MaskContent(
-        raw.kind, raw.size, values, counts, _flat(raw.values), lossy, not lossy or is_black_and_white(raw.values)
-    )
+    two_levels = not lossy or is_black_and_white(raw.values, blocks_apart=losses == "jpeg")
+    return MaskContent(raw.kind, raw.size, values, counts, _flat(raw.values), lossy, two_levels)
 
 
 def _flat(values: np.ndarray) -> float:
@@ -130,25 +134,27 @@ def _counts(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return found, counts[found]
 
 
-def is_black_and_white(values: np.ndarray) -> bool:
+def is_black_and_white(values: np.ndarray, *, blocks_apart: bool) -> bool:
     """Return True if gray values that losses have changed are clearly those of two levels with blurred edges.
 
-    Areas without an edge must all be as dark as the others, or nearly white. Between the levels are edges only.
+    Areas without an edge are all as dark as the others, or nearly white; black may have become 1. Between the levels
+    are edges only. blocks_apart: an edge changes its own block of 8 × 8 pixels only, as in a JPEG.
     """
     white = 255.0 * (257 if values.dtype.itemsize > 1 and values.size and values.max() > 255 else 1)
     values = values.astype(np.float32) * (255 / white)
     if not (values >= 192).any():
-        return not values.any()
+        return not values.size or bool(values.max() <= 1 and values.min() == values.max())
     between = (values > 40) & (values < 215)
-    if between.mean() > 0.25:
-        return False
     calm = np.zeros(values.shape, bool)
     calm[:-1, :-1] = (np.abs(np.diff(values, axis=1))[:-1] <= 8) & (np.abs(np.diff(values, axis=0))[:, :-1] <= 8)
-    if (between & calm).sum() > max(16, 0.05 * (values >= 192).sum()):
+    if between.mean() > MANY_GRAYS or (between & calm).sum() > max(16, 0.05 * (values >= 192).sum()):
         return False
     height, width = (side // _BLOCK * _BLOCK for side in values.shape)
     blocks = values[:height, :width].reshape(height // _BLOCK, _BLOCK, width // _BLOCK, _BLOCK)
-    constant = np.rint(blocks.mean(axis=(1, 3)))[np.ptp(blocks, axis=(1, 3)) <= 2]
-    levels, counts = np.unique(constant, return_counts=True)
-    levels = levels[counts >= max(2, 0.005 * counts.sum())] if counts.size else levels
-    return int((levels < 192).sum()) <= 1 and (levels[-1:] - levels[levels >= 192][:1] <= 16).all()
+    constant = np.where(np.ptp(blocks, axis=(1, 3)) <= 2, np.rint(blocks.mean(axis=(1, 3))), -1).astype(np.float32)
+    inner = constant if not constant.size else cv2.erode(constant, np.ones((3, 3), np.uint8))
+    levels = np.unique(constant).tolist()
+    near = {level for level in (1, 2, 3) if (inner == level).sum() < 4} if 0 in levels and not blocks_apart else set()
+    sure = [level for level in levels if level >= 0 and level not in near]
+    bright = [level for level in sure if level >= 192]
+    return len(sure) - len(bright) <= 1 and (not bright or bright[-1] - bright[0] <= 16)

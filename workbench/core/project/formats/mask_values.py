@@ -77,12 +77,12 @@ class ValueMeaning:
     def _one_class(self, raw: RawMask, content: MaskContent, name: str) -> tuple[np.ndarray, dict[int, str]]:
         explicit, values = self.options.threshold is not None, raw.values
         largest = int(values.max()) if values.size else 0
-        if raw.kind == "palette" or largest <= 1:
+        if raw.kind == "palette" or (largest <= 1 and not content.lossy):
             return self._region(values > 0, name)
         if not explicit and (content.grays > MANY_GRAYS or content.flat < GRAINY):
             raise UnreadableLabel(Message("import.many_grays_threshold"))
         threshold = self.threshold if explicit or largest < 256 else (largest + 1) // 2
-        if largest < threshold:
+        if 1 < largest < threshold:
             raise UnreadableLabel(Message("import.threshold", n=threshold, m=largest))
         return self._region(values >= threshold, name)
 

@@ -25,7 +25,7 @@ from workbench.core.project.formats.label_export import ExportedImage, LabelExpo
 from workbench.core.project.formats.label_lists import find_list, write_list
 from workbench.core.project.formats.label_studio_masks import count_task_masks, task_masks
 from workbench.core.project.formats.mask_content import MaskContent, content_of, describe, size_of
-from workbench.core.project.formats.mask_files import is_lossy, read_raw
+from workbench.core.project.formats.mask_files import losses_of, read_raw
 from workbench.core.project.formats.mask_names import without_mask_words
 from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, name_after, pair, spellings
 from workbench.core.project.formats.mask_values import ValueMeaning, decide
@@ -150,7 +150,7 @@ def _read(
     labels = []
     for path, content, name in parts:
         raw = read_raw(path, (width, height))
-        labels.append(meaning.apply(raw, content or describe(raw, lossy=is_lossy(path)), name))
+        labels.append(meaning.apply(raw, content or describe(raw, losses_of(path)), name))
         lost["import.instances"] += raw.instances
     if len(labels) == 1:
         return ImportedLabel(*labels[0], lost=lost)
