@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -57,7 +57,7 @@ class UnreadableLabel(Exception):
     """Label that cannot be imported; the text is the reason, a part of a sentence. The import continues."""
 
 
-# Errors that a damaged label file, or an entry of one, may raise when read. A full disk is a Problem and ends the import.
+# Errors that a damaged label file, or an entry of one, may raise. A full disk is a Problem and ends the import.
 FAULTS = (
     UnreadableLabel,
     OSError,
@@ -137,26 +137,33 @@ class ImportedLabel:
     notes: list[str] = field(default_factory=list)  # remarks on this image alone, English sentences
     boxes: list[tuple[int, Rect]] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)  # content that a class map cannot hold: message id -> count
-    refused: list[tuple[str, str]] = field(default_factory=list)  # shapes that are left out: (its number, why)
+    refused: list[tuple[str, str]] = field(default_factory=list)  # shapes that are left out: (name of the entry, why)
 
 
 @dataclass(frozen=True)
 class Refusal:
     """Label file, or entry of one, that was found and is not imported.
 
-    entry: its id, line or number in the file, such as "annotation 17"; "" for the file as a whole. image: the image
-    that it belongs to; None if that is unknown, so that it may belong to any image. count: number of entries.
+    entry: its id, line or number in the file (see `entry_name`); "" for the file as a whole. images: those that it may
+    belong to; () for an image that has no other label in the file, None if it may belong to any. names: `images` as
+    stored in the file, until they are found. count: number of entries.
     """
 
     file: Path
     why: str
     entry: str = ""
-    image: Path | None = None
+    images: tuple[Path, ...] | None = None
+    names: tuple[str, ...] = ()
     count: int = 1
 
     @property
     def place(self) -> str:
-        return f"{self.file}: {self.entry}" if self.entry else str(self.file)
+        return Message("import.place", file=str(self.file), entry=self.entry) if self.entry else str(self.file)
+
+
+def entry_name(kind: str, id: object) -> str:
+    """Return the name of an entry of a label file by its id or number: kind "line", id 7 gives "line 7"."""
+    return Message(f"entry.{kind}", id=str(id)[:80])
 
 
 @dataclass(frozen=True)
@@ -189,6 +196,8 @@ class ImportedEntry:
     split: "train", "val" or "test", if the label assigns the image to one. size: (width, height) of the image that the
     label was drawn on, if stored. good: the label is that of an image without defects. background: the image has no
     label in the files and is taken as one without defects. count: number of entries of the label, such as shapes.
+    refused: entries of it that are left out, with the reasons; "" as the entry if it is the whole label. remark: a
+    sentence on the image that was chosen. doubtful: the label may be that of another image, so it is to be checked.
     """
 
     label: Path
@@ -203,6 +212,9 @@ class ImportedEntry:
     good: bool = False
     background: bool = False
     count: int = 1
+    refused: tuple[tuple[str, str], ...] = ()
+    remark: str = ""
+    doubtful: bool = False
 
     def place(self, several: bool) -> str:
         """Return the place of the label in a report: its file, or of `several` labels in a file that of the image."""
@@ -234,14 +246,17 @@ class ImportedLabels:
 class FileTree:
     """Files under the imported path, as naturally sorted POSIX paths below `root`. Chosen files are the first.
 
-    chosen: the files, if they were chosen one by one: other images are imported only if they have a label. memo: what
-    the readers found out about the files, by name.
+    chosen: the files, if they were chosen one by one: other images are imported only if they have a label.
+    encoding: that of text files that do not state theirs; None to guess it. guesses: text file -> (guessed encoding,
+    examples of its texts), filled by `text_files.read_text`. memo: what was found out about the image files.
     """
 
     root: Path
     files: tuple[str, ...]
     chosen: frozenset[Path] | None = None
-    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    encoding: str | None = None
+    guesses: dict[Path, tuple[str, tuple[str, ...]]] = field(default_factory=dict, compare=False, hash=False)
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, hash=False, repr=False)
 
     @classmethod
     def of(cls, path: Path, project: Project | None = None) -> FileTree:
@@ -286,7 +301,7 @@ class FileTree:
         if self.chosen is None:
             return self
         names = tuple(name for name in self.files if self.path(name) in self.chosen)
-        return FileTree(self.root, names, self.chosen)
+        return replace(self, files=names)
 
     def path(self, relative: str) -> Path:
         return self.root / relative
@@ -322,6 +337,11 @@ def _above_masks(file: Path) -> Path:
             break
         folder = folder.parent
     return folder
+
+
+def comparable(name: str) -> str:
+    """Return a path for comparison: without differences of case and of composed (NFC) and decomposed (NFD) letters."""
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def suffix_of(relative: str) -> str:

@@ -66,7 +66,7 @@ def pair(tree: FileTree, *, inspect_contents: bool = False, answer: str | None =
     inspect_contents: folders of masks whose names do not tell that they are masks are detected by their content.
     answer: rules of `PairingChoice`, separated by commas.
     """
-    key = f"pairing {inspect_contents} {answer}"
+    key = f"pairing {inspect_contents} {answer} {tree.encoding}"
     if key not in tree.memo:
         tree.memo[key] = _Engine(tree, (answer or "").split(",")).run(inspect_contents)
     return tree.memo[key]

@@ -115,13 +115,13 @@ def _refusals(tree: FileTree, pairing: Pairing, *, any_masks: bool) -> list[Refu
     options = ", ".join(choice.rule for choice in pairing.choices)
     for mask, images in pairing.open.items():
         why = Message("import.pairing_open", options=options)
-        refused += [Refusal(tree.path(mask), why, image=tree.path(i), count=not n) for n, i in enumerate(images)]
+        refused.append(Refusal(tree.path(mask), why, images=tuple(map(tree.path, images))))
     for file, image in pairing.doubtful.items():
         why = Message("import.doubtful", options=options)
-        refused.append(Refusal(tree.path(file), why, image=tree.path(image or file)))
+        refused.append(Refusal(tree.path(file), why, images=(tree.path(image or file),)))
     if not any_masks and not refused:
         for file, image in pairing.not_masks.items():
-            refused.append(Refusal(tree.path(file), Message("import.many_grays_threshold"), image=tree.path(image)))
+            refused.append(Refusal(tree.path(file), Message("import.many_grays_threshold"), images=(tree.path(image),)))
     return refused
 
 
