@@ -20,8 +20,8 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "copied": "images that were new in the project",
             "boxes": "number of bounding boxes that became regions",
             "background": "images without a label; with --background they are imported as images without defects",
-            "ledger": "object: images, label_files, entries -> {seen, used, kept, refused, not_understood}; other_files: "
-            "number of other files; complete: false if anything is refused or not understood, then the exit "
+            "ledger": "object: images, label_files, entries: {seen, used, kept, refused, not_understood}; other_files "
+            "(number); complete: false if anything is refused or not understood, then the exit "
             "status is 1",
             "unfinished": "keys of labeled images that are not marked as done, because something that may belong to "
             "them is not used",

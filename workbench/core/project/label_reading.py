@@ -59,6 +59,14 @@ class _Copy(Exception):
     """Image without a label that is a copy of a labeled one."""
 
 
+class _Refused(UnreadableLabel):
+    """Label of which no entry can be used. parts: (name of the entry, reason)."""
+
+    def __init__(self, parts: list[tuple[str, str]]) -> None:
+        super().__init__(parts[0][1])
+        self.parts = parts
+
+
 class ImportClasses:
     """Mapping of class names to class ids. Missing classes are added to `project`, which is not saved.
 
@@ -132,8 +140,9 @@ class LabelReading:
         self._copies = ImageCopies()
         self._seen: set[str] = set()
         self._matched: set[str] = set()
-        self._unread = UnreadLabels(self.batch, request)
-        self._account = ImportAccount(self.tree, self.batch, self.report)
+        others = self._labels_of_other_formats(options)
+        self._unread = UnreadLabels(self.batch, others, all_formats=request.format == "auto")
+        self._account = ImportAccount(self.tree, self.batch, self.report, others)
 
     def run(
         self, consume: Consumer, progress: Progress | None = None, stopped: Callable[[], bool] = lambda: False
@@ -170,6 +179,16 @@ class LabelReading:
         self._account.finish()
         return report
 
+    def _labels_of_other_formats(self, options: ImportOptions) -> dict[Path, ImportedEntry]:
+        """Return the labels of other recognized formats in the files that the reader of this format leaves unread."""
+        unread = set(self.batch.unread.values())
+        found: dict[Path, ImportedEntry] = {}
+        for other, _ in self.files.found if unread else ():
+            if other.own_files and other is not self.format:
+                labels = other.find(self.tree, replace(options, background=False), {})
+                found |= {entry.label: entry for entry in labels.entries if entry.label in unread}
+        return found
+
     def _entries_by_image(self) -> list[tuple[ImportImage, list[ImportedEntry]]]:
         """Return the labels of each image, in their order. Labels without an image are refused."""
         groups: dict[str, tuple[ImportImage, list[ImportedEntry]]] = {}
@@ -202,7 +221,9 @@ class LabelReading:
             kept = why == _ALREADY_LABELED
             self.report.unchanged += kept
             for entry in entries:
-                self._account.refuse_entry(entry, why, kept=kept, broken=isinstance(error, problems.ImageBroken))
+                parts = error.parts if isinstance(error, _Refused) else ()
+                broken = isinstance(error, problems.ImageBroken)
+                self._account.refuse_entry(entry, why, parts, kept=kept, broken=broken)
             if not kept and not isinstance(error, problems.Problem):
                 self._consume_image(image, consume)
         else:
@@ -230,11 +251,13 @@ class LabelReading:
             label.names = {info.id: info.name for info in self.project.classes if info.id in ids}
         refused = [*entry.refused, *label.refused]
         finished = not refused and all(map(self._unread.is_finished, entries))
-        empty = label.mask is None or not (label.mask.any() or label.boxes)
-        labeled = self.project.mask_path(image.key).exists()
-        if empty and not (finished and self._unread.allows_empty(entry, label, labeled=labeled)):
-            self._account.name_parts(entry, refused)
-            raise UnreadableLabel(Message("import.unused_entries") if refused else self._unread.why(entry))
+        if label.mask is None or not (label.mask.any() or label.boxes):
+            if refused:
+                raise _Refused(refused)
+            labeled = self.project.mask_path(image.key).exists()
+            contradiction = self._unread.contradiction(entry, label, size, labeled=labeled)
+            if contradiction:
+                raise UnreadableLabel(contradiction)
         self.classes.table(label)  # raises for a name that no class can have
         verdict = label.verdict
         label.verdict = self._verdict(verdict)
