@@ -163,7 +163,22 @@ class Refusal:
 
 def entry_name(kind: str, id: object) -> str:
     """Return the name of an entry of a label file by its id or number: kind "line", id 7 gives "line 7"."""
-    return Message(f"entry.{kind}", id=str(id)[:80])
+    return Message(_ENTRIES[kind], id=str(id)[:80])
+
+
+_ENTRIES = {
+    "annotation": "entry.annotation",
+    "image": "entry.image",
+    "item": "entry.item",
+    "line": "entry.line",
+    "object": "entry.object",
+    "region": "entry.region",
+    "row": "entry.row",
+    "segment": "entry.segment",
+    "shape": "entry.shape",
+    "task": "entry.task",
+    "track": "entry.track",
+}
 
 
 @dataclass(frozen=True)
