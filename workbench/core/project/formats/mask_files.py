@@ -21,7 +21,15 @@ from workbench.inference.io.json_io import read_file
 from workbench.inference.io.regular_files import open_regular
 
 ARRAY_SUFFIXES = (".npy", ".npz", ".mat")
-_LOSSY_TIFF = {6: "jpeg", 7: "jpeg", 34887: "lerc", 34892: "jpeg", 33003: "jpeg 2000", 33005: "jpeg 2000", 50001: "webp"}
+_LOSSY_TIFF = {
+    6: "jpeg",
+    7: "jpeg",
+    34887: "lerc",
+    34892: "jpeg",
+    33003: "jpeg 2000",
+    33005: "jpeg 2000",
+    50001: "webp",
+}
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "I;16B", "I;16L", "I")
 _FORMATS = ("PNG", "TIFF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "PPM", "WEBP")
 

@@ -48,12 +48,20 @@ class ValueMeaning:
         return self.options.class_name is not None
 
     @property
+    def is_one_class(self) -> bool:
+        """True if each mask shows one class."""
+        return self.single or (self.gray == "one class" and self.one_each)
+
+    @property
     def threshold(self) -> int:
         """Gray value from which on a pixel is a defect, in black and white masks."""
         return self.options.threshold or (128 if self.largest < 256 else (self.largest + 1) // 2)
 
     def apply(self, raw: RawMask, content: MaskContent, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
-        """Return ids, uint8 (H, W), and the names of those present. content: of the same file. Raises UnreadableLabel."""
+        """Return ids, uint8 (H, W), and the names of those present. content: of the same file.
+
+        Raises UnreadableLabel.
+        """
         explicit, lossy = self.options.threshold is not None, content.lossy
         if lossy and not explicit and (raw.kind != "grey" or not content.two_levels):
             raise UnreadableLabel(Message("import.lossy_mask"))
