@@ -51,8 +51,9 @@ def _any_of(words: Iterable[str]) -> str:
 
 _IS_WIDE = "\u2e80"  # letters from here on are of languages that are written without blanks
 _LATIN = _any_of(word for word in _KINDS if word[0] < _IS_WIDE)
+_LONG = _any_of(word for word in _MASKS_ONLY if len(word) > 3)
 _CUTS = re.compile(
-    rf"^({_LATIN})(?=\d)|(?<=\d)({_LATIN})$|({_any_of(word for word in _MASKS_ONLY if len(word) > 3)})$"
+    rf"^({_LATIN})(?=\d)|^(?!mask(?:ed|ing|er))({_LONG})(?=.)|(?<=\d)({_LATIN})$|({_LONG})$"
     rf"|({_any_of(word for word in _KINDS if word[0] >= _IS_WIDE)})"
 )
 
@@ -74,7 +75,8 @@ def words_of(name: str) -> Words:
     """Return the words of a folder's name or of the stem of a file: "Masks_lot1" and "lot1" have the word "lot1"."""
     joined = _JOINED.sub(lambda match: "".join(filter(None, match.groups())).lower(), without_accents(name))
     plain = re.findall(r"[^\W_]+", _CAMEL.sub("_", joined).casefold())
-    tokens = [part for token in plain for part in _CUTS.sub(r" \g<0> ", token).split()]
+    cut = [[token] if token in _KINDS else _CUTS.sub(r" \g<0> ", token).split() for token in plain]
+    tokens = [part for parts in cut for part in parts]
     masks = [token for token in tokens if token in MASK_FOLDERS]
     image = any(token in IMAGE_FOLDERS for token in tokens)
     if masks or image:

@@ -211,15 +211,16 @@ class _Engine:
                 contents = [content_of(self._tree, file) for file in sample]
                 masks += group if any(content is not None and len(content.values) > 1 for content in contents) else []
         others = [file for file in images if file not in set(masks)]
-        if not masks or (not others and result.pairs):
-            return
-        if not others:
+        paired = list(result.pairs.values())
+        if not masks or (not others and paired and all(map(self._looks_like_mask, paired[:_SAMPLE]))):
+            return  # no mask, or images that look like masks, too
+        if not others and not paired:
             result.unpaired += masks
             return
         found = Pairing()
         known = {*result.pairs, *result.open, *result.unpaired}
         self._result = found
-        self._match(masks, [*others, *result.pairs.values()])
+        self._match(masks, [*others, *paired])
         self._result = result
         if known or not found.pairs:
             result.doubtful |= {mask: found.pairs.get(mask) for mask in masks if known}

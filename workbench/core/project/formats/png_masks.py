@@ -98,6 +98,7 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     if masks or pairing.open:
         _add_others(tree, [image for image in pairing.images if image not in of_image], batch)
     for meaning in {id(one): one for one in meanings.values()}.values():
+        batch.unlisted += meaning.unlisted
         batch.notes += _describe_source(meaning, [contents[mask] for mask in masks if meanings[mask] is meaning])
     return batch
 
