@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from workbench.core.images.unused_files import count_unused, unused_texts
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import (
     FAULTS,
@@ -162,6 +163,7 @@ class ImportAccount:
                 self._report.skipped.append((str(path), Message("import.unread_file", format=self._report.format)))
             elif not labeled:
                 self._report.skipped.append((str(path), Message("import.other_format")))
+        self._report.notes += unused_texts(count_unused(tree.files))
         if other_formats:
             self._report.notes.append(Message("import.other_formats", n=other_formats, format=self._report.format))
         for name in tree.files:
