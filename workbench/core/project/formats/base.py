@@ -243,13 +243,15 @@ class ImportedLabels:
     """All labels that one format found under a path. keep_ids: a new class takes the id used in its label.
 
     refused: what was found and is not imported. unread: image -> label file that no reader understands. pairings:
-    the possible answers to questions about masks, of which none was given.
+    the possible answers to questions about masks, of which none was given. unlisted: value of masks that no name
+    explains -> number of masks.
     """
 
     entries: list[ImportedEntry] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     unread: dict[Path, Path] = field(default_factory=dict)
     pairings: list[PairingChoice] = field(default_factory=list)
+    unlisted: Counter[int] = field(default_factory=Counter)
     unlabeled: list[tuple[Path, str]] = field(default_factory=list)  # images without a label: (file, key)
     mask_files: list[Path] = field(default_factory=list)  # labels that are themselves image files
     other_masks: list[Path] = field(default_factory=list)  # masks beside the labels, which are not imported

@@ -1,4 +1,4 @@
-"""Words in the names of files and folders: those that tell masks from images, and the others, by which both are paired."""
+"""Words in names of files and folders: those that tell masks from images, and the others, by which both are paired."""
 
 from __future__ import annotations
 
@@ -51,8 +51,9 @@ def _any_of(words: Iterable[str]) -> str:
 
 _IS_WIDE = "\u2e80"  # letters from here on are of languages that are written without blanks
 _LATIN = _any_of(word for word in _KINDS if word[0] < _IS_WIDE)
+_LONG = _any_of(word for word in _MASKS_ONLY if len(word) > 3)
 _CUTS = re.compile(
-    rf"^({_LATIN})(?=\d)|(?<=\d)({_LATIN})$|({_any_of(word for word in _MASKS_ONLY if len(word) > 3)})$"
+    rf"^({_LATIN})(?=\d)|^(?!mask(?:ed|ing|er))({_LONG})(?=.)|(?<=\d)({_LATIN})$|({_LONG})$"
     rf"|({_any_of(word for word in _KINDS if word[0] >= _IS_WIDE)})"
 )
 
@@ -72,12 +73,10 @@ class Words:
 @lru_cache(maxsize=100_000)
 def words_of(name: str) -> Words:
     """Return the words of a folder's name or of the stem of a file: "Masks_lot1" and "lot1" have the word "lot1"."""
-    plain = _CAMEL.sub(
-        "_", _JOINED.sub(lambda match: "".join(filter(None, match.groups())).lower(), without_accents(name))
-    )
-    tokens = [
-        part for token in re.findall(r"[^\W_]+", plain.casefold()) for part in _CUTS.sub(r" \g<0> ", token).split()
-    ]
+    joined = _JOINED.sub(lambda match: "".join(filter(None, match.groups())).lower(), without_accents(name))
+    plain = re.findall(r"[^\W_]+", _CAMEL.sub("_", joined).casefold())
+    cut = [[token] if token in _KINDS else _CUTS.sub(r" \g<0> ", token).split() for token in plain]
+    tokens = [part for parts in cut for part in parts]
     masks = [token for token in tokens if token in MASK_FOLDERS]
     image = any(token in IMAGE_FOLDERS for token in tokens)
     if masks or image:
@@ -99,7 +98,7 @@ class FileName:
     named: int
     split: str | None
 
-    def keys(self, *, whole: bool = False) -> list[tuple[str, ...]]:
+    def endings(self, *, whole: bool = False) -> list[tuple[str, ...]]:
         """Return the words at the end of the path that an image and its mask share, most first. whole: and the suffix.
 
         Without folders, the least are those of the stem that are not in the folder's name: "07" of "W1/W1_07".

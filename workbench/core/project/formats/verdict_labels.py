@@ -31,6 +31,7 @@ from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport
 from workbench.core.project.formats.label_tables import LabelTable, tables
+from workbench.core.project.formats.mask_pairing import masks_beside_images
 from workbench.core.project.formats.region_tables import is_region_table
 from workbench.core.project.formats.text_files import read_text
 from workbench.core.project.storage import write_text
@@ -167,14 +168,16 @@ def folder_score(tree: FileTree) -> int:
 
 
 def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
-    """Return the labels found. `known` is not used, since verdicts are not classes."""
-    verdicts, origin = _folder_verdicts(tree.images)
+    """Return the labels found. `known` is not used, since verdicts are not classes. Masks are no images."""
+    masks = masks_beside_images(tree)
+    images = [image for image in tree.images if image not in masks]
+    verdicts, origin = _folder_verdicts(images)
     if not verdicts:
-        verdicts = distinctive_folders(tree.images, min_names=1)
+        verdicts = distinctive_folders(images, min_names=1)
     if options.class_name is not None:
-        verdicts, origin = dict.fromkeys(tree.images, options.class_name), ""
-    batch = ImportedLabels(notes=[origin] if origin else [])
-    for image in tree.images:
+        verdicts, origin = dict.fromkeys(images, options.class_name), ""
+    batch = ImportedLabels(notes=[origin] if origin else [], other_masks=[tree.path(mask) for mask in masks])
+    for image in images:
         if image in verdicts:
             read = partial(_read, verdicts[image])
             batch.entries.append(ImportedEntry(tree.path(image), tree.path(image), image, read))
