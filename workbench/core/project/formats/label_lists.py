@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -68,24 +68,28 @@ def find_list(tree: FileTree, masks: list[str]) -> LabelList | None:
 
 
 def parse_list(path: Path) -> LabelList | None:
-    """Return the list in a text file, None if it is no such list.
-
-    A list without background starts at 1; labelme's `__ignore__` has the value -1.
-    """
+    """Return the list in a file, None if it is no such list."""
     if path.suffix == ".json":
         return _from_map(path)
     try:
-        lines = [line.strip() for line in decode_text(read_file(path, limit=1 << 20)).splitlines()]
+        return parse_text(path.name, decode_text(read_file(path, limit=1 << 20)))
     except (FileNotFoundError, JsonError, ValueError):
         return None
-    lines = [line for line in lines if line and not line.startswith("#")]
+
+
+def parse_text(file: str, text: str) -> LabelList | None:
+    """Return the list in the text of a file of this name, None if it is no such list.
+
+    A list without background starts at 1; labelme's `__ignore__` has the value -1.
+    """
+    lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
     if not lines or len(lines) > 256:
         return None
-    if path.suffix == ".csv":
-        return _from_table(path.name, lines)
+    if file.endswith(".csv"):
+        return _from_table(file, lines)
     matches = [_COLOR_FIRST.match(line) for line in lines]
     if all(matches):
-        return _from_colors(path.name, [(match["name"], match["colour"]) for match in matches if match])
+        return _from_colors(file, [(match["name"], match["colour"]) for match in matches if match])
     # PaddleLabel numbers the names of object masks.
     if all(line.endswith(f" {number}") for number, line in enumerate(lines[1:], 1)):
         lines[1:] = [line.rpartition(" ")[0].strip() for line in lines[1:]]
@@ -106,7 +110,7 @@ def parse_list(path: Path) -> LabelList | None:
             names[id] = name
         if color is not None:
             colors[color] = id
-    return LabelList(path.name, names, frozenset(ignored), colors)
+    return LabelList(file, names, frozenset(ignored), colors)
 
 
 def _from_table(name: str, lines: list[str]) -> LabelList | None:
@@ -167,8 +171,7 @@ def _row(line: str) -> tuple[str, Color | None]:
     return match["name"].strip(), color
 
 
-def write_list(names: dict[int, str]) -> str:
-    """Return a labels.txt as labelme writes it: the line number below `_background_` is the id, also of unused ids."""
-    lines = ["__ignore__", "_background_"]
-    lines += [names.get(id, f"_unused_{id}_") for id in range(1, max(names, default=0) + 1)]
-    return "\n".join(lines) + "\n"
+def write_list(names: Mapping[int, str], first: Sequence[str] = ("__ignore__", "_background_")) -> str:
+    """Return a list with a line for each id after those of `first`, by default as labelme writes its labels.txt."""
+    lines = [*first, *(names.get(id, f"_unused_{id}_") for id in range(1, max(names, default=0) + 1))]
+    return "".join(f"{line}\n" for line in lines)
