@@ -85,9 +85,10 @@ def test_preview_lists_format_classes_and_skipped_files(dialog):
         alignment = dialog.preview.mapping.item(0, column).textAlignment()
         assert dialog.preview.mapping.horizontalHeaderItem(column).textAlignment() == alignment
     assert [dialog.preview.mapping.item(row, 4).text() for row in range(2)] == ["existing", "new"]
-    assert dialog.preview.skipped.table.rowCount() == 1 and not dialog.preview.skipped.table.isVisible()
-    qtbot_click(dialog.preview.skipped.link)
-    assert dialog.preview.skipped.table.isVisible() and "n3.json" in dialog.preview.skipped.table.item(0, 0).text()
+    # What cannot be used is told first, and is not folded away.
+    assert dialog.preview.account.isVisible() and "n3.json" in dialog.preview.account.text.text()
+    assert dialog.preview.skipped.table.rowCount() == 1 and dialog.preview.skipped.table.isVisible()
+    assert "n3.json" in dialog.preview.skipped.table.item(0, 0).text()
     assert not dialog.preview.options.boxes.isVisible() and not dialog.preview.options.conflicts.isVisible()
 
 
@@ -317,6 +318,7 @@ def test_masks_of_numbered_objects_are_imported_as_one_class(opened, qtbot, tmp_
 
 def test_images_without_a_label_become_done_on_request(dialog, opened, folder, qtbot):
     assert not dialog.preview.options.background.isVisible()
+    (folder / "n3.json").unlink()  # a label without its image might be that of the image without a label
     write_png(folder / "good.png", np.full((40, 60), 91, np.uint8))
     dialog.show_paths([folder])
     qtbot.waitUntil(lambda: dialog.plan is not None and dialog.plan.background == 1, timeout=10_000)

@@ -28,6 +28,7 @@ from workbench.core.project import annotation, import_journal
 from workbench.core.project.annotation import continues, united_history
 from workbench.core.project.grouping import FileTable
 from workbench.core.project.import_journal import ImportJournal
+from workbench.core.project.import_request import Ledger, Tally
 from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.project.project_labels import ProjectLabel, labeled_keys
 from workbench.core.project.storage import inside, same_content
@@ -54,6 +55,7 @@ class MergeReport:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     added_classes: list[str] = field(default_factory=list)
     added_verdicts: list[str] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
     complete: bool = True  # False: stopped, and nothing was merged
     undoable: bool = field(default=False, compare=False)  # the merge is in the journal of imports
 
@@ -156,7 +158,12 @@ class _Merge:
             except (ImageBroken, MaskBroken, MaskWrongSize, MaskUnknownClass, NoteBroken, NoteTooNew) as problem:
                 self.report.skipped.append((key, Message.of(problem)))
             progress(number, len(keys))
-        return self.report
+        report = self.report
+        report.ledger = Ledger(
+            images=Tally(used=report.matched + report.copied, refused=report.pictures - report.matched - report.copied),
+            entries=Tally(used=report.taken, kept=report.kept + report.equal, refused=len(report.skipped)),
+        )
+        return report
 
     def _match_classes(self) -> None:
         """Match classes by name; those that are missing get free ids. The project itself does not change."""
@@ -189,7 +196,7 @@ class _Merge:
             return
         self.report.matched += 1
         if self.writer is not None and mine in self.writer.written:
-            self.report.skipped.append((key, Message("import.second_label", key=mine)))
+            self.report.skipped.append((key, Message("merge.second_label", key=mine)))
             return
         ours = ProjectLabel.load(self.project, mine)
         if theirs.empty or ours.equals(theirs):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 
@@ -24,15 +25,22 @@ from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError
 from workbench.inference.io.natural_order import natural_key
 
-# Folder names that describe the kind of content only, not the part or the defect.
+# Names of folders, and words in names, that describe the kind of content only, not the part or the defect. They are
+# in the form of `normalized_name`: without accents.
 IMAGE_FOLDERS = frozenset(
-    "image images img imgs picture pictures jpegimages photo photos input inputs data leftimg8bit "
-    "图 图片 图像 原图 照片".split()
+    "image images img imgs picture pictures pic pics jpegimages photo photos input inputs data leftimg8bit rgb "
+    "bild bilder foto fotos imagen imagenes imagem imagens immagine immagini obraz obrazy изображение изображения фото "
+    "图 图片 图像 原图 照片 圖 圖片 圖像 画像 元画像 写真 이미지 사진 원본".split()
 )
 MASK_FOLDERS = frozenset(
-    "mask masks label labels annotation annotations ann anns groundtruth groundtruths gt gts segmentation "
+    "mask masks label labels annotation annotations annot annots ann anns groundtruth groundtruths gt gts segmentation "
     "segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine gtcoarse "
-    "标注 标签 掩膜 掩码 蒙版 真值".split()
+    "maske masken maskenbild maskenbilder annotierung annotierungen beschriftung beschriftungen masque masques "
+    "etiquette etiquettes veriteterrain mascara mascaras etiqueta etiquetas anotacion anotaciones anotacao anotacoes "
+    "maschera maschere etichetta etichette annotazione annotazioni maska maski masky etykieta etykiety maskeler "
+    "маска маски маскы разметка метка метки аннотация аннотации "
+    "标注 标签 标记 掩膜 掩码 掩模 掩模图 掩膜图 蒙版 真值 標註 標籤 遮罩 掩碼 マスク ラベル 正解 アノテーション "
+    "마스크 라벨 레이블 정답 어노테이션".split()
 )
 # Names of folders and verdicts of images without defects.
 GOOD_NAMES = frozenset(
@@ -103,13 +111,18 @@ class ImportOptions:
 
     class_name: name of all regions. threshold: gray values from this one on are the defect. boxes: regions made of
     boxes: "box" (all pixels), "ellipse" (inscribed) or "cut" (pixels that stand out inside the box). background: images
-    without a label are images without defects.
+    without a label are images without defects. pair: answers to questions about masks, see `PairingChoice`. invert: in
+    black and white masks, black is the defect. unlisted: a mask with values that no name explains is refused
+    ("refuse"), they get the names class_<value> ("name"), or become ignored areas ("ignore").
     """
 
     class_name: str | None = None
     threshold: int | None = None
     boxes: str = "box"
     background: bool = False
+    pair: str | None = None
+    invert: bool = False
+    unlisted: str = "refuse"
 
 
 @dataclass
@@ -154,6 +167,20 @@ class Refusal:
 def entry_name(kind: str, id: object) -> str:
     """Return the name of an entry of a label file by its id or number: kind "line", id 7 gives "line 7"."""
     return Message(f"entry.{kind}", id=str(id)[:80])
+
+
+@dataclass(frozen=True)
+class PairingChoice:
+    """Answer to a question about masks whose images, or whose role, the names and contents do not decide.
+
+    rule: the answer as `ImportOptions.pair`. text: what it means. count: number of masks. examples: (image, mask) of
+    the first ones; the image is None for a file that would become an image itself.
+    """
+
+    rule: str
+    text: str
+    count: int
+    examples: list[tuple[Path | None, Path]] = field(default_factory=list)
 
 
 def empty_label(width: int, height: int) -> ImportedLabel:
@@ -205,12 +232,14 @@ class ImportedEntry:
 class ImportedLabels:
     """All labels that one format found under a path. keep_ids: a new class takes the id used in its label.
 
-    refused: what was found and is not imported. unread: image -> label file that no reader understands.
+    refused: what was found and is not imported. unread: image -> label file that no reader understands. pairings:
+    the possible answers to questions about masks, of which none was given.
     """
 
     entries: list[ImportedEntry] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     unread: dict[Path, Path] = field(default_factory=dict)
+    pairings: list[PairingChoice] = field(default_factory=list)
     unlabeled: list[tuple[Path, str]] = field(default_factory=list)  # images without a label: (file, key)
     mask_files: list[Path] = field(default_factory=list)  # labels that are themselves image files
     other_masks: list[Path] = field(default_factory=list)  # masks beside the labels, which are not imported
@@ -224,7 +253,7 @@ class FileTree:
 
     chosen: the files, if they were chosen one by one: other images are imported only if they have a label.
     encoding: that of text files that do not state theirs; None to guess it. guesses: text file -> (guessed encoding,
-    examples of its texts), filled by `text_files.read_text`.
+    examples of its texts), filled by `text_files.read_text`. memo: what was found out about the image files.
     """
 
     root: Path
@@ -232,6 +261,7 @@ class FileTree:
     chosen: frozenset[Path] | None = None
     encoding: str | None = None
     guesses: dict[Path, tuple[str, tuple[str, ...]]] = field(default_factory=dict, compare=False, hash=False)
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, hash=False, repr=False)
 
     @classmethod
     def of(cls, path: Path, project: Project | None = None) -> FileTree:
@@ -334,8 +364,14 @@ def without_suffix(relative: str) -> str:
 
 
 def normalized_name(name: str) -> str:
-    """Return a folder's name in a form for comparison: "Ground_Truth" becomes "groundtruth"."""
-    return re.sub(r"[\W_]+", "", name).casefold()
+    """Return a folder's name in a form for comparison: "Ground_Truth" becomes "groundtruth", "Máscaras" "mascaras"."""
+    return re.sub(r"[\W_]+", "", without_accents(name)).casefold()
+
+
+def without_accents(name: str) -> str:
+    """Return a name in the composed form of Unicode, Latin and Cyrillic letters without their accents."""
+    decomposed = unicodedata.normalize("NFD", name)
+    return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", decomposed))
 
 
 def is_good(verdict: str) -> bool:
