@@ -213,7 +213,7 @@ def _entry(
         image=None if found is None else tree.path(found),
         key=key,
         read=read or partial(rasterize, _compact(shaped), options),
-        aliases=tuple(dict.fromkeys((without_suffix(name), without_suffix(key), PurePosixPath(name).stem))),
+        aliases=tuple(dict.fromkeys((name, without_suffix(name), without_suffix(key), PurePosixPath(name).stem))),
         split=shaped.split,
         size=shaped.size,
         embedded=shaped.embedded,
