@@ -61,7 +61,7 @@ def is_defect_folder(name: str) -> bool:
 
 
 def listed_as(list_of_one: str) -> Accepts:
-    """Return the test of names for a list that is read as it was written. list_of_one: a list with {name} as class 1."""
+    """Return the test of names for a list that is read as it was written. list_of_one: one with {name} as class 1."""
 
     def accepts(name: str) -> bool:
         found = parse_text("labels.txt", list_of_one.replace("{name}", name))
