@@ -24,7 +24,7 @@
     <name>AccountBox</name>
     <message>
         <source>{unused} of {seen} {seen:image|images}</source>
-        <translation>{seen} 张图像中的 {unused} 张</translation>
+        <translation>{seen} 张图片中的 {unused} 张</translation>
     </message>
     <message>
         <source>{unused} of {seen} label {seen:file|files}</source>
@@ -44,7 +44,7 @@
     </message>
     <message>
         <source>{n} {n:image gets its|images get their} readable labels, but {n:is|are} not marked as done.</source>
-        <translation>{n} 张图像会得到可读取的标注，但不会标记为已完成。</translation>
+        <translation>{n} 张图片会得到可读取的标注，但不会标记为已完成。</translation>
     </message>
 </context>
 <context>
@@ -3423,7 +3423,7 @@
     <name>MaskQuestion</name>
     <message>
         <source>To which images do these masks belong? They are not imported before you choose.</source>
-        <translation>这些掩膜属于哪些图像？选择之前不会导入它们。</translation>
+        <translation>这些掩膜属于哪些图片？选择之前不会导入它们。</translation>
     </message>
     <message>
         <source>{answer} ({n} {n:mask|masks})</source>
@@ -8811,11 +8811,11 @@
     </message>
     <message>
         <source>All labeled images are good images: none has a labeled defect, from which a UNet learns.</source>
-        <translation>所有已标注的图像都是良品：没有标注任何缺陷，UNet 无从学习。</translation>
+        <translation>所有已标注的图片都是良品：没有标注任何缺陷，UNet 无从学习。</translation>
     </message>
     <message>
         <source>Label at least two images with a defect. &apos;workbench spots&apos; lists the spots that differ most.</source>
-        <translation>请至少标注两张有缺陷的图像。“workbench spots”会列出差异最大的位置。</translation>
+        <translation>请至少标注两张有缺陷的图片。“workbench spots”会列出差异最大的位置。</translation>
     </message>
     <message>
         <source>This project has no class named {name}.</source>
@@ -11569,7 +11569,7 @@
     </message>
     <message>
         <source>the file is compressed with losses and is not clearly black and white, so its values cannot be trusted</source>
-        <translation>文件经过有损压缩且不是明确的黑白图像，因此其数值不可信</translation>
+        <translation>文件经过有损压缩且不是明确的黑白图片，因此其数值不可信</translation>
     </message>
     <message>
         <source>the mask has only the value 255, which marks ignored areas in masks with class IDs</source>
@@ -11581,15 +11581,15 @@
     </message>
     <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
-        <translation>掩膜文件夹按顺序对应图像文件夹。</translation>
+        <translation>掩膜文件夹按顺序对应图片文件夹。</translation>
     </message>
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>
-        <translation>“{masks}”中的掩膜属于“{images}”中的图像。</translation>
+        <translation>“{masks}”中的掩膜属于“{images}”中的图片。</translation>
     </message>
     <message>
         <source>Files that are masks by their name or by their content only are images.</source>
-        <translation>仅从名称或仅从内容看是掩膜的文件是图像。</translation>
+        <translation>仅从名称或仅从内容看是掩膜的文件是图片。</translation>
     </message>
     <message>
         <source>Files that are masks by their name or by their content only are masks.</source>
@@ -13101,11 +13101,11 @@
     </message>
     <message>
         <source>it is not a number of a class followed by fractions of the image&apos;s width and height</source>
-        <translation>它不是类别编号加上按图像宽高的比例值</translation>
+        <translation>它不是类别编号加上按图片宽高的比例值</translation>
     </message>
     <message>
         <source>the file has the name of an image, but no line is a number of a class followed by fractions of the image&apos;s width and height</source>
-        <translation>文件与图像同名，但没有一行是类别编号加上按图像宽高的比例值</translation>
+        <translation>文件与图片同名，但没有一行是类别编号加上按图片宽高的比例值</translation>
     </message>
     <message>
         <source>six numbers may be a triangle, or a box with its confidence and the number of a track</source>
@@ -13121,7 +13121,7 @@
     </message>
     <message>
         <source>the image has several verdicts: {names}</source>
-        <translation>图像有多个判定：{names}</translation>
+        <translation>图片有多个判定：{names}</translation>
     </message>
     <message>
         <source>the file is not valid XML</source>
@@ -13137,11 +13137,11 @@
     </message>
     <message>
         <source>the size of the image is unknown</source>
-        <translation>图像尺寸未知</translation>
+        <translation>图片尺寸未知</translation>
     </message>
     <message>
         <source>the last annotation of the image is empty, earlier ones are not</source>
-        <translation>图像的最后一次标注为空，而之前的不为空</translation>
+        <translation>图片的最后一次标注为空，而之前的不为空</translation>
     </message>
     <message>
         <source>the mask is damaged</source>
@@ -13149,11 +13149,11 @@
     </message>
     <message>
         <source>the embedded image is damaged</source>
-        <translation>内嵌图像已损坏</translation>
+        <translation>内嵌图片已损坏</translation>
     </message>
     <message>
         <source>the image has several different labels: {names}; import only one of them</source>
-        <translation>图像有多个不同的标注：{names}；请只导入其中一个</translation>
+        <translation>图片有多个不同的标注：{names}；请只导入其中一个</translation>
     </message>
     <message>
         <source>the file cannot be read</source>
@@ -13161,7 +13161,7 @@
     </message>
     <message>
         <source>it covers no pixel of the image</source>
-        <translation>它没有覆盖图像的任何像素</translation>
+        <translation>它没有覆盖图片的任何像素</translation>
     </message>
     <message>
         <source>shapes of type {kind} cannot be imported</source>
@@ -13169,27 +13169,27 @@
     </message>
     <message>
         <source>several images have the name of the file: {names}</source>
-        <translation>有多张图像与该文件同名：{names}</translation>
+        <translation>有多张图片与该文件同名：{names}</translation>
     </message>
     <message>
         <source>{file} names the image {inside}, but has the name of {image}, whose label it became; check it</source>
-        <translation>{file} 内写的图像是 {inside}，但文件名对应 {image}，已作为后者的标注；请检查</translation>
+        <translation>{file} 内写的图片是 {inside}，但文件名对应 {image}，已作为后者的标注；请检查</translation>
     </message>
     <message>
         <source>{file} names the image {inside} inside; the label was used for the image of its own name</source>
-        <translation>{file} 内写的图像是 {inside}；标注已用于与该文件同名的图像</translation>
+        <translation>{file} 内写的图片是 {inside}；标注已用于与该文件同名的图片</translation>
     </message>
     <message>
         <source>no image of the file has the id {id}</source>
-        <translation>文件中没有编号为 {id} 的图像</translation>
+        <translation>文件中没有编号为 {id} 的图片</translation>
     </message>
     <message>
         <source>several images have the id {id}: {names}</source>
-        <translation>有多张图像的编号为 {id}：{names}</translation>
+        <translation>有多张图片的编号为 {id}：{names}</translation>
     </message>
     <message>
         <source>the image with the id {id} has no file name</source>
-        <translation>编号为 {id} 的图像没有文件名</translation>
+        <translation>编号为 {id} 的图片没有文件名</translation>
     </message>
     <message>
         <source>no category of the file has the id {id}</source>
@@ -13201,11 +13201,11 @@
     </message>
     <message>
         <source>{file} has the name of the image and was not read, so it is not known whether the image has no defects</source>
-        <translation>{file} 与图像同名但未被读取，因此无法确定图像没有缺陷</translation>
+        <translation>{file} 与图片同名但未被读取，因此无法确定图片没有缺陷</translation>
     </message>
     <message>
         <source>a label that was not read may belong to the image ({why})</source>
-        <translation>可能有未读取的标注属于该图像（{why}）</translation>
+        <translation>可能有未读取的标注属于该图片（{why}）</translation>
     </message>
     <message>
         <source>it is a label in another format; import it with that format</source>
@@ -13213,19 +13213,19 @@
     </message>
     <message>
         <source>{n} {n:image has|images have} labels in another format too, which were not read. Only those of the format {format} were imported.</source>
-        <translation>{n} 张图像还有另一种格式的标注，未被读取。只导入了 {format} 格式的标注。</translation>
+        <translation>{n} 张图片还有另一种格式的标注，未被读取。只导入了 {format} 格式的标注。</translation>
     </message>
     <message>
         <source>{file} is a label of the image in another format and holds defects</source>
-        <translation>{file} 是该图像另一种格式的标注，其中有缺陷</translation>
+        <translation>{file} 是该图片另一种格式的标注，其中有缺陷</translation>
     </message>
     <message>
         <source>it has the name of an image, but was not read as {format}</source>
-        <translation>它与图像同名，但未能按 {format} 读取</translation>
+        <translation>它与图片同名，但未能按 {format} 读取</translation>
     </message>
     <message>
         <source>the image file is not used</source>
-        <translation>图像文件未被使用</translation>
+        <translation>图片文件未被使用</translation>
     </message>
     <message>
         <source>this encoding is not known</source>
@@ -13233,31 +13233,31 @@
     </message>
     <message>
         <source>{n} of {total} masks mark more than half of the image as defect ({share} % on average). If the defects are the dark parts of the masks, invert them</source>
-        <translation>{total} 个掩膜中有 {n} 个把一半以上的图像标为缺陷（平均 {share} %）。如果掩膜中的暗部才是缺陷，请反转掩膜</translation>
+        <translation>{total} 个掩膜中有 {n} 个把一半以上的图片标为缺陷（平均 {share} %）。如果掩膜中的暗部才是缺陷，请反转掩膜</translation>
     </message>
     <message>
         <source>the class {name} covers whole images ({n}). If it is the background or the part, leave it out</source>
-        <translation>类别 {name} 覆盖了整张图像（{n} 张）。如果它是背景或工件本身，请不要导入</translation>
+        <translation>类别 {name} 覆盖了整张图片（{n} 张）。如果它是背景或工件本身，请不要导入</translation>
     </message>
     <message>
         <source>all {n} masks are empty, so every image would have no defects</source>
-        <translation>全部 {n} 个掩膜都为空，所有图像都会成为无缺陷</translation>
+        <translation>全部 {n} 个掩膜都为空，所有图片都会成为无缺陷</translation>
     </message>
     <message>
         <source>{n} of {total} {total:image is|images are} black</source>
-        <translation>{total} 张图像中有 {n} 张全黑</translation>
+        <translation>{total} 张图片中有 {n} 张全黑</translation>
     </message>
     <message>
         <source>{n} of {total} {total:image is|images are} white</source>
-        <translation>{total} 张图像中有 {n} 张全白</translation>
+        <translation>{total} 张图片中有 {n} 张全白</translation>
     </message>
     <message>
         <source>{n} of {total} {total:image has|images have} one gray value only</source>
-        <translation>{total} 张图像中有 {n} 张只有一个灰度值</translation>
+        <translation>{total} 张图片中有 {n} 张只有一个灰度值</translation>
     </message>
     <message>
         <source>there seem to be two data sets: images of {w} × {h} pixels with the classes {a}, and of {width} × {height} with {b}</source>
-        <translation>似乎混有两个数据集：{w} × {h} 像素的图像含类别 {a}，{width} × {height} 的图像含类别 {b}</translation>
+        <translation>似乎混有两个数据集：{w} × {h} 像素的图片含类别 {a}，{width} × {height} 的图片含类别 {b}</translation>
     </message>
     <message>
         <source>Masks that may be inverted</source>
@@ -13269,7 +13269,7 @@
     </message>
     <message>
         <source>Classes that cover whole images</source>
-        <translation>覆盖整张图像的类别</translation>
+        <translation>覆盖整张图片的类别</translation>
     </message>
     <message>
         <source>A class for the background or the part is no defect. Remove it, or import again without it: --ignore-class NAME.</source>
@@ -13285,11 +13285,11 @@
     </message>
     <message>
         <source>Black, white or constant images</source>
-        <translation>全黑、全白或单一灰度的图像</translation>
+        <translation>全黑、全白或单一灰度的图片</translation>
     </message>
     <message>
         <source>Check the camera and the export of the images, or remove these images.</source>
-        <translation>请检查相机和图像导出，或移除这些图像。</translation>
+        <translation>请检查相机和图片导出，或移除这些图片。</translation>
     </message>
     <message>
         <source>Two data sets in one project</source>
@@ -13321,7 +13321,7 @@
     </message>
     <message>
         <source>image {id}</source>
-        <translation>图像 {id}</translation>
+        <translation>图片 {id}</translation>
     </message>
     <message>
         <source>shape {id}</source>
@@ -13401,7 +13401,7 @@
     </message>
     <message>
         <source>it may belong to several images; answer the question about it (--pair: {options})</source>
-        <translation>它可能属于多张图像；请先回答相关问题（--pair：{options}）</translation>
+        <translation>它可能属于多张图片；请先回答相关问题（--pair：{options}）</translation>
     </message>
     <message>
         <source>it is a mask by its name or by its content only; answer the question about it (--pair: {options})</source>

@@ -163,9 +163,10 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         classes = [info.name for info in project.classes]
         for notice in project.json.take_notices():
             console.note(str(notice))
-    _print_report(report, console)
     if not report.labeled and not report.unchanged:
+        _print_account(report, console)
         raise _nothing(options.paths, report.skipped)
+    _print_report(report, console)
     return {
         **_account(report),
         "format": report.format,
@@ -225,6 +226,11 @@ def _account(report: ImportReport) -> dict[str, Any]:
     }
 
 
+def _end(path: Path) -> str:
+    """Return a file with the name of its folder."""
+    return "/".join(path.parts[-2:])
+
+
 def _print_account(report: ImportReport, console: Console) -> None:
     """Print what was found and is not used, and which encodings were guessed."""
     ledger = report.ledger
@@ -247,7 +253,7 @@ def _print_account(report: ImportReport, console: Console) -> None:
     if report.pairings:
         console.line("Masks are not imported before a question is answered. Possible answers:")
     for choice in report.pairings:
-        examples = "; ".join(f"{mask.name} of {image.name if image else '?'}" for image, mask in choice.examples[:3])
+        examples = "; ".join(f"{_end(mask)} of {_end(image) if image else '?'}" for image, mask in choice.examples[:3])
         console.line(f"  --pair {choice.rule}: {choice.text} ({counted(choice.count, 'mask')}: {examples})")
     for path, (encoding, examples) in report.encodings.items():
         console.line(f"{path.name} was read as {encoding}: {', '.join(examples)}. If that is wrong, use --encoding.")
