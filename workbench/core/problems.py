@@ -359,6 +359,11 @@ class RunAdopted(Problem):
     message = "The model of the run {name} was added from a file, so {what}."
 
 
+class ImplausibleImages(Problem):
+    message = "Please check the images: {why}."
+    advice = "Correct or remove them before labeling."
+
+
 class NotAllUsed(Problem):
     message = "Nothing was imported, because {n} of the labels found cannot be used, for example {first}."
     advice = "Correct them, or import without the option strict."
