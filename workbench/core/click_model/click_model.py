@@ -63,11 +63,13 @@ class _Embedding:
 class ClickModel:
     """Pair of networks. Not for several threads at once, except `terminate`.
 
-    values: a value of `PIXEL_VALUES`. Raises ClickModelRefused if the files cannot be used.
+    values: a value of `PIXEL_VALUES`. Raises ClickModelRefused if the files cannot be used, ClickCancelled.
     """
 
-    def __init__(self, encoder: Path, decoder: Path, values: str = "auto") -> None:
-        self._encoder, self._decoder = OnnxNetwork(encoder), OnnxNetwork(decoder)
+    def __init__(
+        self, encoder: Path, decoder: Path, values: str = "auto", cancelled: Cancelled = lambda: False
+    ) -> None:
+        self._encoder, self._decoder = OnnxNetwork(encoder, cancelled), OnnxNetwork(decoder, cancelled)
         self.interface: ModelInterface = recognize(self._encoder, self._decoder, values)
         self.embeddings: OrderedDict[bytes, _Embedding] = OrderedDict()  # by the input of the encoder; newest last
         self._latest: tuple[weakref.ref, Rect, _Embedding] | None = None
@@ -79,7 +81,7 @@ class ClickModel:
                 raise ClickModelChanged(path=str(network.path))
 
     def terminate(self) -> None:
-        """End a computation of another thread whose `cancelled` returns True."""
+        """End the processes of the networks, and with them a computation of another thread, at once."""
         self._encoder.terminate()
         self._decoder.terminate()
 
