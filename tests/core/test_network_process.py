@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import subprocess
 import sys
@@ -16,12 +15,12 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.conftest import ROOT
-from tests.core.adoption.test_adopted_run import OPTIONS
 from tests.core.adoption.toy_networks import toy_network
 from tests.core.click_model.toy_click_networks import toy_encoder, toy_pair
 from workbench import cli
 from workbench.core import network_process, problems
 from workbench.core.adoption.adopted_run import AdoptionCancelled, adopt
+from workbench.core.adoption.adoption_options import AdoptionOptions
 from workbench.core.click_model.click_model import ClickCancelled, ClickModel, Prompts
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project.project import Project
@@ -31,6 +30,7 @@ from workbench.session.preferences import Preferences
 from workbench.session.project_jobs import AdoptionJob
 from workbench.session.session import Session
 
+OPTIONS = AdoptionOptions(classes=("scratch",), size=64, stride=8)
 IMAGE = np.zeros((40, 50, 3), np.uint8)
 WHOLE = Rect(0, 0, 50, 40)
 CLICK = Prompts((((5.0, 5.0), True),))
@@ -277,5 +277,5 @@ def test_quitting_ends_the_click_model_at_once(tmp_path, qtbot, part):
 
 
 def test_networks_with_the_usual_options_still_work(project, tmp_path):
-    run = adopt(project, toy_network(tmp_path / "net.onnx"), dataclasses.replace(OPTIONS))
+    run = adopt(project, toy_network(tmp_path / "net.onnx"), OPTIONS)
     assert run.usable

@@ -20,7 +20,7 @@ import time
 import traceback
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class NetworkWork(Protocol):
 
 
 class NetworkProcess:
-    """Child process. For one thread, except `kill`. work: name of a work, see `main`."""
+    """Child process. For one thread, except `kill`. work: name of a work in `workbench.__main__`."""
 
     def __init__(self, work: str) -> None:
         from workbench.core.runs.launch import program_command, worker_environment
@@ -156,7 +156,7 @@ def memory_limit() -> int:
 # --- messages -------------------------------------------------------------------------------------
 
 
-def write_frame(stream: BinaryIO, header: Header, arrays: Sequence[np.ndarray] = ()) -> None:
+def write_frame(stream: IO[bytes], header: Header, arrays: Sequence[np.ndarray] = ()) -> None:
     """Write a JSON object and arrays. Raises OSError."""
     arrays = [np.ascontiguousarray(array) for array in arrays]
     head = json.dumps({**header, "arrays": [[array.dtype.str, array.shape] for array in arrays]}).encode()
@@ -166,7 +166,7 @@ def write_frame(stream: BinaryIO, header: Header, arrays: Sequence[np.ndarray] =
     stream.flush()
 
 
-def read_frame(stream: BinaryIO) -> Frame:
+def read_frame(stream: IO[bytes]) -> Frame:
     """Read what `write_frame` has written. Raises EOFError at the end, ValueError for anything else."""
     (size,) = struct.unpack("<Q", _read_exactly(stream, 8))
     if size > _MAX_HEADER:
@@ -180,7 +180,7 @@ def read_frame(stream: BinaryIO) -> Frame:
     return header, arrays
 
 
-def _read_exactly(stream: BinaryIO, size: int) -> bytes:
+def _read_exactly(stream: IO[bytes], size: int) -> bytes:
     data = stream.read(size)
     if len(data) < size:
         raise EOFError
@@ -190,13 +190,12 @@ def _read_exactly(stream: BinaryIO, size: int) -> bytes:
 # --- child process --------------------------------------------------------------------------------
 
 
-def main(name: str) -> int:
+def main(work: NetworkWork) -> int:
     """Handle requests on the standard input until it ends, as it does when the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent decides
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # libraries print there
     threading.stack_size(_STACK)
-    work = _work(name)
 
     def handle(header: Header, arrays: list[np.ndarray]) -> None:
         try:
@@ -221,13 +220,3 @@ def main(name: str) -> int:
             work.stop()
         else:
             threading.Thread(target=handle, args=(header, arrays), daemon=True).start()
-
-
-def _work(name: str) -> NetworkWork:
-    if name == "adapt":
-        from workbench.core.adoption.adapter_process import AdapterWork
-
-        return AdapterWork()
-    from workbench.core.click_model.onnx_network import InferenceWork
-
-    return InferenceWork()

@@ -7,30 +7,18 @@ import os
 import shutil
 import subprocess
 import sys
-import uuid
 
 import numpy as np
 import pytest
 
 from tests.conftest import ROOT
+from tests.core.project.foreign_project import foreign
 from workbench import cli
 from workbench.core.problems import UntrustedPlaces
 from workbench.core.project.packing import pack, unpack
 from workbench.core.project.project import Project
 from workbench.core.project.source_trust import trust
 from workbench.inference.io.image_io import write_png
-
-
-def foreign(tmp_path, **source):
-    """Return the folder of a project that this computer does not know, with an own image and a source."""
-    root = tmp_path / "theirs"
-    with Project.create(root, classes=["dent"]):
-        write_png(root / "pictures" / "own.png", np.zeros((20, 20), np.uint8))
-    content = json.loads((root / "project.json").read_text("utf-8"))
-    content["id"] = uuid.uuid4().hex
-    content["sources"].append({"name": "ext", "path": "", "relative": "", "ignore": [], **source})
-    (root / "project.json").write_text(json.dumps(content), "utf-8")
-    return root
 
 
 @pytest.fixture
@@ -61,7 +49,7 @@ def test_places_are_shown_and_not_read_until_they_are_allowed(tmp_path, private,
         Project.open(root)
 
 
-def test_option_allows_the_places_named_now_and_later_ones_are_asked_again(tmp_path, private, capsys):
+def test_option_allows_the_present_folders_and_no_later_ones(tmp_path, private, capsys):
     root = foreign(tmp_path, path=str(private))
     status, answer = run(capsys, "statistics", root, "--trust-sources")
     assert status == 0 and answer["pictures"] == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,8 @@ class AdapterWork:
     """Work of the child process."""
 
     def handle(self, header: Header, arrays: list[np.ndarray]) -> Frame:
-        values = {key: tuple(value) if isinstance(value, list) else value for key, value in header["options"].items()}
+        values: dict[str, Any] = header["options"]
+        values |= {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
         model = load_network(Path(header["path"]))
         from workbench.core.adoption.adapter_graph import adapt  # needs onnx, which is now known to be installed
 

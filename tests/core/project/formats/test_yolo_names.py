@@ -44,7 +44,7 @@ def project(tmp_path):
     ],
 )
 @pytest.mark.parametrize("chosen", [False, True])
-def test_refused_names_are_told_and_never_replaced_by_others(project, data_set, content, words, chosen):
+def test_refused_names_have_a_reason_and_no_substitutes(project, data_set, content, words, chosen):
     (data_set / "data.yaml").write_text(content, "utf-8")
     if chosen:
         with pytest.raises(NothingToImport) as refusal:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.core.project.test_source_trust import foreign
+from tests.core.project.foreign_project import foreign
 from workbench.inference.io.image_io import write_png
 from workbench.ui.label_files.import_dialog import ImportDialog
-from workbench.ui.project.source_question import SourceQuestion
+from workbench.ui.widgets.source_question import SourceQuestion
 
 
 @pytest.fixture
