@@ -5765,6 +5765,33 @@
     </message>
 </context>
 <context>
+    <name>SourceQuestion</name>
+    <message>
+        <source>Nothing has been read from there. Allow it if you know these folders, or trust who made this.</source>
+        <translation>尚未从这些位置读取任何内容。只有在您认识这些文件夹或信任其作者时才允许。</translation>
+    </message>
+    <message>
+        <source>An address with two slashes is another computer, which learns your user name.</source>
+        <translation>以两个斜杠开头的地址是另一台计算机，它会得知您的用户名。</translation>
+    </message>
+    <message>
+        <source>Images outside of the folder</source>
+        <translation>文件夹之外的图片</translation>
+    </message>
+    <message>
+        <source>{path} reads images from outside of its folder. Allow this?</source>
+        <translation>{path} 要从其文件夹之外读取图片。允许吗？</translation>
+    </message>
+    <message>
+        <source>Allow</source>
+        <translation>允许</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+</context>
+<context>
     <name>SourcesDialog</name>
     <message>
         <source>Image folders</source>
@@ -8557,6 +8584,14 @@
         <translation>请更新 Defect Workbench 后再打开。未做任何更改。</translation>
     </message>
     <message>
+        <source>{path} reads images from outside of its folder: {places}. Nothing was read from there.</source>
+        <translation>{path} 要从其文件夹之外读取图片：{places}。尚未从这些位置读取任何内容。</translation>
+    </message>
+    <message>
+        <source>If you trust it, open it in the window and allow this, or add --trust-sources to the command.</source>
+        <translation>如果您信任它，请在窗口中打开并允许，或在命令中添加 --trust-sources。</translation>
+    </message>
+    <message>
         <source>Make the folder writable or free some space, then open the project again.</source>
         <translation>请将该文件夹设为可写或腾出磁盘空间，然后重新打开项目。</translation>
     </message>
@@ -10495,6 +10530,18 @@
         <translation>大于 {n} GB</translation>
     </message>
     <message>
+        <source>it computed for more than {n} seconds and was ended</source>
+        <translation>其计算超过 {n} 秒，已被终止</translation>
+    </message>
+    <message>
+        <source>it needed more than {n} GB of memory and was ended</source>
+        <translation>其占用的内存超过 {n} GB，已被终止</translation>
+    </message>
+    <message>
+        <source>the process that computed it ended unexpectedly</source>
+        <translation>计算它的进程意外结束</translation>
+    </message>
+    <message>
         <source>ONNX Runtime cannot load it ({why})</source>
         <translation>ONNX Runtime 无法加载（{why}）</translation>
     </message>
@@ -11329,6 +11376,18 @@
     <message>
         <source>none of its annotations has a shape</source>
         <translation>其中没有任何标注带有形状</translation>
+    </message>
+    <message>
+        <source>the file {name} with the names of the classes cannot be used ({why})</source>
+        <translation>类别名称文件 {name} 无法使用（{why}）</translation>
+    </message>
+    <message>
+        <source>it uses aliases (*name), which are not supported</source>
+        <translation>其中使用了别名（*name），不受支持</translation>
+    </message>
+    <message>
+        <source>a class name is neither a text nor a number; write it in quotes</source>
+        <translation>有一个类别名称既不是文本也不是数字；请加上引号</translation>
     </message>
     <message>
         <source>line {n} is not a number of a class followed by fractions of the image&apos;s width and height</source>
