@@ -35,11 +35,8 @@ def project(tmp_path):
         ("x: &x [a, b]\nnames: *x\n", "aliases"),
         ("names: [a, [b]]\n", "neither a text nor a number"),
         ("names: {0: a, 1: {b: c}}\n", "neither a text nor a number"),
-        ("names: [yes, no]\n", "in quotes"),
-        ("names: [a, 2020-01-01]\n", "in quotes"),
         ("names:\n" + "".join(f"- c{n}\n" for n in range(254)), "more than 253"),
         ("names: [a, b\n", "data.yaml"),
-        ("names: !!python/object/apply:os.getcwd []\n", "constructor"),
         ("#" + "x" * 2**20 + "\nnames: [a, b]\n", "data.yaml"),
     ],
 )
@@ -61,7 +58,9 @@ def test_refused_names_have_a_reason_and_no_substitutes(project, data_set, conte
     ("content", "names"),
     [
         ("names: [pit, 7]\n", ["7", "pit"]),
-        ("names: {0: pit, 1: 0.5}\n", ["0.5", "pit"]),
+        ("names: {0: pit, 1: 0.50}\n", ["0.50", "pit"]),
+        ("names: [yes, 2020-01-01]\n", ["2020-01-01", "yes"]),
+        ("names: [!!python/name:os.system pit, dent]\n", ["dent", "pit"]),
         ("names:\n" + "".join(f"- c{n}\n" for n in range(253)), ["c0", "c1"]),
     ],
 )
