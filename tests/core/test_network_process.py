@@ -257,8 +257,9 @@ def test_weights_of_the_click_model_are_not_read_from_elsewhere(tmp_path, locati
         weights.external_data.add(key="location", value=location)
     assert model.graph.initializer
     encoder.write_bytes(model.SerializeToString())
-    with pytest.raises(problems.ClickModelRefused):
+    with pytest.raises(problems.ClickModelRefused) as refusal:
         ClickModel(encoder, decoder)
+    assert not psutil.wait_procs(children(), timeout=30)[1], refusal  # while the problem is shown
 
 
 @pytest.mark.parametrize("part", ["run", "load"])

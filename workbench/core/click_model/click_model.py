@@ -9,6 +9,7 @@ import hashlib
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,8 +70,13 @@ class ClickModel:
     def __init__(
         self, encoder: Path, decoder: Path, values: str = "auto", cancelled: Cancelled = lambda: False
     ) -> None:
-        self._encoder, self._decoder = OnnxNetwork(encoder, cancelled), OnnxNetwork(decoder, cancelled)
-        self.interface: ModelInterface = recognize(self._encoder, self._decoder, values)
+        with ExitStack() as stack:  # no process is left for networks that are refused
+            self._encoder, self._decoder = OnnxNetwork(encoder), OnnxNetwork(decoder)
+            for network in (self._encoder, self._decoder):
+                stack.callback(network.terminate)
+                network.load(cancelled)
+            self.interface: ModelInterface = recognize(self._encoder, self._decoder, values)
+            stack.pop_all()
         self.embeddings: OrderedDict[bytes, _Embedding] = OrderedDict()  # by the input of the encoder; newest last
         self._latest: tuple[weakref.ref, Rect, _Embedding] | None = None
 

@@ -53,15 +53,22 @@ class Tensor:
 class OnnxNetwork:
     """Network of a file, in a child process. Not for several threads at once, except `terminate`.
 
-    Raises ClickModelRefused if it cannot be loaded, ClickCancelled once `cancelled` returns True.
+    Raises ClickModelRefused if the file cannot be a network. inputs, outputs: after `load`.
     """
 
-    def __init__(self, path: Path, cancelled: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.stamp = file_stamp(path)
+        self.inputs: dict[str, Tensor] = {}
+        self.outputs: dict[str, Tensor] = {}
         self._process: NetworkProcess | None = None
         self._running: NetworkProcess | None = None  # while it computes
-        header, _ = self._ask({"load": str(path)}, [], cancelled, stoppable=False)
+
+    def load(self, cancelled: Callable[[], bool]) -> None:
+        """Load the network in a new process. Raises ClickModelRefused, ClickCancelled."""
+        self.terminate()
+        self._process = NetworkProcess("infer")
+        header, _ = self._ask({"load": str(self.path)}, [], cancelled, stoppable=False)
         self.inputs, self.outputs = (
             {entry[0]: Tensor(entry[0], tuple(entry[1]), entry[2]) for entry in header[name]}
             for name in ("inputs", "outputs")
@@ -76,7 +83,7 @@ class OnnxNetwork:
     ) -> list[np.ndarray]:
         """Return the named outputs. Raises ClickModelRefused, and ClickCancelled once `cancelled` returns True."""
         if self._process is None or not self._process.alive:  # killed to end an earlier run
-            self._ask({"load": str(self.path)}, [], cancelled, stoppable=False)
+            self.load(cancelled)
         return self._ask({"inputs": list(feeds), "outputs": outputs}, list(feeds.values()), cancelled)[1]
 
     def terminate(self) -> None:
@@ -89,9 +96,6 @@ class OnnxNetwork:
     ) -> Frame:
         if cancelled():
             raise ClickCancelled
-        if "load" in header:
-            self.terminate()
-            self._process = NetworkProcess("infer")
         self._running = self._process
         assert self._process is not None
         try:
