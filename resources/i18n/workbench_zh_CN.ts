@@ -5866,6 +5866,33 @@
     </message>
 </context>
 <context>
+    <name>SourceQuestion</name>
+    <message>
+        <source>Nothing has been read from there. Allow it if you know these folders, or trust who made this.</source>
+        <translation>尚未从这些位置读取任何内容。只有在您认识这些文件夹或信任其作者时才允许。</translation>
+    </message>
+    <message>
+        <source>An address with two slashes is another computer, which learns your user name.</source>
+        <translation>以两个斜杠开头的地址是另一台计算机，它会得知您的用户名。</translation>
+    </message>
+    <message>
+        <source>Images outside of the folder</source>
+        <translation>文件夹之外的图片</translation>
+    </message>
+    <message>
+        <source>{path} reads images from outside of its folder. Allow this?</source>
+        <translation>{path} 要从其文件夹之外读取图片。允许吗？</translation>
+    </message>
+    <message>
+        <source>Allow</source>
+        <translation>允许</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+</context>
+<context>
     <name>SourcesDialog</name>
     <message>
         <source>Image folders</source>
@@ -8658,6 +8685,14 @@
         <translation>请更新 Defect Workbench 后再打开。未做任何更改。</translation>
     </message>
     <message>
+        <source>{path} reads images from outside of its folder: {places}. Nothing was read from there.</source>
+        <translation>{path} 要从其文件夹之外读取图片：{places}。尚未从这些位置读取任何内容。</translation>
+    </message>
+    <message>
+        <source>If you trust it, open it in the window and allow this, or add --trust-sources to the command.</source>
+        <translation>如果您信任它，请在窗口中打开并允许，或在命令中添加 --trust-sources。</translation>
+    </message>
+    <message>
         <source>Make the folder writable or free some space, then open the project again.</source>
         <translation>请将该文件夹设为可写或腾出磁盘空间，然后重新打开项目。</translation>
     </message>
@@ -10612,6 +10647,18 @@
         <translation>大于 {n} GB</translation>
     </message>
     <message>
+        <source>it computed for more than {n} seconds and was ended</source>
+        <translation>其计算超过 {n} 秒，已被终止</translation>
+    </message>
+    <message>
+        <source>it needed more than {n} GB of memory and was ended</source>
+        <translation>其占用的内存超过 {n} GB，已被终止</translation>
+    </message>
+    <message>
+        <source>the process that computed it ended unexpectedly</source>
+        <translation>计算它的进程意外结束</translation>
+    </message>
+    <message>
         <source>ONNX Runtime cannot load it ({why})</source>
         <translation>ONNX Runtime 无法加载（{why}）</translation>
     </message>
@@ -11292,18 +11339,6 @@
         <translation>图片标签（tag）</translation>
     </message>
     <message>
-        <source>categories of whole images</source>
-        <translation>整图类别</translation>
-    </message>
-    <message>
-        <source>objects without a shape</source>
-        <translation>没有形状的对象</translation>
-    </message>
-    <message>
-        <source>annotations without a shape</source>
-        <translation>没有形状的标注</translation>
-    </message>
-    <message>
         <source>flags “difficult”</source>
         <translation>“difficult”标记</translation>
     </message>
@@ -11318,18 +11353,6 @@
     <message>
         <source>polygons with fewer than three points</source>
         <translation>少于三个点的多边形</translation>
-    </message>
-    <message>
-        <source>annotations of images that are not listed</source>
-        <translation>所属图片未列出的标注</translation>
-    </message>
-    <message>
-        <source>choices</source>
-        <translation>多选结果（choices）</translation>
-    </message>
-    <message>
-        <source>rotated shapes of images of unknown size</source>
-        <translation>尺寸未知的图片上的旋转形状</translation>
     </message>
     <message>
         <source>further labels of the same region</source>
@@ -11358,18 +11381,6 @@
     <message>
         <source>groups of several polygons</source>
         <translation>由多个多边形组成的分组</translation>
-    </message>
-    <message>
-        <source>shapes of type {kind}</source>
-        <translation>{kind} 类型的形状</translation>
-    </message>
-    <message>
-        <source>annotations of type {kind}</source>
-        <translation>{kind} 类型的标注</translation>
-    </message>
-    <message>
-        <source>results of type {kind}</source>
-        <translation>{kind} 类型的结果</translation>
     </message>
     <message>
         <source>its image was found neither beside it nor in the project</source>
@@ -11480,10 +11491,6 @@
         <translation>有一个形状没有标签</translation>
     </message>
     <message>
-        <source>the shape {name} is damaged ({why})</source>
-        <translation>形状 {name} 已损坏（{why}）</translation>
-    </message>
-    <message>
         <source>the file has more than {n} different labels</source>
         <translation>文件中的不同标签超过 {n} 个</translation>
     </message>
@@ -11510,10 +11517,6 @@
     <message>
         <source>the file is a {mode} image, not a mask</source>
         <translation>文件为 {mode} 图片，不是掩膜</translation>
-    </message>
-    <message>
-        <source>the file is damaged or not an image ({why})</source>
-        <translation>文件已损坏或不是图片（{why}）</translation>
     </message>
     <message>
         <source>the values are not integers from 0</source>
@@ -11572,12 +11575,12 @@
         <translation>文件经过有损压缩且不是明确的黑白图片，因此其数值不可信</translation>
     </message>
     <message>
-        <source>the mask has only the value 255, which marks ignored areas in masks with class IDs</source>
-        <translation>掩膜只有值 255，而在含类别编号的掩膜中该值表示忽略区域</translation>
-    </message>
-    <message>
         <source>Values of masks that no class list explains: {ids}, in up to {n} {n:mask|masks}.</source>
         <translation>掩膜中有类别列表未说明的值：{ids}，最多涉及 {n} 个掩膜。</translation>
+    </message>
+    <message>
+        <source>its image has masks in other folders as well; answer the question about it (--pair: {options})</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
@@ -13100,6 +13103,18 @@
         <translation>全景分段图片中有 {n} 个分段未列在文件中</translation>
     </message>
     <message>
+        <source>the file {name} with the names of the classes cannot be used ({why})</source>
+        <translation>类别名称文件 {name} 无法使用（{why}）</translation>
+    </message>
+    <message>
+        <source>it uses aliases (*name), which are not supported</source>
+        <translation>其中使用了别名（*name），不受支持</translation>
+    </message>
+    <message>
+        <source>a class name is neither a text nor a number</source>
+        <translation>有一个类别名称既不是文本也不是数字</translation>
+    </message>
+    <message>
         <source>it is not a number of a class followed by fractions of the image&apos;s width and height</source>
         <translation>它不是类别编号加上按图片宽高的比例值</translation>
     </message>
@@ -13146,6 +13161,22 @@
     <message>
         <source>the mask is damaged</source>
         <translation>掩膜已损坏</translation>
+    </message>
+    <message>
+        <source>{format} files cannot hold the {n:name|names} of {n} {n:class|classes}. In the export: {names}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{format} files cannot hold {n} {n:verdict|verdicts}. In the export: {names}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{n} {n:image has another name|images have other names} in the export: {names}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The names of the project that exported these labels were not restored, because {path} is damaged.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>the embedded image is damaged</source>
@@ -13356,14 +13387,6 @@
         <translation>轨迹 {id}</translation>
     </message>
     <message>
-        <source>tag {id}</source>
-        <translation>标签 {id}</translation>
-    </message>
-    <message>
-        <source>category {id}</source>
-        <translation>类别 {id}</translation>
-    </message>
-    <message>
         <source>item {id}</source>
         <translation>条目 {id}</translation>
     </message>
@@ -13398,6 +13421,10 @@
     <message>
         <source>a value is missing or of the wrong kind</source>
         <translation>缺少某个值或其类型不正确</translation>
+    </message>
+    <message>
+        <source>the mask is black and white, but the other masks number their classes, so its class is unknown</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>it may belong to several images; answer the question about it (--pair: {options})</source>

@@ -17,6 +17,7 @@ from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import BOX_SHAPES
 from workbench.core.project import import_files, import_journal, importing
 from workbench.core.project.formats import FORMATS
+from workbench.core.project.formats.yolo import need_dataset_trust
 from workbench.core.project.import_plan import ImportPlan, plan_import
 from workbench.core.project.import_request import CONFLICTS, UNLISTED, ImportReport, ImportRequest
 from workbench.core.project.label_files import open_labels
@@ -139,6 +140,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         return import_project(
             options.project, options.paths[0], "theirs" if options.conflicts == "replace" else "mine", console
         )
+    need_dataset_trust(options.paths)
     request = ImportRequest(
         format=options.format,
         class_name=options.class_name,

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from workbench.core.problems import Problem
+from workbench.core.problems import Problem, UntrustedPlaces
+from workbench.core.project.source_trust import trust_named
 from workbench.inference.engines import EngineError
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.model_settings import SettingsError
@@ -87,7 +88,7 @@ def run_verb(options: argparse.Namespace) -> int:
             stream.reconfigure(errors="backslashreplace")
     console = Console(options.json)
     try:
-        result = options.run(options, console)
+        result = _result(options, console)
     except WrongUse as wrong:
         print(terminal_text(f"workbench {options.verb}: error: {wrong}"), file=sys.stderr)
         if options.json:
@@ -109,6 +110,17 @@ def run_verb(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(plain(result), allow_nan=False), flush=True)
     return status
+
+
+def _result(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Return the result of the verb. With --trust-sources it begins again after each refusal for untrusted places."""
+    while True:
+        try:
+            return options.run(options, console)
+        except UntrustedPlaces as problem:
+            if not options.trust_sources:
+                raise
+            trust_named(problem)
 
 
 def _fail(sentence: str, options: argparse.Namespace) -> int:

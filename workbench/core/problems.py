@@ -58,6 +58,11 @@ class ProjectTooNew(Problem):
     advice = "Update Defect Workbench to open it. Nothing was changed."
 
 
+class UntrustedPlaces(Problem):
+    message = "{path} reads images from outside of its folder: {places}. Nothing was read from there."
+    advice = "If you trust it, open it in the window and allow this, or add --trust-sources to the command."
+
+
 class ProjectLocked(Problem):
     message = (
         "This project is already open for writing in another window or on another computer (process {pid} on {host})."

@@ -29,6 +29,7 @@ from workbench.core.project.project_file import (
 )
 from workbench.core.project.project_folder import ProjectFolder, ProjectLock
 from workbench.core.project.project_json import ProjectJson
+from workbench.core.project.source_trust import need_trust, project_places, trust
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io.atomic_write import keep_root
@@ -104,13 +105,15 @@ class Project:
         return project
 
     @classmethod
-    def open(cls, root: Path | str, *, write: bool = True) -> Project:
+    def open(cls, root: Path | str, *, write: bool = True, trusted: bool = False) -> Project:
         """Open the project in `root`. With `write`, acquire the lock.
 
-        Raises ProjectLocked if another process has it, and LinkOutsideFolder if labels would be written elsewhere.
+        trusted: it may read images from anywhere. Raises ProjectLocked if another process has it, UntrustedPlaces if it
+        reads images from places that the user has not allowed, and LinkOutsideFolder if labels would be written
+        elsewhere.
         """
         root = Path(root).absolute()
-        project = cls._read(root)
+        project = cls._read(root, trusted=trusted)
         if write:
             _check_folders(root)
             project._lock = ProjectLock(root)
@@ -122,10 +125,13 @@ class Project:
         return project
 
     @classmethod
-    def _read(cls, root: Path) -> Project:
+    def _read(cls, root: Path, *, trusted: bool) -> Project:
         try:
             content = (root / "project.json").read_bytes()
-            return cls(root, read_project_file(root), content)
+            file = read_project_file(root)
+            if not trusted:
+                need_trust(root, file.id, project_places(root, file))
+            return cls(root, file, content)
         except FileNotFoundError as error:
             raise problems.NotAProject(path=str(root)) from error
         except OSError as error:
@@ -172,7 +178,7 @@ class Project:
     def relocate(self, root: Path | str) -> None:
         """Continue in the folder to which the project was moved. Raises the errors of `open` and AnotherProject."""
         root = Path(root).absolute()
-        relocated = Project._read(root)
+        relocated = Project._read(root, trusted=True)
         if self._folder is None or not self._folder.matches(root):
             raise problems.AnotherProject(path=str(root), name=relocated.file.name)
         with self._mutex:
@@ -182,6 +188,7 @@ class Project:
             self.root, self._takeover = root, None
             self.json.move_to(root)
             self._folder = ProjectFolder(root, self.file.id, self.json)
+        self._trust()
 
     def save(self) -> None:
         """Write project.json atomically, merged with changes made by other programs.
@@ -192,6 +199,12 @@ class Project:
         self.json.save()
         if self._folder is None:
             self._folder = ProjectFolder(self.root, self.file.id, self.json)
+        self._trust()
+
+    def _trust(self) -> None:
+        """Remember the image folders outside of the project: they are the user's own, or were allowed before."""
+        if places := project_places(self.root, self.file):
+            trust(self.file.id, list(places))
 
     def refresh(self) -> None:
         """Reload project.json if another program has written it. Unsaved changes made here are kept."""
