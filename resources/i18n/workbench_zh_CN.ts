@@ -4798,6 +4798,58 @@
         <translation>打开项目</translation>
     </message>
     <message>
+        <source>Other folder: {path}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Other folder, not available now: {path}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Opened folder: {path}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy: this folder becomes a project of its own. The other folder stays as it is.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Moved: the project continues in this folder.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The last changes in another folder of this project could not be saved there.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy: this folder becomes a project of its own. The changes wait for the other folder.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Moved: the project continues in this folder, and the changes are saved here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This project exists in another folder, too.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation type="unfinished">取消</translation>
+    </message>
+    <message>
+        <source>It was moved</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It is a copy</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy or moved?</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>All changes are saved.</source>
         <translation>所有更改均已保存。</translation>
     </message>
@@ -8557,6 +8609,34 @@
         <translation>请更新 Defect Workbench 后再打开。未做任何更改。</translation>
     </message>
     <message>
+        <source>{path} has the identity of the project in {other}: {why}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose whether this folder is a copy or was moved, as commands do with --as copy or --as moved.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The project in {path} was moved: it was open in {other} before.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Images in {path} had the names of images in the image folder {name}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Their folder is now {new}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Labels of {n} {n:image|images} in {other} may now belong to the image folder {name}: {images}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Check the labels of these images in both folders.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Make the folder writable or free some space, then open the project again.</source>
         <translation>请将该文件夹设为可写或腾出磁盘空间，然后重新打开项目。</translation>
     </message>
@@ -8655,6 +8735,14 @@
     <message>
         <source>Add these classes, or import the mask again with the right mapping.</source>
         <translation>请添加这些类别，或用正确的对应关系重新导入该掩膜。</translation>
+    </message>
+    <message>
+        <source>The label {path}, which the run has kept for its metrics, was changed or deleted by another program.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It is used neither for metrics nor for the choice of the best weights.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The labels of {source} cannot be copied: {why}.</source>
@@ -10299,6 +10387,10 @@
         <translation>在时限内只评估了 {m} 张{split}图片中的 {n} 张。</translation>
     </message>
     <message>
+        <source>The final metrics do not include this image.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>{kind} {share}</source>
         <translation>{kind} {share}</translation>
     </message>
@@ -10831,8 +10923,24 @@
         <translation>该文件是符号链接</translation>
     </message>
     <message>
+        <source>its content is not what was written</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>the project is locked</source>
         <translation>项目已被锁定</translation>
+    </message>
+    <message>
+        <source>two image folders have the same name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>both folders exist</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>unsaved changes belong to the project there</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>the name is empty</source>

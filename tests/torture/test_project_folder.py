@@ -197,6 +197,10 @@ while True:
 """
 
 
+def _contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 def test_killed_while_the_folder_is_gone(qtbot, tmp_path, cases, report):
     """Test that the reopened mask holds every stroke made before the kill. legacy: project.json has no id."""
@@ -242,7 +246,11 @@ def test_killed_while_the_folder_is_gone(qtbot, tmp_path, cases, report):
         problems_met: list[Exception] = []
         session = Session(save_delay=600)
         session.problem_met.connect(problems_met.append)
-        assert session.open_project(moved) and session.flush()
+        if how != "deleted":  # the changes belong to the folder that is gone
+            before = _contents(moved / "masks")
+            assert not session.open_project(moved) and _contents(moved / "masks") == before
+            assert problems_met.pop().fields["other"] == str(root) and len(rescues()) == 1
+        assert session.open_project(moved, identity="moved" if how != "deleted" else None) and session.flush()
         found = annotation.read_mask(moved / "masks" / "c.png.png")
         # strokes saved only after the backup was made do not fit it; all are kept aside
         if how == "deleted" and problems_met:

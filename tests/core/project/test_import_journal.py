@@ -181,7 +181,7 @@ with Project.open(sys.argv[1]) as project:
     if stage == "begin":
         kill_before(Project, "save")
     if stage == "write":
-        kill_before(import_files, "link_file")
+        kill_before(import_files, "copy_file")
     if stage == "finish":
         kill_before(import_journal, "finish")
     if stage != "restore" and stage != "forget":

@@ -8,6 +8,7 @@ The *key* of an image is its posix path below `pictures/` ("lot7/a.jpg"), or "@n
 
 from __future__ import annotations
 
+import os
 import threading
 import uuid
 from pathlib import Path
@@ -28,7 +29,9 @@ from workbench.core.project.project_file import (
     read_project_file,
 )
 from workbench.core.project.project_folder import ProjectFolder, ProjectLock
+from workbench.core.project.project_identity import FolderKind, identify, remember
 from workbench.core.project.project_json import ProjectJson
+from workbench.core.project.shared_keys import own_key, separate_keys, source_prefixes
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io.atomic_write import keep_root
@@ -101,13 +104,15 @@ class Project:
         if images is not None:
             project.add_source(images, save=False)
         project.save()
+        remember(project)
         return project
 
     @classmethod
-    def open(cls, root: Path | str, *, write: bool = True) -> Project:
+    def open(cls, root: Path | str, *, write: bool = True, identity: FolderKind | None = None) -> Project:
         """Open the project in `root`. With `write`, acquire the lock.
 
-        Raises ProjectLocked if another process has it, and LinkOutsideFolder if labels would be written elsewhere.
+        identity: whether the folder is a copy or was moved, see `identify`; needed only after CopyOrMoved. Raises
+        ProjectLocked if another process has the lock, and LinkOutsideFolder if labels would be written elsewhere.
         """
         root = Path(root).absolute()
         project = cls._read(root)
@@ -116,6 +121,8 @@ class Project:
             project._lock = ProjectLock(root)
             try:
                 project.refresh()
+                identify(project, identity)
+                separate_keys(project)
             except problems.Problem:
                 project.close()
                 raise
@@ -169,6 +176,18 @@ class Project:
         if self._folder is not None:
             self._folder.check()
 
+    def is_at(self, path: Path | str) -> bool:
+        """Return True if `path` leads to the folder of this project."""
+        if os.path.realpath(path) == os.path.realpath(self.root):
+            return True
+        return self._lock is not None and self._lock.is_held_at(Path(path))
+
+    def renew_id(self) -> None:
+        """Make this project another one than those with its id. Raises the errors of `save`."""
+        self.file.id = uuid.uuid4().hex
+        self.save()
+        self._folder = ProjectFolder(self.root, self.file.id, self.json)
+
     def relocate(self, root: Path | str) -> None:
         """Continue in the folder to which the project was moved. Raises the errors of `open` and AnotherProject."""
         root = Path(root).absolute()
@@ -182,6 +201,7 @@ class Project:
             self.root, self._takeover = root, None
             self.json.move_to(root)
             self._folder = ProjectFolder(root, self.file.id, self.json)
+        remember(self)
 
     def save(self) -> None:
         """Write project.json atomically, merged with changes made by other programs.
@@ -223,7 +243,13 @@ class Project:
 
     def images(self) -> list[str]:
         """Return the keys of all images in natural order, the project's own first. Lists folders; opens no files."""
-        return [source.prefix + relative for source in self.file.sources for relative in source.images(self.root)]
+        taken = source_prefixes(self)
+        return [
+            source.prefix + relative
+            for source in self.file.sources
+            for relative in source.images(self.root)
+            if source.name or not relative.startswith(taken)
+        ]
 
     def add_source(self, folder: Path | str, *, save: bool = True) -> Source:
         """Add an external folder as a source of images."""
@@ -242,6 +268,7 @@ class Project:
     def copy_image(self, path: Path, key: str) -> str:
         """Copy an image file into `pictures/` as `key`. A number is appended if a different file has that name."""
         self.need_write(key)
+        key = own_key(self, key)
         check_links(self.root, inside(self.root / "pictures", key))
         return copy_image(path, self.root / "pictures", key)
 
