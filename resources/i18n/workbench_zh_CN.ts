@@ -4799,55 +4799,55 @@
     </message>
     <message>
         <source>Other folder: {path}</source>
-        <translation type="unfinished"></translation>
+        <translation>另一个文件夹：{path}</translation>
     </message>
     <message>
         <source>Other folder, not available now: {path}</source>
-        <translation type="unfinished"></translation>
+        <translation>另一个文件夹（目前不可用）：{path}</translation>
     </message>
     <message>
         <source>Opened folder: {path}</source>
-        <translation type="unfinished"></translation>
+        <translation>要打开的文件夹：{path}</translation>
     </message>
     <message>
         <source>Copy: this folder becomes a project of its own. The other folder stays as it is.</source>
-        <translation type="unfinished"></translation>
+        <translation>副本：此文件夹成为独立的项目，另一个文件夹保持不变。</translation>
     </message>
     <message>
         <source>Moved: the project continues in this folder.</source>
-        <translation type="unfinished"></translation>
+        <translation>已移动：项目在此文件夹中继续。</translation>
     </message>
     <message>
         <source>The last changes in another folder of this project could not be saved there.</source>
-        <translation type="unfinished"></translation>
+        <translation>此项目在另一个文件夹中的最后几处更改未能保存到那里。</translation>
     </message>
     <message>
-        <source>Copy: this folder becomes a project of its own. The changes wait for the other folder.</source>
-        <translation type="unfinished"></translation>
+        <source>Copy: this folder becomes a project of its own. The changes stay with the other folder.</source>
+        <translation>副本：此文件夹成为独立的项目，这些更改留给另一个文件夹。</translation>
     </message>
     <message>
         <source>Moved: the project continues in this folder, and the changes are saved here.</source>
-        <translation type="unfinished"></translation>
+        <translation>已移动：项目在此文件夹中继续，这些更改保存到这里。</translation>
     </message>
     <message>
         <source>This project exists in another folder, too.</source>
-        <translation type="unfinished"></translation>
+        <translation>此项目也存在于另一个文件夹中。</translation>
     </message>
     <message>
         <source>Cancel</source>
-        <translation type="unfinished">取消</translation>
+        <translation>取消</translation>
     </message>
     <message>
         <source>It was moved</source>
-        <translation type="unfinished"></translation>
+        <translation>已移动</translation>
     </message>
     <message>
         <source>It is a copy</source>
-        <translation type="unfinished"></translation>
+        <translation>是副本</translation>
     </message>
     <message>
         <source>Copy or moved?</source>
-        <translation type="unfinished"></translation>
+        <translation>副本还是已移动？</translation>
     </message>
     <message>
         <source>All changes are saved.</source>
@@ -8397,6 +8397,10 @@
         <translation>请在那里关闭，或在此处以只读方式打开。</translation>
     </message>
     <message>
+        <source>The project in {path} was open in {other} before: {why}.</source>
+        <translation>{path} 中的项目之前在 {other} 中打开过：{why}。</translation>
+    </message>
+    <message>
         <source>{path} is not the project that was open here: it holds “{name}”.</source>
         <translation>{path} 不是此处打开的项目：其中的项目为“{name}”。</translation>
     </message>
@@ -8609,32 +8613,28 @@
         <translation>请更新 Defect Workbench 后再打开。未做任何更改。</translation>
     </message>
     <message>
-        <source>{path} has the identity of the project in {other}: {why}.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
         <source>Choose whether this folder is a copy or was moved, as commands do with --as copy or --as moved.</source>
-        <translation type="unfinished"></translation>
+        <translation>请选择此文件夹是副本还是移动后的项目；在命令中使用 --as copy 或 --as moved。</translation>
     </message>
     <message>
         <source>The project in {path} was moved: it was open in {other} before.</source>
-        <translation type="unfinished"></translation>
+        <translation>{path} 中的项目已移动：之前在 {other} 中打开。</translation>
     </message>
     <message>
         <source>Images in {path} had the names of images in the image folder {name}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{path} 中的图片与图片文件夹“{name}”中的图片同名。</translation>
     </message>
     <message>
         <source>Their folder is now {new}.</source>
-        <translation type="unfinished"></translation>
+        <translation>它们的文件夹现在是 {new}。</translation>
     </message>
     <message>
         <source>Labels of {n} {n:image|images} in {other} may now belong to the image folder {name}: {images}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{other} 中 {n} 张图片的标注现在可能属于图片文件夹“{name}”：{images}。</translation>
     </message>
     <message>
         <source>Check the labels of these images in both folders.</source>
-        <translation type="unfinished"></translation>
+        <translation>请检查这两个文件夹中这些图片的标注。</translation>
     </message>
     <message>
         <source>Make the folder writable or free some space, then open the project again.</source>
@@ -8738,11 +8738,11 @@
     </message>
     <message>
         <source>The label {path}, which the run has kept for its metrics, was changed or deleted by another program.</source>
-        <translation type="unfinished"></translation>
+        <translation>训练记录为计算指标而保存的标注 {path} 被其他程序更改或删除。</translation>
     </message>
     <message>
         <source>It is used neither for metrics nor for the choice of the best weights.</source>
-        <translation type="unfinished"></translation>
+        <translation>它既不用于计算指标，也不用于选择最佳权重。</translation>
     </message>
     <message>
         <source>The labels of {source} cannot be copied: {why}.</source>
@@ -10388,7 +10388,7 @@
     </message>
     <message>
         <source>The final metrics do not include this image.</source>
-        <translation type="unfinished"></translation>
+        <translation>最终指标不包含此图片。</translation>
     </message>
     <message>
         <source>{kind} {share}</source>
@@ -10924,7 +10924,7 @@
     </message>
     <message>
         <source>its content is not what was written</source>
-        <translation type="unfinished"></translation>
+        <translation>其内容与写入的内容不同</translation>
     </message>
     <message>
         <source>the project is locked</source>
@@ -10932,15 +10932,7 @@
     </message>
     <message>
         <source>two image folders have the same name</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>both folders exist</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>unsaved changes belong to the project there</source>
-        <translation type="unfinished"></translation>
+        <translation>两个图片文件夹同名</translation>
     </message>
     <message>
         <source>the name is empty</source>
@@ -13069,6 +13061,14 @@
     <message>
         <source>it is a segmentation model and predicts no verdicts</source>
         <translation>该模型用于分割，不预测判定</translation>
+    </message>
+    <message>
+        <source>that folder still exists</source>
+        <translation>该文件夹仍然存在</translation>
+    </message>
+    <message>
+        <source>unsaved changes belong to that folder</source>
+        <translation>未保存的更改属于该文件夹</translation>
     </message>
     <message>
         <source>Not imported: {name} ({n}).</source>
