@@ -283,7 +283,7 @@ def test_rescue_journal_of_a_running_session_is_left_alone(painter, tmp_path):
 
 
 @pytest.mark.parametrize("choice", ["copy", "moved"])
-def test_strokes_of_a_missing_folder_do_not_enter_its_copy_unasked(painter, tmp_path, choice):
+def test_strokes_of_a_missing_folder_enter_its_copy_only_by_decision(painter, tmp_path, choice):
     """Painted on a drive that is unplugged, closed; then a backup of the folder is opened, and the drive comes back."""
     root = make_project(tmp_path / "p")
     one = painter(root)

@@ -6,23 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from tests.training.conftest import make_run
-from tests.training.test_continuous_training import QUICK, label
 from workbench.core.problems import MaskUnknownClass, RunLabelChanged
 from workbench.core.project import annotation
-from workbench.core.runs.events import BestKept, Evaluated, Trouble, encode_command
+from workbench.core.runs.events import Trouble
 from workbench.training.frozen_labels import FrozenLabels
+
+QUICK = {"widths": [4, 8], "epochs": 1, "validations": 1}
 
 
 def overwrite(path: Path, value: int) -> None:
     """Write another mask in place, as Pillow, OpenCV and GIMP do."""
-    with Image.open(path) as image:
-        size = image.size
-    with path.open("r+b") as file:
-        Image.new("P", size, value).save(file, "PNG")
-        file.truncate()
+    path.write_bytes(annotation.encode_mask(np.full_like(annotation.read_mask(path), value), []))
 
 
 def test_masks_overwritten_in_place_do_not_reach_the_labels_of_a_run(labeled_project, inside):
@@ -59,28 +55,3 @@ def test_ids_of_a_label_saved_while_the_run_was_created_are_checked(labeled_proj
     item = next(item for item in dataset.of("val") if item.classes)
     with pytest.raises(MaskUnknownClass):
         FrozenLabels(run, labeled_project, dataset).mask(item, (item.width, item.height))
-
-
-def test_changed_labels_are_told_and_choose_no_weights(labeled_project, child):
-    """A run kept open: between two rounds, one of its validation labels is changed everywhere."""
-    run = make_run(labeled_project, **QUICK)
-    items = run.dataset().of("val")
-    trainer = child("train", run.root)
-    trainer.send(encode_command("keep_open"))
-    trainer.next(BestKept)
-    evaluated = [event for event in trainer.events if isinstance(event, Evaluated)][-1]
-    assert evaluated.metrics["pictures"] == len(items)
-    for path in (run.held_out / f"{items[0].key}.png", labeled_project.mask_path(items[0].key)):
-        overwrite(path, 77)
-    label(labeled_project, "lot9/x900.png")
-    trainer.send(encode_command("labels_changed", "lot9/x900.png"))
-    trouble = trainer.next(Trouble)
-    assert trouble.picture == items[0].key and "was changed or deleted" in trouble.what
-    trainer.next(BestKept)
-    trainer.send(encode_command("let_end"))
-    assert trainer.end() == 0, trainer.stderr[-2000:]
-    later = [event for event in trainer.events if isinstance(event, Evaluated)]
-    assert later[-1].metrics["pictures"] == len(items) - 1
-    chosen = [event for event in later if event.metrics["pictures"] == len(items) - 1]
-    assert chosen[0].best  # metrics of other images are not compared
-    assert trainer.last.result["metrics"]["pictures"] == len(items) - 1

@@ -18,7 +18,6 @@ from tqdm import tqdm
 
 from workbench.core.problems import Problem
 from workbench.core.project.project import Project
-from workbench.core.project.project_identity import was_moved
 from workbench.core.project.shared_keys import shared_sources
 from workbench.inference.engines import EngineError
 from workbench.inference.io.image_io import ReadError
@@ -91,7 +90,7 @@ def run_verb(options: argparse.Namespace) -> int:
     console = Console(options.json)
     try:
         if getattr(options, "project", None) is not None and "identity" in options:
-            settle(options.project, options, console)
+            identify(options.project, options, console)
         result = options.run(options, console)
     except WrongUse as wrong:
         print(terminal_text(f"workbench {options.verb}: error: {wrong}"), file=sys.stderr)
@@ -116,10 +115,10 @@ def run_verb(options: argparse.Namespace) -> int:
     return status
 
 
-def settle(root: Path, options: argparse.Namespace, console: Console) -> None:
+def identify(root: Path, options: argparse.Namespace, console: Console) -> None:
     """Decide whether a project is a copy, and tell that it was moved or repaired, before the verb opens it."""
     with Project.open(root, write=False) as project:
-        pending = was_moved(project) or shared_sources(project)
+        pending = project.identity.moved_from or shared_sources(root, project.file.sources)
     if pending or options.identity is not None:
         with Project.open(root, identity=options.identity) as project:
             for notice in project.json.take_notices():

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from workbench.core.file_lock import LockHeld, acquire, file_lock
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
-from workbench.core.project.project_identity import RescueOrigin, rescue_folder, rescue_origins
+from workbench.core.project.project_identity import rescue_folder
 from workbench.session.journal import (
     NOTES,
     SHARED,
@@ -48,7 +48,7 @@ class RescueJournal:
     def create(cls, project: Project) -> RescueJournal:
         """Create an empty rescue journal. Raises CannotWrite."""
         folder = rescue_folder() / f"{project.file.id}-{secrets.token_hex(4)}"
-        RescueOrigin.of(project, folder).write()
+        project.identity.origin(folder).write()
         try:
             return cls(folder, _locked(folder))
         except (OSError, LockHeld) as error:
@@ -58,8 +58,9 @@ class RescueJournal:
     def of(cls, project: Project) -> list[RescueJournal]:
         """Return the rescue journals that ended sessions left for the project in this folder."""
         journals = []
-        for origin in rescue_origins(project):
-            if project.is_at(origin.path):
+        identity = project.identity
+        for origin in identity.rescue_origins():
+            if identity.is_at(origin.path):
                 with contextlib.suppress(OSError, LockHeld):  # raised for a session that still runs
                     journals.append(cls(origin.folder, _locked(origin.folder)))
         return journals

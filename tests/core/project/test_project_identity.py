@@ -43,7 +43,7 @@ def run(capsys, *arguments: object) -> tuple[int, str, str]:
 # --- copies and moved folders -------------------------------------------------------------------------------
 
 
-def test_a_copy_is_asked_about_and_becomes_another_project(root, copy):
+def test_a_copy_needs_a_decision_and_becomes_another_project(root, copy):
     before = (copy / "project.json").read_bytes()
     with pytest.raises(CopyOrMoved) as raised:
         Project.open(copy)
@@ -74,7 +74,7 @@ def test_the_first_folder_that_is_opened_is_the_project(root, copy, monkeypatch,
     assert raised.value.fields["other"] == str(copy)
 
 
-def test_a_moved_project_is_told_once_and_not_asked_about(root, tmp_path):
+def test_a_moved_project_needs_no_decision_and_is_reported_once(root, tmp_path):
     moved = root.rename(tmp_path / "moved")
     with Project.open(moved) as project:
         (notice,) = project.json.take_notices()
@@ -102,7 +102,7 @@ def test_other_projects_and_unreadable_records_are_no_obstacle(root, tmp_path):
         assert [type(notice) for notice in project.json.take_notices()] == [ProjectMoved]
 
 
-def test_by_command_both_folders_are_named_and_the_option_decides(root, copy, capsys, tmp_path):
+def test_commands_name_both_folders_and_the_option_decides(root, copy, capsys, tmp_path):
     status, _, error = run(capsys, "sources", copy, "add", tmp_path)
     assert status == 1 and str(root) in error and str(copy) in error and "--as copy" in error
     assert Project.open(copy, write=False).file.sources == [Source()]
@@ -113,7 +113,7 @@ def test_by_command_both_folders_are_named_and_the_option_decides(root, copy, ca
     assert run(capsys, "sources", root, "add", copy)[0] == 0
 
 
-def test_by_command_a_moved_project_is_told(root, capsys, tmp_path):
+def test_a_moved_project_is_reported_by_commands(root, capsys, tmp_path):
     moved = root.rename(tmp_path / "moved")
     status, _, error = run(capsys, "sources", moved, "list")
     assert status == 0 and f"it was open in {root} before" in error
@@ -155,7 +155,7 @@ def test_images_with_one_key_are_separated_at_opening(shared):
         assert not project.json.take_notices() and project.images() == keys
 
 
-def test_images_with_one_key_are_told_by_command(shared, capsys):
+def test_images_with_one_key_are_reported_by_commands(shared, capsys):
     assert "ext" in run(capsys, "sources", shared, "list")[2]
     assert not (shared / "pictures" / "@ext").exists()
 

@@ -88,7 +88,7 @@ def test_moved_project_that_is_opened_at_its_new_place_replaces_its_entry(closed
     assert any("was moved" in text and str(root) in text for text in closed.window.messages.texts)
 
 
-def test_copy_of_a_project_is_asked_about_and_has_an_entry_of_its_own(closed, root, tmp_path, qtbot):
+def test_copy_of_a_project_after_the_question_has_an_entry_of_its_own(closed, root, tmp_path, qtbot):
     session, commands = closed.services.session, closed.window.project_commands
     copy, id = tmp_path / "copy", closed.services.preferences.project_ids[str(root)]
     shutil.copytree(root, copy)

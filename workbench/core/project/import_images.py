@@ -113,7 +113,7 @@ class ImportImages:
 
     def _new_image(self, path: Path, key: str) -> ImportImage:
         check_length(key)
-        key = own_key(self._project, key)
+        key = own_key(self._project.file.sources, key)
         stem, suffix = os.path.splitext(key)
         same_name = [image for image in self._by_stem.get(PurePosixPath(stem).name, []) if image.file.suffix == suffix]
         copies = [image for image in same_name if same_content(image.file, path)]

@@ -8,7 +8,6 @@ The *key* of an image is its posix path below `pictures/` ("lot7/a.jpg"), or "@n
 
 from __future__ import annotations
 
-import os
 import threading
 import uuid
 from pathlib import Path
@@ -29,7 +28,7 @@ from workbench.core.project.project_file import (
     read_project_file,
 )
 from workbench.core.project.project_folder import ProjectFolder, ProjectLock
-from workbench.core.project.project_identity import FolderKind, identify, remember
+from workbench.core.project.project_identity import FolderKind, ProjectIdentity
 from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.shared_keys import own_key, separate_keys, source_prefixes
 from workbench.core.project.sources import Source, copy_image, source_of
@@ -104,15 +103,16 @@ class Project:
         if images is not None:
             project.add_source(images, save=False)
         project.save()
-        remember(project)
+        project.identity.remember()
         return project
 
     @classmethod
     def open(cls, root: Path | str, *, write: bool = True, identity: FolderKind | None = None) -> Project:
         """Open the project in `root`. With `write`, acquire the lock.
 
-        identity: whether the folder is a copy or was moved, see `identify`; needed only after CopyOrMoved. Raises
-        ProjectLocked if another process has the lock, and LinkOutsideFolder if labels would be written elsewhere.
+        identity: whether the folder is a copy, which becomes another project, or was moved, so that unsaved changes of
+        the other folder belong to it; needed only after CopyOrMoved. Raises ProjectLocked if another process has the
+        lock, and LinkOutsideFolder if labels would be written elsewhere.
         """
         root = Path(root).absolute()
         project = cls._read(root)
@@ -121,8 +121,8 @@ class Project:
             project._lock = ProjectLock(root)
             try:
                 project.refresh()
-                identify(project, identity)
-                separate_keys(project)
+                project._identify(identity)
+                project.json.notices += separate_keys(root, project.file.sources)
             except problems.Problem:
                 project.close()
                 raise
@@ -176,17 +176,27 @@ class Project:
         if self._folder is not None:
             self._folder.check()
 
-    def is_at(self, path: Path | str) -> bool:
-        """Return True if `path` leads to the folder of this project."""
-        if os.path.realpath(path) == os.path.realpath(self.root):
-            return True
-        return self._lock is not None and self._lock.is_held_at(Path(path))
+    @property
+    def identity(self) -> ProjectIdentity:
+        return ProjectIdentity(self.root, self.file.id, self.json, self._lock)
 
-    def renew_id(self) -> None:
-        """Make this project another one than those with its id. Raises the errors of `save`."""
-        self.file.id = uuid.uuid4().hex
-        self.save()
-        self._folder = ProjectFolder(self.root, self.file.id, self.json)
+    def _identify(self, choice: FolderKind | None) -> None:
+        """Raise CopyOrMoved if `choice` is None but needed."""
+        identity = self.identity
+        if choice is None:
+            identity.check()
+            if identity.moved_from is not None:
+                self.json.notices.append(problems.ProjectMoved(path=str(self.root), other=str(identity.moved_from)))
+        elif choice == "moved":
+            identity.take_changes()
+        else:
+            own = [origin for origin in identity.rescue_origins() if identity.is_at(origin.path)]
+            self.file.id = uuid.uuid4().hex
+            self.save()
+            self._folder = ProjectFolder(self.root, self.file.id, self.json)
+            for origin in own:
+                self.identity.origin(origin.folder).write()
+        self.identity.remember()
 
     def relocate(self, root: Path | str) -> None:
         """Continue in the folder to which the project was moved. Raises the errors of `open` and AnotherProject."""
@@ -201,7 +211,7 @@ class Project:
             self.root, self._takeover = root, None
             self.json.move_to(root)
             self._folder = ProjectFolder(root, self.file.id, self.json)
-        remember(self)
+        self.identity.remember()
 
     def save(self) -> None:
         """Write project.json atomically, merged with changes made by other programs.
@@ -243,7 +253,7 @@ class Project:
 
     def images(self) -> list[str]:
         """Return the keys of all images in natural order, the project's own first. Lists folders; opens no files."""
-        taken = source_prefixes(self)
+        taken = source_prefixes(self.file.sources)
         return [
             source.prefix + relative
             for source in self.file.sources
@@ -268,7 +278,7 @@ class Project:
     def copy_image(self, path: Path, key: str) -> str:
         """Copy an image file into `pictures/` as `key`. A number is appended if a different file has that name."""
         self.need_write(key)
-        key = own_key(self, key)
+        key = own_key(self.file.sources, key)
         check_links(self.root, inside(self.root / "pictures", key))
         return copy_image(path, self.root / "pictures", key)
 

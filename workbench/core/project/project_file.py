@@ -66,7 +66,7 @@ class ProjectFile(StoredModel):
 
     model_config = ConfigDict(extra="ignore")
     format: int = FORMAT
-    id: str = ""  # identifies the folder after it was moved; a copy has it until both are known, see `identify`
+    id: str = ""  # identifies the folder after it was moved; a copy has it until both are known, see `project_identity`
     name: str
     classes: list[ClassInfo] = []
     verdicts: list[str] = []

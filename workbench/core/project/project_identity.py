@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from platformdirs import user_data_dir
 
 from workbench.core.messages import Message
-from workbench.core.problems import CannotWrite, CopyOrMoved, ProjectMoved
-from workbench.core.project.project_folder import id_of
+from workbench.core.problems import CannotWrite, CopyOrMoved
+from workbench.core.project.project_folder import ProjectLock, id_of
+from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.storage import write_json
 from workbench.inference.io.json_io import JsonError, read_json
-
-if TYPE_CHECKING:
-    from workbench.core.project.project import Project
 
 FolderKind = Literal["copy", "moved"]
 _ORIGIN = "origin.json"
@@ -41,81 +40,90 @@ class RescueOrigin:
     path: str
     content: str
 
-    @classmethod
-    def of(cls, project: Project, folder: Path) -> RescueOrigin:
-        return cls(folder, project.file.id, str(project.root), _content(project))
-
     def write(self) -> None:
         """Write it into the folder of the journal. Raises CannotWrite."""
         fields = {"format": 1, "id": self.id, "path": self.path, "content": self.content}
         write_json(self.folder / _ORIGIN, fields)
 
 
-def rescue_origins(project: Project) -> list[RescueOrigin]:
-    """Return those of a project in any folder. Without an id on the disk, the same path or content decides."""
-    found = []
-    with contextlib.suppress(OSError):
-        for folder in sorted(rescue_folder().iterdir()):
-            fields = _read(folder / _ORIGIN)
-            values = [fields.get(name) for name in ("id", "path", "content")]
-            if not all(isinstance(value, str) for value in values):
-                continue
-            origin = RescueOrigin(folder, *map(str, values))
-            if origin.id == project.file.id or (
-                not project.json.identified and (project.is_at(origin.path) or origin.content == _content(project))
-            ):
-                found.append(origin)
-    return found
+@dataclass(frozen=True)
+class ProjectIdentity:
+    """Folder and id of an open project. lock: None if it is not open for writing."""
 
+    root: Path
+    id: str
+    json: ProjectJson
+    lock: ProjectLock | None
 
-def identify(project: Project, choice: FolderKind | None) -> None:
-    """Decide whether a project, which is open for writing, is a copy or was moved, and remember its folder.
+    def is_at(self, path: Path | str) -> bool:
+        """Return True if `path` leads to this folder."""
+        if os.path.realpath(path) == os.path.realpath(self.root):
+            return True
+        return self.lock is not None and self.lock.is_held_at(Path(path))
 
-    choice: decision of the user. A copy gets a new id; unsaved changes that belong to the other folder stay there. To a
-    project that was moved they belong from now on. Raises CopyOrMoved if a decision is needed: the other folder exists
-    too, or unsaved changes belong to it.
-    """
-    earlier = _earlier_folder(project)
-    origins = rescue_origins(project)
-    foreign = [origin for origin in origins if not project.is_at(origin.path)]
-    both = earlier is not None and id_of(earlier) == project.file.id
-    if choice is None and (foreign or both):
-        other, why = (foreign[0].path, "identity.unsaved") if foreign else (str(earlier), "identity.both")
-        raise CopyOrMoved(path=str(project.root), other=other, why=Message(why))
-    if choice == "copy":
-        project.renew_id()
-        for origin in origins:
-            if origin not in foreign:
-                replace(origin, id=project.file.id).write()
-    for origin in foreign if choice == "moved" else ():
-        replace(origin, id=project.file.id, path=str(project.root)).write()
-    if choice is None and earlier is not None:
-        project.json.notices.append(ProjectMoved(path=str(project.root), other=str(earlier)))
-    remember(project)
+    @property
+    def earlier_folder(self) -> Path | None:
+        """The other folder in which the project was open last; None if it is unknown or this one."""
+        path = _read(self._record).get("path")
+        return None if not isinstance(path, str) or self.is_at(path) else Path(path)
 
+    @property
+    def moved_from(self) -> Path | None:
+        """The folder in which the project was open last, if it does not hold it any more."""
+        earlier = self.earlier_folder
+        return None if earlier is None or id_of(earlier) == self.id else earlier
 
-def was_moved(project: Project) -> bool:
-    """Return True if the folder in which the project was open last does not hold it any more."""
-    earlier = _earlier_folder(project)
-    return earlier is not None and id_of(earlier) != project.file.id
+    def check(self) -> None:
+        """Raise CopyOrMoved unless it is known which folder holds the project.
 
+        It is unknown if the other folder exists too, or if unsaved changes belong to it.
+        """
+        earlier = self.earlier_folder
+        others = [origin.path for origin in self.rescue_origins() if not self.is_at(origin.path)]
+        if others:
+            raise CopyOrMoved(path=str(self.root), other=others[0], why=Message("identity.unsaved"))
+        if earlier is not None and id_of(earlier) == self.id:
+            raise CopyOrMoved(path=str(self.root), other=str(earlier), why=Message("identity.both"))
 
-def remember(project: Project) -> None:
-    """Record the folder of a project that is open for writing, as far as possible."""
-    path = _record(project)
-    if project.json.identified and _read(path).get("path") != str(project.root):
-        with contextlib.suppress(CannotWrite):
-            write_json(path, {"format": 1, "path": str(project.root)})
+    def remember(self) -> None:
+        """Record the folder, as far as possible."""
+        if self.json.identified and _read(self._record).get("path") != str(self.root):
+            with contextlib.suppress(CannotWrite, UnicodeEncodeError):
+                write_json(self._record, {"format": 1, "path": str(self.root)})
 
+    # --- unsaved changes --------------------------------------------------------------------------
 
-def _earlier_folder(project: Project) -> Path | None:
-    """Return the other folder in which the project was open last; None if it is unknown or this one."""
-    path = _read(_record(project)).get("path")
-    return None if not isinstance(path, str) or project.is_at(path) else Path(path)
+    def origin(self, folder: Path) -> RescueOrigin:
+        """Return this project as the origin of a rescue journal."""
+        return RescueOrigin(folder, self.id, str(self.root), self._content)
 
+    def rescue_origins(self) -> list[RescueOrigin]:
+        """Return those of the project in any folder. Without an id on the disk, the same path or content decides."""
+        found = []
+        with contextlib.suppress(OSError):
+            for folder in sorted(rescue_folder().iterdir()):
+                fields = _read(folder / _ORIGIN)
+                values = [fields.get(name) for name in ("id", "path", "content")]
+                if not all(isinstance(value, str) for value in values):
+                    continue
+                origin = RescueOrigin(folder, *map(str, values))
+                same = self.is_at(origin.path) or origin.content == self._content
+                if origin.id == self.id or (same and not self.json.identified):
+                    found.append(origin)
+        return found
 
-def _record(project: Project) -> Path:
-    return _data_folder() / "projects" / f"{project.file.id}.json"
+    def take_changes(self) -> None:
+        """Take over unsaved changes of the other folder, as the project was moved here. Raises CannotWrite."""
+        for origin in self.rescue_origins():
+            replace(origin, id=self.id, path=str(self.root)).write()
+
+    @property
+    def _record(self) -> Path:
+        return _data_folder() / "projects" / f"{self.id}.json"
+
+    @property
+    def _content(self) -> str:
+        return hashlib.sha256(self.json.content).hexdigest()
 
 
 def _data_folder() -> Path:
@@ -128,7 +136,3 @@ def _read(path: Path) -> dict[str, object]:
     except (OSError, JsonError):
         return {}
     return content if isinstance(content, dict) else {}
-
-
-def _content(project: Project) -> str:
-    return hashlib.sha256(project.json.content).hexdigest()
