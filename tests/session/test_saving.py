@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import time
 import zlib
@@ -15,6 +14,7 @@ import pytest
 from PIL import Image
 
 from tests import disk
+from tests.project_copy import copy_project
 from tests.read_only import read_only
 from tests.session.conftest import dot, saved_mask, show
 from tests.session.journal_files import journal_files
@@ -235,7 +235,7 @@ def test_a_restored_explicit_background_survives_a_crash(opened, root, qtbot):
     dot(opened, 20, 20, 2)
     opened.editor.set_explicit_background(True)
     painted = opened.mask.copy()
-    crashed = shutil.copytree(root, root.with_name("crashed"))  # files as a killed process would leave them
+    crashed = copy_project(root, root.with_name("crashed"))  # files as a killed process would leave them
     opened.close_project()
     session = opened
     assert session.open_project(crashed)
@@ -320,7 +320,7 @@ def test_recovered_strokes_do_not_overwrite_later_changes(opened, root):
     key = opened.key
     dot(opened, 20, 20, 2)
     dot(opened, 70, 70, 2)
-    crashed = shutil.copytree(root, root.with_name("crashed"))
+    crashed = copy_project(root, root.with_name("crashed"))
     expected = opened.mask.copy()
     opened.close_project()
     path = crashed / "masks" / f"{key}.png"
@@ -362,7 +362,7 @@ def test_several_images_are_recovered(opened, root, qtbot):
         show(opened, qtbot, key)
         dot(opened, 20, 20, 2)
         painted[key] = opened.mask.copy()
-    crashed = shutil.copytree(root, root.with_name("crashed"))
+    crashed = copy_project(root, root.with_name("crashed"))
     opened.close_project()
     for folder in {(crashed / "masks" / key).parent for key in painted}:
         (folder / ".0123456789abcdef.tmp").write_bytes(b"half")
@@ -378,7 +378,7 @@ def test_several_images_are_recovered(opened, root, qtbot):
 def test_temporary_files_of_killed_process_are_removed(opened, root):
     dot(opened, 20, 20, 2)
     folder = opened.project.mask_path(opened.key).parent
-    crashed = shutil.copytree(root, root.with_name("crashed"))
+    crashed = copy_project(root, root.with_name("crashed"))
     opened.close_project()
     folder = crashed / folder.relative_to(root)
     (folder / ".0123456789abcdef.tmp").write_bytes(b"half")
@@ -398,7 +398,7 @@ def small_disk(tmp_path):
 
 @pytest.fixture
 def on_small_disk(small_disk, session, root, qtbot):
-    shutil.copytree(root, small_disk / "p")
+    copy_project(root, small_disk / "p")
     assert session.open_project(small_disk / "p")
     with qtbot.waitSignal(session.image_list.finished, timeout=20_000):
         pass
@@ -448,7 +448,7 @@ def test_strokes_are_journaled_after_disk_was_full(on_small_disk, small_disk):
     ballast.unlink()
     noise(session, 2)
     painted = session.mask.copy()
-    crashed = shutil.copytree(small_disk / "p", small_disk.parent / "crashed")
+    crashed = copy_project(small_disk / "p", small_disk.parent / "crashed")
     session.close_project()
     assert session.open_project(crashed) and session.flush()
     assert np.array_equal(saved_mask(session, key), painted) and len(session.undo_stack.state.done) == 3

@@ -70,6 +70,25 @@ class ProjectLocked(Problem):
     advice = "Close it there, or open it here read-only."
 
 
+class CopyOrMoved(Problem):
+    message = "The project in {path} was open in {other} before: {why}."
+    advice = "Choose whether this folder is a copy or was moved, as commands do with --as copy or --as moved."
+
+
+class ProjectMoved(Problem):
+    message = "The project in {path} was moved: it was open in {other} before."
+
+
+class KeysSeparated(Problem):
+    message = "Images in {path} had the names of images in the image folder {name}."
+    advice = "Their folder is now {new}."
+
+
+class LabelsAmbiguous(Problem):
+    message = "Labels of {n} {n:image|images} in {other} may now belong to the image folder {name}: {images}."
+    advice = "Check the labels of these images in both folders."
+
+
 class AnotherProject(Problem):
     message = "{path} is not the project that was open here: it holds “{name}”."
     advice = "Choose the folder to which the open project was moved."
@@ -178,6 +197,11 @@ class MaskWrongSize(Problem):
 class MaskUnknownClass(Problem):
     message = "The mask {path} contains class IDs that are not defined in this project: {ids}."
     advice = "Add these classes, or import the mask again with the right mapping."
+
+
+class RunLabelChanged(Problem):
+    message = "The label {path}, which the run has kept for its metrics, was changed or deleted by another program."
+    advice = "It is used neither for metrics nor for the choice of the best weights."
 
 
 class LabelsNotCopied(Problem):

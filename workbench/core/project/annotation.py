@@ -173,11 +173,16 @@ def load_mask(project: Project, key: str, size: tuple[int, int] | None = None) -
         mask = read_mask(path, size)
     except FileNotFoundError:
         return None
-    known = {BACKGROUND, DONT_CARE, NOT_LABELED} | {c.id for c in project.classes}
+    check_ids(mask, path, project.classes)
+    return mask
+
+
+def check_ids(mask: np.ndarray, path: Path, classes: list[ClassInfo]) -> None:
+    """Raise MaskUnknownClass if the mask, read from `path`, has ids that none of the classes has."""
+    known = {BACKGROUND, DONT_CARE, NOT_LABELED} | {c.id for c in classes}
     unknown_ids = sorted(set(ids_in(mask)) - known)
     if unknown_ids:
         raise problems.MaskUnknownClass(path=str(path), ids=", ".join(map(str, unknown_ids)))
-    return mask
 
 
 def save_mask(project: Project, key: str, mask: np.ndarray) -> None:

@@ -107,23 +107,18 @@ def same_content(path: Path, other: Path) -> bool:
     return path.stat().st_size == other.stat().st_size and path.read_bytes() == other.read_bytes()
 
 
-def link_file(path: Path, original: Path) -> None:
-    """Hard-link a file, so that its content survives when it is replaced; copy it where links are unsupported."""
+def copy_file(path: Path, copy: Path) -> None:
+    """Copy a file atomically. Raises FileNotFoundError if there is none, and CannotWrite.
+
+    A hard link would not keep the content: many programs write a file in place.
+    """
     try:
-        make_folder(original.parent)
-        try:
-            os.link(path, original)
-        except FileNotFoundError:
-            raise
-        except OSError:
-            with path.open("rb") as source, replacing(original) as file:
-                shutil.copyfileobj(source, file)
+        with path.open("rb") as source, replacing(copy) as file:
+            shutil.copyfileobj(source, file)
     except FileNotFoundError:
         raise
     except OSError as error:
-        with contextlib.suppress(OSError):
-            original.unlink(missing_ok=True)
-        raise CannotWrite.of(original, error) from error
+        raise CannotWrite.of(copy, error) from error
 
 
 def remove_leftovers(root: Path, stopped: Callable[[], bool] = lambda: False) -> None:
