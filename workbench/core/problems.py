@@ -195,7 +195,12 @@ class OriginalKept(Problem):
 
 class LabelsChangedElsewhere(Problem):
     message = "{path} was changed by another program while it was open here."
-    advice = "Your changes are saved. The other version is stored as {kept}."
+    advice = "Your changes are kept. The other version is stored as {kept}, where up to {copies} of a file remain."
+
+
+class StepsLost(Problem):
+    message = "{path} was changed by another program since it was open here."
+    advice = "Your earlier steps on it can no longer be undone or redone. The label is shown as it is now."
 
 
 class StrokesDoNotFit(Problem):

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.geometry.drawing import Paint, Point, Rect, Runs, Stamp, segment_runs
 from workbench.core.geometry.polygons import polygon_runs
 from workbench.core.geometry.selection import Selection
-from workbench.core.problems import ClassesChanging, Problem, ProjectReadOnly, UnknownClass
+from workbench.core.problems import ClassesChanging, Problem, ProjectReadOnly, StepsLost, UnknownClass
 from workbench.core.project.history import Patch, StepRecording
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED, Project
 from workbench.session.label import Label
@@ -63,8 +63,10 @@ class Editor(QObject):
     @label.setter
     def label(self, label: Label | None) -> None:
         self._label = label
-        if label is not None:
-            self.undo_stack.check_content(label.key, label.content)
+        # Steps on an unsaved label belong to the mask in memory; another program's file is noticed when it is saved.
+        if label is not None and not label.unsaved:
+            if self.undo_stack.check_content(label.key, label.files.sums["mask"]):
+                self._report_lost_steps(label)
 
     def close(self) -> None:
         self.finish_stroke()
@@ -290,6 +292,8 @@ class Editor(QObject):
         if problem is not None or label.mask is None or not patch.fits(label.mask):
             if not isinstance(problem, (ProjectReadOnly, ClassesChanging)):
                 self.undo_stack.drop_image(patch.key)  # otherwise it would block undo of older commands
+            if problem is None:
+                self._report_lost_steps(label)
             return False
         if patch.empty:
             return True
@@ -300,6 +304,10 @@ class Editor(QObject):
             self._set_explicit(label, patch.explicit != undone)
         self.committed.emit(label, patch.inverse() if undone else patch)
         return True
+
+    def _report_lost_steps(self, label: Label) -> None:
+        if self._project is not None:
+            self.problem_met.emit(StepsLost(path=str(self._project.mask_path(label.key))))
 
     def restore(self, patch: Patch | None) -> None:
         """Restore the open image as of one of its edits (None: before the first), as a new edit."""

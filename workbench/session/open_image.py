@@ -83,10 +83,13 @@ class OpenImage(QObject):
 
     def _show_loaded(self, key: str, loaded: LoadedImage) -> None:
         self.pages = loaded.pages
+        awaited = self._next(self._pending[0]) if self._pending else None
         self._set(key, loaded.image, loaded.label)
         self.opened.emit(key)
         self._prefetch()
         requests, self._pending = self._pending, []
+        if requests and self._next(requests[0]) is not awaited:
+            return  # the step was lost, as the editor has reported: no other one is undone in its place
         for direction in requests:
             command = self._next(direction)
             self.undo_or_redo(direction)

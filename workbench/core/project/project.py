@@ -14,6 +14,7 @@ from pathlib import Path
 
 from workbench.core import problems
 from workbench.core.messages import Message
+from workbench.core.project import label_transaction
 from workbench.core.project.project_file import (
     BACKGROUND,
     DONT_CARE,
@@ -105,7 +106,7 @@ class Project:
 
     @classmethod
     def open(cls, root: Path | str, *, write: bool = True) -> Project:
-        """Open the project in `root`. With `write`, acquire the lock.
+        """Open the project in `root`. With `write`, acquire the lock and finish interrupted saves of labels.
 
         Raises ProjectLocked if another process has it, and LinkOutsideFolder if labels would be written elsewhere.
         """
@@ -119,6 +120,7 @@ class Project:
             except problems.Problem:
                 project.close()
                 raise
+            label_transaction.recover(root)
         return project
 
     @classmethod
@@ -216,10 +218,10 @@ class Project:
         return inside(self.root / "pictures", key)
 
     def mask_path(self, key: str) -> Path:
-        return inside(self.root / "masks", key + ".png")
+        return label_transaction.path_of(self.root, "mask", key)
 
     def note_path(self, key: str) -> Path:
-        return inside(self.root / "notes", key + ".json")
+        return label_transaction.path_of(self.root, "note", key)
 
     def images(self) -> list[str]:
         """Return the keys of all images in natural order, the project's own first. Lists folders; opens no files."""
