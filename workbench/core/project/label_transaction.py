@@ -1,6 +1,6 @@
 """Save of a label: its mask and its note are replaced in one transaction.
 
-Before both are replaced, `journal/<hash of the key>.save` records the note that belongs to the new mask, with checksums
+Before both are replaced, `notes/.saves/<hash of the key>.save` records the note that belongs to the new mask, with checksums
 of that mask and of the former note. Until the mask file is replaced the label is the old one, from then on it is the
 new one: readers take the recorded note as long as the note file is the former one. The next save of the label, or the
 next opening of the project for writing, replaces that file. A mask or a note alone is replaced without a record.
@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Literal
 
 from workbench.core.problems import CannotWrite, Problem
-from workbench.core.project.storage import backup_conflict, inside, json_bytes, key_hash, write_bytes
+from workbench.core.project.storage import backup_conflict, check_links, inside, json_bytes, key_hash, write_bytes
 from workbench.inference.io.json_io import JsonError, read_json
 from workbench.inference.io.regular_files import read_regular
 
 Kind = Literal["mask", "note"]
 FORMAT = 1
-PATTERN = "*.save"  # of the records in `journal`
+FOLDER, SUFFIX = "notes/.saves", ".save"  # of the records; a folder of notes that cannot be written fails first
 _FILES: dict[Kind, tuple[str, str]] = {"mask": ("masks", ".png"), "note": ("notes", ".json")}  # in the order of writing
 
 
@@ -114,7 +114,8 @@ def write(root: Path, key: str, contents: Mapping[Kind, bytes], files: LabelFile
 
 def finish(root: Path, key: str, files: LabelFiles | None = None) -> None:
     """Complete an unfinished save of a label if its mask is written, else discard its record. Raises CannotWrite."""
-    path = path_of(root, "note", key)
+    path, record_path = path_of(root, "note", key), _record_path(root, key)
+    check_links(root, record_path)
     try:
         record = _valid_record(root, key)
     except OSError as error:
@@ -124,15 +125,20 @@ def finish(root: Path, key: str, files: LabelFiles | None = None) -> None:
         write_bytes(path, note, root=root)
         if files is not None:
             files.sums["note"] = _sum(note)
-    _remove(_record_path(root, key))
+    _remove(record_path)
 
 
 def recover(root: Path) -> None:
     """Finish all unfinished saves of a project that is opened for writing; one that cannot be written stays."""
-    for path in (root / "journal").glob(PATTERN):
-        with contextlib.suppress(Problem, OSError):
+    for path in records(root):
+        with contextlib.suppress(Problem):
             if (record := _Record.load(path)) is not None:
                 finish(root, record.key)
+
+
+def records(root: Path) -> list[Path]:
+    """Return the records of unfinished saves in the project at `root`."""
+    return list((root / FOLDER).glob("*" + SUFFIX))
 
 
 def _valid_record(root: Path, key: str) -> _Record | None:
@@ -145,7 +151,7 @@ def _valid_record(root: Path, key: str) -> _Record | None:
 
 
 def _record_path(root: Path, key: str) -> Path:
-    return root / "journal" / PATTERN.replace("*", key_hash(key))
+    return root / FOLDER / (key_hash(key) + SUFFIX)
 
 
 def _content(path: Path) -> bytes | None:

@@ -55,8 +55,7 @@ def pack(
 ) -> PackReport | None:
     """Write a project with the images of all its sources to the zip file `path`. None if stopped: nothing is written.
 
-    runs: include trained models. Exports, cache and the journal are left out, except interrupted saves of labels. Raises
-    CannotWrite.
+    runs: include trained models. Exports, journal and cache are left out. Raises CannotWrite.
     """
     report = PackReport(path, missing=[source.name for source in project.missing_sources()])
     top = PurePosixPath(project.root.name or "project")
@@ -67,7 +66,7 @@ def pack(
         for source, relative in images
     ]
     files += [(project.root / name, name) for name in _SETTINGS if (project.root / name).is_file()]
-    files += [(path, f"journal/{path.name}") for path in (project.root / "journal").glob(label_transaction.PATTERN)]
+    files += [(path, f"{label_transaction.FOLDER}/{path.name}") for path in label_transaction.records(project.root)]
     for folder in (*_LABELS, "runs") if runs else _LABELS:
         files += [(Path(entry.path), f"{folder}/{relative}") for relative, entry in walk(project.root / folder)]
     try:

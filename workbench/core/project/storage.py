@@ -53,13 +53,13 @@ def backup_conflict(root: Path, stem: str, data: bytes, suffix: str) -> Path:
 
 def _copies(root: Path, stem: str, suffix: str) -> list[tuple[Path, int]]:
     """Return the copies with a stem in `journal/kept` and their sizes in bytes, the latest first."""
-    name = re.compile(rf"(\d{{8}}-\d{{6}})-{re.escape(stem)}(?:-(\d+))?{re.escape(suffix)}")
+    name = re.compile(rf"\d{{8}}-\d{{6}}-{re.escape(stem)}(-\d+)?{re.escape(suffix)}")
     found = []
     with contextlib.suppress(OSError):
         for entry in os.scandir(root / "journal" / "kept"):
-            if match := name.fullmatch(entry.name):
-                found.append((match[1], int(match[2] or 1), Path(entry.path), entry.stat().st_size))
-    return [(path, size) for *_, path, size in sorted(found, reverse=True)]
+            if name.fullmatch(entry.name):
+                found.append((entry.stat().st_mtime_ns, Path(entry.path), entry.stat().st_size))
+    return [(path, size) for _, path, size in sorted(found, reverse=True)]
 
 
 def unused_backup_path(root: Path, stem: str, suffix: str) -> Path:
