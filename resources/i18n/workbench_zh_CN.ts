@@ -8417,10 +8417,6 @@
         <translation>掩膜保持当前状态，更改类别之前的内容已保存为 {kept}。</translation>
     </message>
     <message>
-        <source>Your changes are saved. The other version is stored as {kept}.</source>
-        <translation>更改已保存，另一版本已保存为 {kept}。</translation>
-    </message>
-    <message>
         <source>{path} was changed by another program before the changes of the last session could be saved.</source>
         <translation>{path} 在上次会话的更改保存之前被其他程序修改。</translation>
     </message>
@@ -8671,6 +8667,18 @@
     <message>
         <source>{path} was changed by another program while it was open here.</source>
         <translation>{path} 在此处打开期间被其他程序修改过。</translation>
+    </message>
+    <message>
+        <source>Your changes are kept. The other version is stored as {kept}. The latest {copies} such versions of a file are kept, fewer if they are large.</source>
+        <translation>您的更改已保留，另一版本已保存为 {kept}。每个文件保留最近 {copies} 个这样的版本，文件较大时更少。</translation>
+    </message>
+    <message>
+        <source>The mask of {name} was changed by another program since it was open here.</source>
+        <translation>{name} 的掩膜在此处打开之后被其他程序修改。</translation>
+    </message>
+    <message>
+        <source>Your earlier steps on it can no longer be undone or redone. The label is shown as it is now.</source>
+        <translation>之前在该图片上的编辑步骤无法再撤销或重做，当前显示的是修改后的标注。</translation>
     </message>
     <message>
         <source>{path} was changed by another program before your last strokes could be saved.</source>

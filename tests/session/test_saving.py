@@ -315,6 +315,27 @@ def test_mask_written_by_another_program_clears_undo(opened, qtbot):
     assert opened.mask[20, 20] == 0
 
 
+def test_undo_on_an_image_changed_elsewhere_is_refused_with_a_report(opened, qtbot):
+    other, key, third = opened.keys[:3]
+    for painted in (other, key):
+        show(opened, qtbot, painted)
+        dot(opened, 20, 20, 2)
+        assert opened.flush()
+    show(opened, qtbot, third)
+    data, before = write_mask_elsewhere(opened, key), saved_mask(opened, other)
+    with qtbot.waitSignal(opened.problem_met) as problems_met:
+        opened.undo()
+    (problem,) = problems_met.args
+    assert isinstance(problem, problems.StepsLost) and problem.fields["name"] == key
+    qtbot.waitUntil(lambda: opened.key == key and opened.image is not None)
+    assert opened.steps() == ([], []) and opened.flush()
+    assert opened.project.mask_path(key).read_bytes() == data
+    assert np.array_equal(saved_mask(opened, other), before) and opened.can_undo()  # no older step in its place
+    opened.undo()
+    qtbot.waitUntil(lambda: opened.key == other and not opened.can_undo())
+    assert opened.mask[20, 20] == 0
+
+
 @pytest.mark.parametrize("save_delay", [600])  # no save by itself
 def test_recovered_strokes_do_not_overwrite_later_changes(opened, root):
     key = opened.key

@@ -195,11 +195,14 @@ class OriginalKept(Problem):
 
 class LabelsChangedElsewhere(Problem):
     message = "{path} was changed by another program while it was open here."
-    advice = "Your changes are kept. The other version is stored as {kept}, where up to {copies} of a file remain."
+    advice = (
+        "Your changes are kept. The other version is stored as {kept}. The latest {copies} such versions of a file are "
+        "kept, fewer if they are large."
+    )
 
 
 class StepsLost(Problem):
-    message = "{path} was changed by another program since it was open here."
+    message = "The mask of {name} was changed by another program since it was open here."
     advice = "Your earlier steps on it can no longer be undone or redone. The label is shown as it is now."
 
 

@@ -39,7 +39,7 @@ class Editor(QObject):
     def __init__(self, undo_stack: UndoStack, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.undo_stack = undo_stack
-        self._label: Label | None = None
+        self.label: Label | None = None
         self.class_id = BACKGROUND
         self.keep_other = False
         self.locked: set[int] = set()
@@ -55,18 +55,6 @@ class Editor(QObject):
     def open(self, project: Project) -> None:
         self._project = project
         self.class_id = project.classes[0].id if project.classes else BACKGROUND
-
-    @property
-    def label(self) -> Label | None:
-        return self._label
-
-    @label.setter
-    def label(self, label: Label | None) -> None:
-        self._label = label
-        # Steps on an unsaved label belong to the mask in memory; another program's file is noticed when it is saved.
-        if label is not None and not label.unsaved:
-            if self.undo_stack.check_content(label.key, label.files.sums["mask"]):
-                self._report_lost_steps(label)
 
     def close(self) -> None:
         self.finish_stroke()
@@ -293,7 +281,7 @@ class Editor(QObject):
             if not isinstance(problem, (ProjectReadOnly, ClassesChanging)):
                 self.undo_stack.drop_image(patch.key)  # otherwise it would block undo of older commands
             if problem is None:
-                self._report_lost_steps(label)
+                self.problem_met.emit(StepsLost(name=patch.key))
             return False
         if patch.empty:
             return True
@@ -304,10 +292,6 @@ class Editor(QObject):
             self._set_explicit(label, patch.explicit != undone)
         self.committed.emit(label, patch.inverse() if undone else patch)
         return True
-
-    def _report_lost_steps(self, label: Label) -> None:
-        if self._project is not None:
-            self.problem_met.emit(StepsLost(path=str(self._project.mask_path(label.key))))
 
     def restore(self, patch: Patch | None) -> None:
         """Restore the open image as of one of its edits (None: before the first), as a new edit."""

@@ -20,7 +20,7 @@ from workbench.core.project import annotation
 from workbench.core.project.annotation import Note, encode_mask
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.incremental_png import IncrementalPng
-from workbench.core.project.label_transaction import LabelFiles
+from workbench.core.project.label_transaction import KnownFiles
 from workbench.core.project.project import ClassInfo, Project
 from workbench.core.project.storage import file_stamp, inside, write_bytes, write_json
 from workbench.session.note_changes import NoteChange, difference
@@ -42,7 +42,7 @@ class Label:
     mask: np.ndarray | None = None  # uint8 (H, W)
     problem: Problem | None = None  # reason why this label cannot be changed; its files are then never written
     stamp: str = ""  # stamp of its files when they were read or completely written
-    files: LabelFiles = field(default_factory=LabelFiles)  # changed by the saving thread
+    files: KnownFiles = field(default_factory=KnownFiles)  # changed by the saving thread
     on_disk: bool = False  # a mask file exists
     edits: int = 0
     saved_edits: int = 0
@@ -140,7 +140,7 @@ def load_label(project: Project, key: str, size: tuple[int, int]) -> Label:
     # The stamp is taken first: a write during loading makes the label count as stale, never as fresh.
     label = Label(key, stamp=label_stamp(project, key))
     label.on_disk = not label.stamp.startswith("-")
-    label.files = LabelFiles.read(project.root, key)
+    label.files = KnownFiles.read(project.root, key)
     try:
         label.note = annotation.load_note(project, key)
         label.journalled_note = label.note.content()
@@ -160,7 +160,7 @@ def save_label(project: Project, label: Label, note: Note | None, note_edits: in
     """Write the unsaved parts of a label, in the saving thread. note: a copy to write, None if the note is saved.
 
     Files that another program has written meanwhile are copied to `journal/kept` before they are replaced, see
-    `LabelFiles.kept`. Raises MaskChanged, or a Problem as `annotation.save_label`.
+    `KnownFiles.kept`. Raises MaskChanged, or a Problem as `annotation.save_label`.
     """
     project.need_write(label.key)
     mask, edits, counts = None, label.edits, None

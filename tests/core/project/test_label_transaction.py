@@ -13,18 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import saved_label
+from tests.saved_label import EMPTY, KEY, NEW, OLD, files, is_label, read, save_new
 from workbench.core import problems
 from workbench.core.project import annotation, label_transaction, storage
 from workbench.core.project.annotation import Note
-from workbench.core.project.label_transaction import LabelFiles
+from workbench.core.project.label_transaction import KnownFiles
 from workbench.core.project.packing import pack, unpack
 from workbench.core.project.project import Project
 from workbench.core.project.project_labels import ProjectLabel
 
-KEY = "批次/a.png"
-EMPTY = (None, Note())
-OLD = (np.full((40, 50), 1, np.uint8), Note(status="started", verdict="old"))
-NEW = (np.full((40, 50), 2, np.uint8), Note(status="done", verdict="new"))
 ACCESSES = {"open", "os.rename", "os.remove", "os.mkdir", "os.scandir", "os.truncate", "os.link"}  # audited calls
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
@@ -33,16 +31,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no for
 @pytest.fixture
 def root(tmp_path) -> Path:
     """Closed project with the label OLD."""
-    root = tmp_path / "p"
-    with Project.create(root, classes=["scratch", "dent"], verdicts=["old", "new"]) as project:
-        annotation.save_label(project, KEY, mask=OLD[0], note=OLD[1])
-    return root
-
-
-def save_new(root: Path, opened: Callable[[], None] = lambda: None) -> None:
-    with Project.open(root) as project:
-        opened()
-        annotation.save_label(project, KEY, mask=NEW[0], note=NEW[1])
+    return saved_label.create(tmp_path / "p")
 
 
 def open_and_close(root: Path) -> None:
@@ -76,26 +65,8 @@ def killed(work: Callable[[Path, Callable[[], None]], object], root: Path, numbe
     return status != 0
 
 
-def is_label(label: tuple, mask: np.ndarray | None, note: Note) -> bool:
-    same_mask = mask is label[0] if mask is None or label[0] is None else np.array_equal(mask, label[0])
-    return same_mask and (note.status, note.verdict) == (label[1].status, label[1].verdict)
-
-
-def read(root: Path) -> tuple[np.ndarray | None, Note]:
-    """Return mask and note as another process reads them: the project is not opened for writing."""
-    project = Project.open(root, write=False)
-    return annotation.load_mask(project, KEY), annotation.load_note(project, KEY)
-
-
-def files(root: Path) -> tuple[np.ndarray | None, Note]:
-    """Return the content of both files."""
-    mask, note = (label_transaction.path_of(root, kind, KEY) for kind in ("mask", "note"))
-    content = Note.model_validate_json(note.read_bytes()) if note.exists() else Note()
-    return annotation.read_mask(mask) if mask.exists() else None, content
-
-
 @pytest.fixture
-def half_saved(root, monkeypatch) -> Path:
+def unfinished(root, monkeypatch) -> Path:
     """Project whose last save has replaced the mask only."""
     write = label_transaction.write_bytes
 
@@ -140,9 +111,9 @@ def test_a_label_killed_at_any_access_is_the_old_or_the_new_one(root, tmp_path, 
 
 
 @needs_fork
-def test_recovery_killed_at_any_access_completes_later(half_saved, tmp_path):
+def test_recovery_killed_at_any_access_completes_later(unfinished, tmp_path):
     for number in itertools.count(1):
-        copy = shutil.copytree(half_saved, tmp_path / str(number))
+        copy = shutil.copytree(unfinished, tmp_path / str(number))
         was_killed = killed(lambda root, start: (start(), open_and_close(root)), copy, number)
         assert is_label(NEW, *read(copy)), number
         open_and_close(copy)
@@ -155,24 +126,25 @@ def test_recovery_killed_at_any_access_completes_later(half_saved, tmp_path):
 # --- a save that failed after the mask ----------------------------------------------------------------------
 
 
-def test_readers_take_the_note_of_a_half_save(half_saved, tmp_path):
-    assert is_label(NEW, *read(half_saved))
-    label = ProjectLabel.load(Project.open(half_saved, write=False), KEY)
+def test_readers_take_the_note_of_an_unfinished_save(unfinished, tmp_path):
+    assert is_label(NEW, *read(unfinished))
+    label = ProjectLabel.load(Project.open(unfinished, write=False), KEY)
     assert is_label(NEW, label.mask, label.note)
-    pack(Project.open(half_saved, write=False), tmp_path / "p.zip")
+    pack(Project.open(unfinished, write=False), tmp_path / "p.zip")
     assert is_label(NEW, *read(unpack(tmp_path / "p.zip", tmp_path / "unpacked")))
 
 
-def test_the_next_save_completes_a_half_save(half_saved):
+def test_the_next_save_completes_an_unfinished_save(unfinished):
     # As by the same process, without opening the project again.
-    label_transaction.write(half_saved, KEY, {"note": storage.json_bytes(Note(verdict="later").content())}, LabelFiles())
-    mask, note = files(half_saved)
-    assert np.array_equal(mask, NEW[0]) and note.verdict == "later" and not label_transaction.records(half_saved)
+    later = storage.json_bytes(Note(verdict="later").content())
+    label_transaction.write(unfinished, KEY, {"note": later}, KnownFiles.read(unfinished, KEY))
+    mask, note = files(unfinished)
+    assert np.array_equal(mask, NEW[0]) and note.verdict == "later" and not label_transaction.records(unfinished)
 
 
-def test_the_own_half_save_is_no_other_program(root, monkeypatch):
+def test_the_own_unfinished_save_is_no_other_program(root, monkeypatch):
     with Project.open(root) as project:
-        known, write = LabelFiles.read(root, KEY), label_transaction.write_bytes
+        known, write = KnownFiles.read(root, KEY), label_transaction.write_bytes
         fails = [True]
 
         def fail(path: Path, data: bytes, **options: Path) -> None:
@@ -191,33 +163,33 @@ def test_the_own_half_save_is_no_other_program(root, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["mask", "note"])
-def test_a_file_changed_after_a_half_save_stays(half_saved, kind):
-    path = label_transaction.path_of(half_saved, kind, KEY)
+def test_a_file_changed_after_an_unfinished_save_stays(unfinished, kind):
+    path = label_transaction.path_of(unfinished, kind, KEY)
     third = np.full((40, 50), 0, np.uint8)
     data = annotation.encode_mask(third, []) if kind == "mask" else b'{"verdict": "by hand"}'
     path.write_bytes(data)
-    before = files(half_saved)
-    assert read(half_saved)[1] == before[1]
-    open_and_close(half_saved)
-    assert path.read_bytes() == data and files(half_saved)[1] == before[1]
-    assert not label_transaction.records(half_saved)
+    before = files(unfinished)
+    assert read(unfinished)[1] == before[1]
+    open_and_close(unfinished)
+    assert path.read_bytes() == data and files(unfinished)[1] == before[1]
+    assert not label_transaction.records(unfinished)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b'{"format": 2}', b'{"format": 1, "key": 3}'])
-def test_unreadable_records_have_no_effect(half_saved, content):
-    (record,) = label_transaction.records(half_saved)
+def test_unreadable_records_have_no_effect(unfinished, content):
+    (record,) = label_transaction.records(unfinished)
     record.write_bytes(content)
-    assert read(half_saved)[1].verdict == "old"
-    save_new(half_saved)
-    assert is_label(NEW, *files(half_saved)) and not label_transaction.records(half_saved)
+    assert read(unfinished)[1].verdict == "old"
+    save_new(unfinished)
+    assert is_label(NEW, *files(unfinished)) and not label_transaction.records(unfinished)
 
 
-def test_a_record_of_another_path_writes_nothing(half_saved, tmp_path):
-    (record,) = label_transaction.records(half_saved)
+def test_a_record_of_another_path_writes_nothing(unfinished, tmp_path):
+    (record,) = label_transaction.records(unfinished)
     key = "../../outside"
     record.write_text(record.read_text().replace('"key": "', f'"key": "{key}", "former": "'))
     record.rename(record.with_name(storage.key_hash(key) + record.suffix))
-    open_and_close(half_saved)
+    open_and_close(unfinished)
     assert not list(tmp_path.rglob("outside*"))
 
 
@@ -226,7 +198,7 @@ def test_a_record_of_another_path_writes_nothing(half_saved, tmp_path):
 
 def test_a_version_of_another_program_is_kept_once_while_saving_fails(root, monkeypatch):
     with Project.open(root) as project:
-        known, mask = LabelFiles.read(root, KEY), project.mask_path(KEY)
+        known, mask = KnownFiles.read(root, KEY), project.mask_path(KEY)
         theirs = annotation.encode_mask(np.zeros((40, 50), np.uint8), [])
         mask.write_bytes(theirs)
         with monkeypatch.context() as patched:

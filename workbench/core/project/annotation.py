@@ -16,7 +16,7 @@ from workbench.core import problems
 from workbench.core.geometry.drawing import blank
 from workbench.core.messages import Message
 from workbench.core.project import label_transaction, storage
-from workbench.core.project.label_transaction import Kind, LabelFiles
+from workbench.core.project.label_transaction import Kind, KnownFiles
 from workbench.core.project.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
 from workbench.core.stored_model import StoredModel
 from workbench.inference.io import size_limits
@@ -162,7 +162,7 @@ def save_label(
     *,
     mask: np.ndarray | bytes | None = None,
     note: Note | None = None,
-    files: LabelFiles | None = None,
+    files: KnownFiles | None = None,
 ) -> None:
     """Write the mask, the note, or both as one transaction: the only way to save the label of one image.
 

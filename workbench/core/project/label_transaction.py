@@ -1,9 +1,9 @@
 """Save of a label: its mask and its note are replaced in one transaction.
 
-Before both are replaced, `notes/.saves/<hash of the key>.save` records the note that belongs to the new mask, with checksums
-of that mask and of the former note. Until the mask file is replaced the label is the old one, from then on it is the
-new one: readers take the recorded note as long as the note file is the former one. The next save of the label, or the
-next opening of the project for writing, replaces that file. A mask or a note alone is replaced without a record.
+Before both are replaced, `notes/.saves/<hash of the key>.save` records the note that belongs to the new mask, with
+checksums of that mask and of the former note. Until the mask file is replaced the label is the old one, from then on it
+is the new one: readers take the recorded note as long as the note file is the former one. The next save of the label,
+or the next opening of the project for writing, replaces that file. A mask or a note alone needs no record.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FILES: dict[Kind, tuple[str, str]] = {"mask": ("masks", ".png"), "note": ("note
 
 
 @dataclass
-class LabelFiles:
+class KnownFiles:
     """Files of a label as last read or written here.
 
     sums: their checksums, "" for a missing file. kept: files that another program had written since, each with the path
@@ -38,7 +38,7 @@ class LabelFiles:
     kept: list[tuple[Path, Path]] = field(default_factory=list)
 
     @classmethod
-    def read(cls, root: Path, key: str) -> LabelFiles:
+    def read(cls, root: Path, key: str) -> KnownFiles:
         """Return the present files of an image. An unreadable file counts as a missing one."""
         files = cls()
         for kind in _FILES:
@@ -49,7 +49,7 @@ class LabelFiles:
 
 @dataclass(frozen=True)
 class _Record:
-    """Unfinished save. mask, before: checksums of the new mask and of the former note. note: content of the new note."""
+    """Record of a save. mask, before: checksums of the new mask and of the former note. note: the new note."""
 
     key: str
     mask: str
@@ -80,17 +80,19 @@ def read_note(root: Path, key: str) -> bytes:
     return read_regular(path_of(root, "note", key)) if record is None else record.note.encode()
 
 
-def write(root: Path, key: str, contents: Mapping[Kind, bytes], files: LabelFiles | None = None) -> None:
+def write(root: Path, key: str, contents: Mapping[Kind, bytes], files: KnownFiles | None = None) -> None:
     """Replace the mask, the note, or both.
 
     files: the state that the caller has read or written; a file that differs from it is another program's and is copied
         to `journal/kept` first. The state is updated with each file, also if a later one fails. None: no copies.
     Raises CannotWrite: the label is then the old one, or the new one with a note that the next call writes.
     """
-    known = files or LabelFiles()
+    known = files or KnownFiles()
     finish(root, key, known)
     changed: list[Kind] = []
-    for kind in (kind for kind in _FILES if kind in contents):
+    for kind in _FILES:
+        if kind not in contents:
+            continue
         path = path_of(root, kind, key)
         try:
             present = _content(path)
@@ -112,7 +114,7 @@ def write(root: Path, key: str, contents: Mapping[Kind, bytes], files: LabelFile
         _remove(record_path)
 
 
-def finish(root: Path, key: str, files: LabelFiles | None = None) -> None:
+def finish(root: Path, key: str, files: KnownFiles | None = None) -> None:
     """Complete an unfinished save of a label if its mask is written, else discard its record. Raises CannotWrite."""
     path, record_path = path_of(root, "note", key), _record_path(root, key)
     check_links(root, record_path)

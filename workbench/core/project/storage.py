@@ -30,7 +30,7 @@ _UNPACKED = re.compile(r"import-\w+")
 
 
 def backup_conflict(root: Path, stem: str, data: bytes, suffix: str) -> Path:
-    """Write a file to `journal/kept` of a project and return its path: that of a copy with this content if there is one.
+    """Write a file to `journal/kept` of a project, unless it is there already, and return its path.
 
     Of the copies with this stem, the latest KEPT_COPIES remain, and fewer if they have more than KEPT_BYTES together.
     Raises CannotWrite.
