@@ -281,5 +281,7 @@ def _write(project: Project, field: Field, values: Values) -> RefusedValues:
                 _set(note, field, value)
                 annotation.save_label(project, key, mask=mask, note=note)
         except Problem as problem:
+            with contextlib.suppress(Problem):  # the mask may be written, and the note with the next save
+                present = getattr(annotation.load_note(project, key), field)
             refused[key] = (present, problem)
     return refused
