@@ -8770,8 +8770,8 @@
         <translation>{path} 在此处打开期间被其他程序修改过。</translation>
     </message>
     <message>
-        <source>Your changes are kept. The other version is stored as {kept}. The latest {copies} such versions of a file are kept, fewer if they are large.</source>
-        <translation>您的更改已保留，另一版本已保存为 {kept}。每个文件保留最近 {copies} 个这样的版本，文件较大时更少。</translation>
+        <source>Your changes are kept. The other version is stored as {kept}, where only the latest versions of a file are kept.</source>
+        <translation>您的更改已保留，另一版本已保存为 {kept}。每个文件只保留最近的几个版本。</translation>
     </message>
     <message>
         <source>The mask of {name} was changed by another program since it was open here.</source>

@@ -200,10 +200,7 @@ class OriginalKept(Problem):
 
 class LabelsChangedElsewhere(Problem):
     message = "{path} was changed by another program while it was open here."
-    advice = (
-        "Your changes are kept. The other version is stored as {kept}. The latest {copies} such versions of a file are "
-        "kept, fewer if they are large."
-    )
+    advice = "Your changes are kept. The other version is stored as {kept}, where only the latest versions of a file are kept."
 
 
 class StepsLost(Problem):

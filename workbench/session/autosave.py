@@ -18,7 +18,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, SavedLater
 from workbench.core.project.history import Patch
 from workbench.core.project.project import Project
-from workbench.core.project.storage import KEPT_COPIES, remove_leftovers
+from workbench.core.project.storage import remove_leftovers
 from workbench.session.label import Label, MaskChanged, Saved, copy_labels, save_label
 from workbench.session.label_recovery import LabelRecovery
 from workbench.session.note_changes import NoteChange
@@ -181,7 +181,7 @@ class Autosave(QObject):
         """Report the files of another program that a save, even one that failed, has copied to `journal/kept`."""
         kept, label.files.kept = label.files.kept, []
         for path, copy in kept:
-            self.problem_met.emit(LabelsChangedElsewhere(path=str(path), kept=str(copy), copies=KEPT_COPIES))
+            self.problem_met.emit(LabelsChangedElsewhere(path=str(path), kept=str(copy)))
 
     def _save_all(self) -> None:
         """Start to save every unsaved label."""
