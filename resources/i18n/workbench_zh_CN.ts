@@ -8770,7 +8770,7 @@
         <translation>{path} 在此处打开期间被其他程序修改过。</translation>
     </message>
     <message>
-        <source>Your changes are kept. The other version is stored as {kept}, where only the latest versions of a file are kept.</source>
+        <source>Your changes are kept. The other version is stored as {kept}. Of each file, only the latest versions are stored.</source>
         <translation>您的更改已保留，另一版本已保存为 {kept}。每个文件只保留最近的几个版本。</translation>
     </message>
     <message>

@@ -200,7 +200,10 @@ class OriginalKept(Problem):
 
 class LabelsChangedElsewhere(Problem):
     message = "{path} was changed by another program while it was open here."
-    advice = "Your changes are kept. The other version is stored as {kept}, where only the latest versions of a file are kept."
+    advice = (
+        "Your changes are kept. The other version is stored as {kept}. Of each file, only the latest versions are "
+        "stored."
+    )
 
 
 class StepsLost(Problem):
