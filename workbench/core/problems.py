@@ -229,7 +229,15 @@ class OriginalKept(Problem):
 
 class LabelsChangedElsewhere(Problem):
     message = "{path} was changed by another program while it was open here."
-    advice = "Your changes are saved. The other version is stored as {kept}."
+    advice = (
+        "Your changes are kept. The other version is stored as {kept}. Of each file, only the latest versions are "
+        "stored."
+    )
+
+
+class StepsLost(Problem):
+    message = "The mask of {name} was changed by another program since it was open here."
+    advice = "Your earlier steps on it can no longer be undone or redone. The label is shown as it is now."
 
 
 class StrokesDoNotFit(Problem):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from workbench.core import problems
 from workbench.core.messages import Message
+from workbench.core.project import label_transaction
 from workbench.core.project.project_file import (
     BACKGROUND,
     DONT_CARE,
@@ -111,7 +112,7 @@ class Project:
     def open(
         cls, root: Path | str, *, write: bool = True, identity: FolderKind | None = None, trusted: bool = False
     ) -> Project:
-        """Open the project in `root`. With `write`, acquire the lock.
+        """Open the project in `root`. With `write`, acquire the lock and finish interrupted saves of labels.
 
         identity: whether the folder is a copy, which becomes another project, or was moved, so that unsaved changes of
         the other folder belong to it; needed only after CopyOrMoved. trusted: it may read images from anywhere. Raises
@@ -130,6 +131,7 @@ class Project:
             except problems.Problem:
                 project.close()
                 raise
+            label_transaction.recover(root)
         return project
 
     @classmethod
@@ -260,10 +262,10 @@ class Project:
         return inside(self.root / "pictures", key)
 
     def mask_path(self, key: str) -> Path:
-        return inside(self.root / "masks", key + ".png")
+        return label_transaction.path_of(self.root, "mask", key)
 
     def note_path(self, key: str) -> Path:
-        return inside(self.root / "notes", key + ".json")
+        return label_transaction.path_of(self.root, "note", key)
 
     def images(self) -> list[str]:
         """Return the keys of all images in natural order, the project's own first. Lists folders; opens no files."""
