@@ -188,7 +188,8 @@ def _entry(
 ) -> ImportedEntry:
     name = PureWindowsPath(shaped.name).as_posix()
     drive, outside = PureWindowsPath(name).drive, is_outside(name, label)
-    name = name.removeprefix(drive).lstrip("/")
+    exported = tree.originals.of(tree.path(label), shaped.name) is not None
+    name = shaped.name if exported else name.removeprefix(drive).lstrip("/")
     remark, doubtful, refused = "", False, shaped.refused
     if read is not None:
         try:
