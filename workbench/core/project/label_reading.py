@@ -90,7 +90,7 @@ class ImportClasses:
         table[1:DONT_CARE] = BACKGROUND
         for id, name in sorted(label.names.items()):
             if name not in self._ids:
-                self._ids[name] = self._id_of(name, id)
+                self._ids[name] = self._id_of(name, id, exact=label.exact)
             table[id] = self._ids[name]
         return table
 
@@ -99,11 +99,13 @@ class ImportClasses:
         classes = {info.id: info for info in self._project.classes}
         return {name: classes.get(id) for name, id in self._ids.items()}
 
-    def _id_of(self, name: str, id: int) -> int:
+    def _id_of(self, name: str, id: int, *, exact: bool) -> int:
         mapped = self._names.get(name, name)
         if mapped is None:
             return BACKGROUND
-        known = matching_class(mapped, self._project.classes, exact=name in self._names)
+        similar = [info for info in self._project.classes if not (exact and info in self.added)]
+        known = matching_class(mapped, self.added, exact=True)
+        known = known or matching_class(mapped, similar, exact=name in self._names)
         if known is None:
             file = self._project.file
             used = {info.id for info in file.classes} | set(file.retired_ids)

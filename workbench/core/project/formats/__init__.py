@@ -75,7 +75,9 @@ class Format:
                 ImportedEntry(path, path, key, empty_label, background=True, count=0) for path, key in batch.unlabeled
             ]
             batch.unlabeled = []
-        return with_splits(tree, batch)
+        batch = with_splits(tree, batch)
+        tree.originals.restore(batch, options)
+        return batch
 
 
 FORMATS: dict[str, Format] = {

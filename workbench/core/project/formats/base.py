@@ -18,6 +18,7 @@ import numpy as np
 from workbench.core.geometry.drawing import Rect
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
+from workbench.core.project.formats.original_names import OriginalNames
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
@@ -128,7 +129,8 @@ class ImportOptions:
 class ImportedLabel:
     """Label of one image. mask: uint8 (H, W) of the ids in `names`, with 0, 254 and 255 as in a project; or None.
 
-    boxes: (id in `names`, pixels) of boxes that are not in the mask.
+    boxes: (id in `names`, pixels) of boxes that are not in the mask. exact: different names are different classes,
+    however similar, as the workbench has exported them.
     """
 
     mask: np.ndarray | None = None
@@ -137,6 +139,7 @@ class ImportedLabel:
     notes: list[str] = field(default_factory=list)  # remarks on this image alone, English sentences
     boxes: list[tuple[int, Rect]] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)  # content that a class map cannot hold: message id -> count
+    exact: bool = False
     refused: list[tuple[str, str]] = field(default_factory=list)  # shapes that are left out: (name of the entry, why)
 
 
@@ -163,7 +166,22 @@ class Refusal:
 
 def entry_name(kind: str, id: object) -> str:
     """Return the name of an entry of a label file by its id or number: kind "line", id 7 gives "line 7"."""
-    return Message(f"entry.{kind}", id=str(id)[:80])
+    return Message(_ENTRIES[kind], id=str(id)[:80])
+
+
+_ENTRIES = {
+    "annotation": "entry.annotation",
+    "image": "entry.image",
+    "item": "entry.item",
+    "line": "entry.line",
+    "object": "entry.object",
+    "region": "entry.region",
+    "row": "entry.row",
+    "segment": "entry.segment",
+    "shape": "entry.shape",
+    "task": "entry.task",
+    "track": "entry.track",
+}
 
 
 @dataclass(frozen=True)
@@ -197,7 +215,8 @@ class ImportedEntry:
     label was drawn on, if stored. good: the label is that of an image without defects. background: the image has no
     label in the files and is taken as one without defects. count: number of entries of the label, such as shapes.
     refused: entries of it that are left out, with the reasons; "" as the entry if it is the whole label. remark: a
-    sentence on the image that was chosen. doubtful: the label may be that of another image, so it is to be checked.
+    sentence on the image that was chosen. origin: key of the image in the project that exported the label; "" if
+    unknown. doubtful: the label may be that of another image, so it is to be checked.
     """
 
     label: Path
@@ -214,6 +233,7 @@ class ImportedEntry:
     count: int = 1
     refused: tuple[tuple[str, str], ...] = ()
     remark: str = ""
+    origin: str = ""
     doubtful: bool = False
 
     def place(self, several: bool) -> str:
@@ -292,6 +312,11 @@ class FileTree:
         first = sorted((path.relative_to(root).as_posix() for path in set(labels)), key=natural_key)
         others = {path.relative_to(root).as_posix() for path in {*chosen, *found}}.difference(first)
         return cls(root, (*first, *sorted(others, key=natural_key)), frozenset(chosen))
+
+    @cached_property
+    def originals(self) -> OriginalNames:
+        """Original names of labels that the workbench has exported."""
+        return OriginalNames(self.root, self.files)
 
     @cached_property
     def image_stems(self) -> frozenset[str]:

@@ -231,9 +231,9 @@ class PngWriter:
         if image.mask is None:
             return
         export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
-        export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)))
-        target = export.out / "masks" / PurePosixPath(image.split, f"{image.name}.png")
-        write_bytes(target, encode_numbers(export.table[image.mask], palette(export)))
+        label = PurePosixPath("masks", image.split, f"{image.name}.png")
+        export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)), label=label)
+        write_bytes(export.out / label, encode_numbers(export.table[image.mask], palette(export)))
 
     def finish(self) -> None:
         write_text(self._export.out / "labels.txt", write_list(self._export.names))

@@ -213,7 +213,7 @@ def _entry(
         image=None if found is None else tree.path(found),
         key=key,
         read=read or partial(rasterize, _compact(shaped), options),
-        aliases=tuple(dict.fromkeys((without_suffix(name), without_suffix(key), PurePosixPath(name).stem))),
+        aliases=tuple(dict.fromkeys((name, without_suffix(name), without_suffix(key), PurePosixPath(name).stem))),
         split=shaped.split,
         size=shaped.size,
         embedded=shaped.embedded,
@@ -271,7 +271,7 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
     merged = sum(max(0, count - _region_count(mask, id)) for id, count in objects.items() if id in used and count > 1)
     if shaped.shapes or shaped.verdict is None:
         lost = Counter({"import.overlap": overlap, "import.merged": merged})
-        return ImportedLabel(mask, names, shaped.verdict, shaped.notes, boxes, lost, refused)
+        return ImportedLabel(mask, names, shaped.verdict, shaped.notes, boxes, lost, refused=refused)
     # A label of the whole image does not label its pixels.
     return ImportedLabel(None, {}, shaped.verdict, shaped.notes)
 
