@@ -11292,18 +11292,6 @@
         <translation>图片标签（tag）</translation>
     </message>
     <message>
-        <source>categories of whole images</source>
-        <translation>整图类别</translation>
-    </message>
-    <message>
-        <source>objects without a shape</source>
-        <translation>没有形状的对象</translation>
-    </message>
-    <message>
-        <source>annotations without a shape</source>
-        <translation>没有形状的标注</translation>
-    </message>
-    <message>
         <source>flags “difficult”</source>
         <translation>“difficult”标记</translation>
     </message>
@@ -11318,18 +11306,6 @@
     <message>
         <source>polygons with fewer than three points</source>
         <translation>少于三个点的多边形</translation>
-    </message>
-    <message>
-        <source>annotations of images that are not listed</source>
-        <translation>所属图片未列出的标注</translation>
-    </message>
-    <message>
-        <source>choices</source>
-        <translation>多选结果（choices）</translation>
-    </message>
-    <message>
-        <source>rotated shapes of images of unknown size</source>
-        <translation>尺寸未知的图片上的旋转形状</translation>
     </message>
     <message>
         <source>further labels of the same region</source>
@@ -11358,18 +11334,6 @@
     <message>
         <source>groups of several polygons</source>
         <translation>由多个多边形组成的分组</translation>
-    </message>
-    <message>
-        <source>shapes of type {kind}</source>
-        <translation>{kind} 类型的形状</translation>
-    </message>
-    <message>
-        <source>annotations of type {kind}</source>
-        <translation>{kind} 类型的标注</translation>
-    </message>
-    <message>
-        <source>results of type {kind}</source>
-        <translation>{kind} 类型的结果</translation>
     </message>
     <message>
         <source>its image was found neither beside it nor in the project</source>
@@ -11480,10 +11444,6 @@
         <translation>有一个形状没有标签</translation>
     </message>
     <message>
-        <source>the shape {name} is damaged ({why})</source>
-        <translation>形状 {name} 已损坏（{why}）</translation>
-    </message>
-    <message>
         <source>the file has more than {n} different labels</source>
         <translation>文件中的不同标签超过 {n} 个</translation>
     </message>
@@ -11510,10 +11470,6 @@
     <message>
         <source>the file is a {mode} image, not a mask</source>
         <translation>文件为 {mode} 图片，不是掩膜</translation>
-    </message>
-    <message>
-        <source>the file is damaged or not an image ({why})</source>
-        <translation>文件已损坏或不是图片（{why}）</translation>
     </message>
     <message>
         <source>the values are not integers from 0</source>
@@ -11572,12 +11528,12 @@
         <translation>文件经过有损压缩且不是明确的黑白图像，因此其数值不可信</translation>
     </message>
     <message>
-        <source>the mask has only the value 255, which marks ignored areas in masks with class IDs</source>
-        <translation>掩膜只有值 255，而在含类别编号的掩膜中该值表示忽略区域</translation>
-    </message>
-    <message>
         <source>Values of masks that no class list explains: {ids}, in up to {n} {n:mask|masks}.</source>
         <translation>掩膜中有类别列表未说明的值：{ids}，最多涉及 {n} 个掩膜。</translation>
+    </message>
+    <message>
+        <source>its image has masks in other folders as well; answer the question about it (--pair: {options})</source>
+        <translation>其图像在其他文件夹中也有掩膜；请回答相关问题（--pair：{options}）</translation>
     </message>
     <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
@@ -13148,6 +13104,22 @@
         <translation>掩膜已损坏</translation>
     </message>
     <message>
+        <source>{format} files cannot hold the {n:name|names} of {n} {n:class|classes}. In the export: {names}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{format} files cannot hold {n} {n:verdict|verdicts}. In the export: {names}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{n} {n:image has another name|images have other names} in the export: {names}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The names of the project that exported these labels were not restored, because {path} is damaged.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>the embedded image is damaged</source>
         <translation>内嵌图像已损坏</translation>
     </message>
@@ -13356,14 +13328,6 @@
         <translation>轨迹 {id}</translation>
     </message>
     <message>
-        <source>tag {id}</source>
-        <translation>标签 {id}</translation>
-    </message>
-    <message>
-        <source>category {id}</source>
-        <translation>类别 {id}</translation>
-    </message>
-    <message>
         <source>item {id}</source>
         <translation>条目 {id}</translation>
     </message>
@@ -13398,6 +13362,10 @@
     <message>
         <source>a value is missing or of the wrong kind</source>
         <translation>缺少某个值或其类型不正确</translation>
+    </message>
+    <message>
+        <source>the mask is black and white, but the other masks number their classes, so its class is unknown</source>
+        <translation>该掩膜是黑白的，而其他掩膜用数值表示类别，因此无法确定它的类别</translation>
     </message>
     <message>
         <source>it may belong to several images; answer the question about it (--pair: {options})</source>
