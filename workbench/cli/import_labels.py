@@ -6,6 +6,7 @@ The keys of its JSON objects are in `json_keys`.
 from __future__ import annotations
 
 import argparse
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -348,5 +349,5 @@ def _print_plan(plan: ImportPlan, console: Console) -> None:
 
 
 def _nothing(paths: list[Path], skipped: list[tuple[str, str]]) -> problems.NothingToImport:
-    why = "; ".join(f"{Path(name).name}: {why}" for name, why in skipped[:3]) or "no label was found"
+    why = "; ".join(f"{os.path.basename(name)}: {why}" for name, why in skipped[:3]) or "no label was found"
     return problems.NothingToImport(path=", ".join(map(str, paths)), why=why)

@@ -156,8 +156,8 @@ def in_layers(entries: Any, key: str) -> list[tuple[int, Any]]:
     return sorted(enumerate(listed(entries), 1), key=layer)
 
 
-def label_text(entry: Any, key: str) -> str:
-    """Return the name of a class, which may be a number. Raises KeyError, UnreadableLabel for another value."""
+def label_text(entry: Any, key: str | int) -> str:
+    """Return the name of a class at a key or place; it may be a number. Raises LookupError, UnreadableLabel."""
     value = entry[key]
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise UnreadableLabel(Message("import.no_label"))
