@@ -168,15 +168,16 @@ def folder_score(tree: FileTree) -> int:
 
 
 def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
-    """Return the labels found. `known` is not used, since verdicts are not classes. Masks are no images."""
-    masks = masks_beside_images(tree)
-    images = [image for image in tree.images if image not in masks]
+    """Return the labels found. `known` is not used, since verdicts are not classes."""
+    images = _images(tree)
     verdicts, origin = _folder_verdicts(tree, images)
     if not verdicts:
         verdicts = distinctive_folders(images, min_names=1)
     if options.class_name is not None:
         verdicts, origin = dict.fromkeys(images, options.class_name), ""
-    batch = ImportedLabels(notes=[origin] if origin else [], other_masks=[tree.path(mask) for mask in masks])
+    batch = ImportedLabels(
+        notes=[origin] if origin else [], other_masks=[tree.path(mask) for mask in masks_beside_images(tree)]
+    )
     for image in images:
         if image in verdicts:
             read = partial(_read, verdicts[image])
