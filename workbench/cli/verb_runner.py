@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from workbench.core.problems import Problem
+from workbench.core.problems import NotEnoughMemory, Problem
 from workbench.inference.engines import EngineError
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.model_settings import SettingsError
@@ -97,6 +97,8 @@ def run_verb(options: argparse.Namespace) -> int:
         return _fail(str(problem), options)
     except KeyboardInterrupt:
         return _fail("Stopped.", options)
+    except MemoryError:
+        return _fail(str(NotEnoughMemory()), options)
     except BrokenPipeError:
         raise  # handled by cli.main
     except Exception as error:

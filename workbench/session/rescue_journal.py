@@ -13,11 +13,10 @@ import secrets
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from platformdirs import user_data_dir
 
-from workbench.core.file_lock import LockHeld, acquire, file_lock
+from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
@@ -32,9 +31,6 @@ from workbench.session.journal import (
 )
 from workbench.session.journal_leftovers import Leftovers
 
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
-
 _ORIGIN, _LOCK = "origin.json", "lock"
 
 
@@ -46,7 +42,7 @@ def rescue_folder() -> Path:
 class RescueJournal:
     """One rescue journal, locked by the process that writes or reads it."""
 
-    def __init__(self, folder: Path, lock: BaseFileLock) -> None:
+    def __init__(self, folder: Path, lock: FileLock) -> None:
         self.folder, self._lock = folder, lock
         self.journal = Journal(folder)
         self.keys: set[str] = set()
@@ -197,9 +193,9 @@ class ProjectJournal(Journal):
             self.write_rescue()
 
 
-def _locked(folder: Path) -> BaseFileLock:
-    lock = file_lock(folder / _LOCK)
-    acquire(lock)
+def _locked(folder: Path) -> FileLock:
+    lock = FileLock(folder / _LOCK)
+    lock.acquire()
     return lock
 
 

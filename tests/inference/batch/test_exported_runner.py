@@ -135,7 +135,7 @@ def test_broken_images_only_is_a_problem_with_a_reason(gray_export, tmp_path):
     (tmp_path / "x.png").touch()
     done = run(gray_export, tmp_path / "x.png", "--json")
     assert done.returncode == 1
-    assert json.loads(done.stdout) == {"error": "None of the images could be read: the file is empty."}
+    assert json.loads(done.stdout) == {"error": "None of the images has a result: the file is empty."}
 
 
 def test_results_that_cannot_be_written_are_reported_in_a_sentence(gray_export, pictures, tmp_path):

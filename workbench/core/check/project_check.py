@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -168,7 +169,7 @@ def _label(project: Project, key: str) -> tuple[str, str | None]:
     except problems.NoteBroken:
         verdict = None
     path = project.mask_path(key)
-    return (_hash(path) if path.is_file() else "", verdict)
+    return (_hash(path) if os.path.isfile(path) else "", verdict)  # also False for a name that is too long
 
 
 def _hash(path: Path) -> str:

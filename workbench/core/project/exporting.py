@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
+from workbench.core.names import is_text
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import without_suffix
 from workbench.core.project.formats.coco import CocoWriter
@@ -29,7 +31,8 @@ class ExportFormat:
     """Format of a label export.
 
     title: name of the format in the language of its tool. shapes: how it can store regions, the default first; empty
-    without a choice. always_images: the images are part of the format.
+    without a choice. always_images: the images are part of the format. any_name: images are named by files only, so
+    that their names may be in bytes that are not UTF-8.
     """
 
     name: str
@@ -37,21 +40,22 @@ class ExportFormat:
     writer: Callable[[LabelExport], LabelWriter]
     shapes: tuple[str, ...] = ()
     always_images: bool = False
+    any_name: bool = False
 
 
 EXPORT_FORMATS: dict[str, ExportFormat] = {
     format.name: format
     for format in (
-        ExportFormat("png", "PNG masks", PngWriter),
+        ExportFormat("png", "PNG masks", PngWriter, any_name=True),
         ExportFormat("labelme", "labelme, X-AnyLabeling", LabelmeWriter, ("polygon", "mask")),
         ExportFormat("coco", "COCO", CocoWriter, ("mask", "polygon")),
-        ExportFormat("yolo", "YOLO segment", YoloWriter),
-        ExportFormat("yolo-detect", "YOLO detect", YoloBoxWriter),
+        ExportFormat("yolo", "YOLO segment", YoloWriter, any_name=True),
+        ExportFormat("yolo-detect", "YOLO detect", YoloBoxWriter, any_name=True),
         ExportFormat("voc", "Pascal VOC, CVAT segmentation mask 1.1", VocWriter),
         ExportFormat("cvat", "CVAT for images 1.1", CvatWriter, ("mask", "polygon")),
         ExportFormat("paddle", "PaddleSeg, PaddleX", PaddleWriter),
-        ExportFormat("mvtec", "MVTec AD", MvtecWriter, always_images=True),
-        ExportFormat("folders", "ImageFolder", ImageFolderWriter, always_images=True),
+        ExportFormat("mvtec", "MVTec AD", MvtecWriter, always_images=True, any_name=True),
+        ExportFormat("folders", "ImageFolder", ImageFolderWriter, always_images=True, any_name=True),
         ExportFormat("verdicts", "CSV", VerdictTableWriter),
     )
 }
@@ -106,7 +110,7 @@ def export_labels(
         known = ", ".join(f"{format}/{shape}" for shape in chosen.shapes) or format
         raise problems.UnknownFormat(name=f"{format}/{options.shapes}", known=known)
     labeled = [key for key in (project.images() if keys is None else keys) if _may_have_label(project, key)]
-    has_splits = options.split and any(_split(project, key, splits) for key in labeled)
+    has_splits = options.split and any(_has_split(project, key, splits) for key in labeled)
     export = LabelExport(project, out, options, has_splits)
     report = LabelExportReport(out.absolute(), format)
     writer = chosen.writer(export)
@@ -118,7 +122,9 @@ def export_labels(
             break
         try:
             image = _load(project, key, names, splits, options.split)
-            if image is not None:
+            if image is not None and not (chosen.any_name or is_text(key)):
+                report.skipped.append((key, Message("label.name_not_text")))
+            elif image is not None:
                 writer.add(image)
                 report.labels += 1
         except problems.CannotWrite as problem:
@@ -147,6 +153,12 @@ def _may_have_label(project: Project, key: str) -> bool:
 def _split(project: Project, key: str, splits: Mapping[str, str] | None) -> str:
     """Return the split that an image is assigned to, "" for none."""
     return splits.get(key, "") if splits is not None else annotation.load_note(project, key).pin or ""
+
+
+def _has_split(project: Project, key: str, splits: Mapping[str, str] | None) -> bool:
+    with contextlib.suppress(problems.NoteBroken):  # reported as skipped later
+        return bool(_split(project, key, splits))
+    return False
 
 
 def _load(

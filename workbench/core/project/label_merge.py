@@ -15,7 +15,15 @@ from typing import Any, Literal
 
 from workbench.core.messages import Message
 from workbench.core.names import numbered_names
-from workbench.core.problems import ImageBroken, MaskBroken, MaskUnknownClass, MaskWrongSize, NoteBroken, NoteTooNew
+from workbench.core.problems import (
+    ImageBroken,
+    MaskBroken,
+    MaskUnknownClass,
+    MaskWrongSize,
+    NameTooLong,
+    NoteBroken,
+    NoteTooNew,
+)
 from workbench.core.project import annotation, import_journal
 from workbench.core.project.annotation import continues, united_history
 from workbench.core.project.grouping import FileTable
@@ -138,8 +146,12 @@ class _Merge:
             if stopped():
                 self.report.complete = False
                 break
+            taken = self.report.taken
             try:
                 self._merge_image(key, key in listed)
+            except NameTooLong as problem:
+                self.report.taken = taken
+                self.report.skipped.append((key, Message.of(problem)))
             except (ImageBroken, MaskBroken, MaskWrongSize, MaskUnknownClass, NoteBroken, NoteTooNew) as problem:
                 self.report.skipped.append((key, Message.of(problem)))
             progress(number, len(keys))

@@ -139,6 +139,8 @@ class LabelReading:
                 return report
             try:
                 task()
+            except problems.NameTooLong as error:
+                report.skipped.append((path, reason(error)))
             except (problems.CannotWrite, problems.ProjectReadOnly):
                 raise
             except (*FAULTS, problems.Problem) as error:

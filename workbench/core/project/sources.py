@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
 import functools
 import glob
@@ -12,6 +11,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -29,48 +29,68 @@ from workbench.inference.io.natural_order import natural_key
 
 
 def walk(
-    folder: Path | str, enter: Callable[[os.DirEntry[str]], bool] = lambda entry: True
+    folder: Path | str,
+    enter: Callable[[os.DirEntry[str]], bool] = lambda entry: True,
+    unreadable: Callable[[str, OSError], None] = lambda prefix, error: None,
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Yield (posix path below `folder`, entry) of each file. Hidden files and folders are skipped.
 
-    Pipes, devices, sockets and unreadable entries are skipped too; links to missing files are not. Links to folders are
-    followed, but each folder is entered only once: first all real folders, then those behind links, ordered by path.
-    `enter` returns False for folders to skip.
+    Pipes, devices and sockets are skipped too; links to missing files and entries that cannot be accessed are not, so
+    that they are shown as unreadable. Links to folders are followed, but each folder is entered only once: first all
+    real folders, then those behind links, ordered by path. Folders are recognized by their real paths, because network
+    drives may give all of them the same file id. `enter` returns False for folders to skip.
+
+    unreadable: called with the path below `folder` and the error of a folder that exists but cannot be listed.
     """
-    visited: set[tuple[int, int]] = set()
-    folders: deque[tuple[str, str]] = deque([("", str(folder))])
+    visited: set[str] = set()
+    folders: deque[tuple[str, str, str]] = deque([("", str(folder), os.path.realpath(folder))])  # prefix, path, real
     linked_folders: list[tuple[str, str]] = []  # heap
     while folders or linked_folders:
-        prefix, path = folders.popleft() if folders else heapq.heappop(linked_folders)
+        if folders:
+            prefix, path, real = folders.popleft()
+        else:
+            prefix, path = heapq.heappop(linked_folders)
+            real = os.path.realpath(path)
+        if real in visited:
+            continue
+        visited.add(real)
         try:
-            state = os.stat(path)
-            if (state.st_dev, state.st_ino) in visited:
-                continue
-            visited.add((state.st_dev, state.st_ino))
             with os.scandir(path) as entries:
                 visible = [entry for entry in entries if not entry.name.startswith(".")]
-        except OSError:
-            continue  # only the files of a missing or unreadable folder are skipped
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            unreadable(prefix, error)
+            continue
         for entry in visible:
-            with contextlib.suppress(OSError):
-                if not entry.is_dir():
-                    if _is_readable(entry):
-                        yield prefix + entry.name, entry
-                elif enter(entry):
-                    subfolder = (f"{prefix}{entry.name}/", entry.path)
-                    if entry.is_symlink():
-                        heapq.heappush(linked_folders, subfolder)
-                    else:
-                        folders.append(subfolder)
+            try:
+                is_folder, is_link = entry.is_dir(), _is_link(entry)
+            except OSError:
+                is_folder = is_link = False
+            if not is_folder:
+                if _is_listed(entry):
+                    yield prefix + entry.name, entry
+            elif enter(entry):
+                subfolder = f"{prefix}{entry.name}/"
+                if is_link:
+                    heapq.heappush(linked_folders, (subfolder, entry.path))
+                else:
+                    folders.append((subfolder, entry.path, os.path.join(real, entry.name)))
 
 
-def _is_readable(entry: os.DirEntry[str]) -> bool:
-    if entry.is_file():
+def _is_link(entry: os.DirEntry[str]) -> bool:
+    if entry.is_symlink():
         return True
+    return sys.platform == "win32" and (
+        entry.stat(follow_symlinks=False).st_reparse_tag == stat.IO_REPARSE_TAG_MOUNT_POINT  # a junction
+    )
+
+
+def _is_listed(entry: os.DirEntry[str]) -> bool:
     try:
-        return stat.S_ISREG(entry.stat().st_mode)
-    except FileNotFoundError:
-        return True  # broken links are listed and shown as unreadable
+        return entry.is_file() or stat.S_ISREG(entry.stat().st_mode)
+    except OSError:
+        return True  # broken links and files that cannot be accessed are shown as unreadable
 
 
 class Source(StoredModel):

@@ -64,7 +64,7 @@ class Dataset(MessageModel):
     def held_out_hash(self) -> str:
         """Hash of the validation/test images and their labels; runs with equal hashes have comparable metrics."""
         lines = sorted(f"{i.key} {i.split} {i.mask_hash} {i.verdict}" for i in self.items if i.split != "train")
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+        return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Collection[str] = ()) -> Dataset:
