@@ -36,8 +36,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         console.line(f"Left out because their folders are not available: {', '.join(report.missing)}.")
     if report.skipped:
         console.line(
-            f"Left out {counted(len(report.skipped), 'file')} that were removed meanwhile or whose names are not UTF-8, "
-            f"such as {', '.join(report.skipped[:_NAMED])}."
+            f"{counted(len(report.skipped), 'file')} left out, removed meanwhile or with a name that is not UTF-8: "
+            f"{', '.join(report.skipped[:_NAMED])}"
         )
     return {
         "path": report.path,

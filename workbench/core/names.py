@@ -30,3 +30,8 @@ def split_names(text: str) -> list[str]:
 def is_text(name: str) -> bool:
     """Return False for a file name in bytes that are no UTF-8, which Python represents by lone surrogates."""
     return name.isascii() or not _SURROGATE.search(name)
+
+
+def as_text(name: str) -> str:
+    """Return a file name with escapes for its bytes that are no UTF-8, for files that hold text only."""
+    return name.encode("utf-8", "backslashreplace").decode()

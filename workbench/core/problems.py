@@ -172,6 +172,11 @@ class ImageBroken(Problem):
     advice = "The image is skipped."
 
 
+class NameNotText(Problem):
+    message = "The name of the image {name} is not valid UTF-8."
+    advice = "Rename the image to use it here."
+
+
 class SampleWrongSize(Problem):
     message = (
         "The reference image {path} is {sample_width} × {sample_height} pixels, but this image is {width} × {height}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from pathlib import Path
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
-from workbench.core.names import is_text
+from workbench.core.names import as_text, is_text
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import without_suffix
 from workbench.core.project.formats.coco import CocoWriter
@@ -24,6 +23,7 @@ from workbench.core.project.formats.verdict_labels import ImageFolderWriter, Ver
 from workbench.core.project.formats.xml_labels import CvatWriter
 from workbench.core.project.formats.yolo import YoloBoxWriter, YoloWriter
 from workbench.core.project.project import Project
+from workbench.core.project.project_labels import has_label_files
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def export_labels(
     if options.shapes is not None and options.shapes not in chosen.shapes:
         known = ", ".join(f"{format}/{shape}" for shape in chosen.shapes) or format
         raise problems.UnknownFormat(name=f"{format}/{options.shapes}", known=known)
-    labeled = [key for key in (project.images() if keys is None else keys) if _may_have_label(project, key)]
+    labeled = [key for key in (project.images() if keys is None else keys) if has_label_files(project, key)]
     has_splits = options.split and any(_has_split(project, key, splits) for key in labeled)
     export = LabelExport(project, out, options, has_splits)
     report = LabelExportReport(out.absolute(), format)
@@ -122,9 +122,9 @@ def export_labels(
             break
         try:
             image = _load(project, key, names, splits, options.split)
-            if image is not None and not (chosen.any_name or is_text(key)):
-                report.skipped.append((key, Message("label.name_not_text")))
-            elif image is not None:
+            if image is not None:
+                if not (chosen.any_name or is_text(key)):
+                    raise problems.NameNotText(name=as_text(key))
                 writer.add(image)
                 report.labels += 1
         except problems.CannotWrite as problem:
@@ -144,10 +144,6 @@ def export_labels(
         Message("export_labels.lost", n=count, name=kind, format=chosen.title) for kind, count in sorted(total.items())
     ]
     return report
-
-
-def _may_have_label(project: Project, key: str) -> bool:
-    return os.path.exists(project.mask_path(key)) or os.path.exists(project.note_path(key))
 
 
 def _split(project: Project, key: str, splits: Mapping[str, str] | None) -> str:

@@ -67,7 +67,7 @@ class PackDialog(JobDialog):
             text += " " + missing.format(names=listed(report.missing))
         if report.skipped:
             skipped = self.tr(
-                "Left out {n} {n:file|files} that were removed meanwhile or whose names are not UTF-8, such as {names}"
+                "{n} {n:file|files} left out, removed meanwhile or with a name that is not UTF-8: {names}"
             )
             text += " " + fill(skipped, n=number(len(report.skipped)), names=listed(report.skipped[:_NAMED]))
         self.show_status(text)
