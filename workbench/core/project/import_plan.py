@@ -101,10 +101,9 @@ class ImportPlan:
         return self.report.skipped
 
     def choices(self) -> ImportRequest:
-        """Return the request with the format and the mapping of classes and verdicts as they are in the plan."""
+        """Return the request with the mapping of classes and verdicts as it is in the plan."""
         return replace(
             self.request,
-            format=self.format,
             classes={entry.source: entry.target for entry in self.classes},
             verdicts={entry.source: entry.target for entry in self.verdicts},
         )

@@ -12,8 +12,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from workbench.core import problems
 from workbench.core.messages import Message
-from workbench.core.project import annotation, import_files, import_journal
+from workbench.core.project import annotation, import_journal
 from workbench.core.project.import_journal import ImportJournal, ImportRecord
 from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.label_files import LabelFiles, open_labels
@@ -43,9 +44,8 @@ def import_labels(
     import_journal.recover(project)
     with open_labels(project, path) as files:
         report, record = prepare_import(project, files, request, progress=progress)
-    record = import_journal.begin(project, record)
-    import_files.write_files(project)
-    import_journal.finish(project, record)
+    if record is not None:
+        import_journal.execute(project, record)
     return report
 
 
@@ -56,10 +56,11 @@ def prepare_import(
     *,
     progress: Progress | None = None,
     stopped: Callable[[], bool] = lambda: False,
-) -> tuple[ImportReport, ImportRecord]:
+) -> tuple[ImportReport, ImportRecord | None]:
     """Read all labels and prepare the files of the import in the journal; the project itself does not change.
 
-    After `stopped` returned True the journal is deleted and the report is marked as canceled.
+    The record is None if there is nothing to write: `stopped` returned True, and the report is marked as canceled, or
+    the project has all of it. The last import can then still be undone.
     """
     project.need_write(Message("what.import"))
     journal = ImportJournal(project)
@@ -67,14 +68,16 @@ def prepare_import(
         reading = LabelReading(project, files, request)
         report = reading.run(_JournalWriter(reading, journal).add, progress, stopped)
         reading.fill(journal.record)
-        if not report.cancelled:
-            journal.close()
+        if request.strict and not report.ledger.complete:
+            raise problems.NotAllUsed(n=len(report.skipped), first=": ".join(report.skipped[0]))
+        record = None if report.cancelled else journal.close()
     except BaseException:
-        import_journal.delete(project)
+        import_journal.discard(project)
         raise
-    if report.cancelled:
-        import_journal.delete(project)
-    return report, journal.record
+    if record is None:
+        import_journal.discard(project)
+    report.undoable = record is not None
+    return report, record
 
 
 class _JournalWriter:
@@ -92,21 +95,36 @@ class _JournalWriter:
             if copied is not None:
                 self._journal.add(image.key, image=copied)
             return
-        merged = read.existing and reading.request.conflicts == "merge"
+        merged, former = read.existing and reading.request.conflicts == "merge", _content(note)
         mask = reading.project_mask(read)
         self._journal.record.classes = list(reading.classes.added)  # for the colors of the mask file
         if merged and mask is not None:
             mask = _merged(annotation.load_mask(reading.project, image.key, read.size), mask)
-        if label.verdict is not None and not (merged and note.verdict is not None):
+        if label.verdict is not None and read.finished and not (merged and note.verdict is not None):
             note.verdict = label.verdict
         if reading.request.split and reading.has_split and read.entry.split is not None and note.pin is None:
             note.pin = cast(annotation.Split, read.entry.split)
-        if label.boxes:
-            note.status = "started"  # regions made of boxes are to be checked
+        if label.boxes or not (read.finished or merged):
+            note.status = "started"  # regions made of boxes, and labels that are not complete, are to be checked
         elif not merged:
             note.status = "done"
+        if copied is None and _content(note) == former and _is_stored(reading.project, image.key, mask):
+            read.equal = True
+            return
         note.add(self._action)
         self._journal.add(image.key, image=copied, mask=mask, note=note)
+
+
+def _content(note: annotation.Note) -> dict[str, Any]:
+    return note.model_dump(exclude={"history"})
+
+
+def _is_stored(project: Project, key: str, mask: np.ndarray | None) -> bool:
+    """Return True if an image has this mask, or if there is none to store."""
+    try:
+        return mask is None or np.array_equal(annotation.read_mask(project.mask_path(key)), mask)
+    except (FileNotFoundError, problems.MaskBroken):
+        return False
 
 
 def _merged(mine: np.ndarray | None, theirs: np.ndarray) -> np.ndarray:

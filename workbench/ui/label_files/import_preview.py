@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QVBoxLayout, QWidg
 from workbench.core.project.import_plan import ImportPlan, PlannedClass, PlannedPreview, PlannedVerdict
 from workbench.core.project.project import DONT_CARE, PALETTE, Project, matching_class
 from workbench.core.text_patterns import fill
+from workbench.ui.label_files.account_box import AccountBox
 from workbench.ui.label_files.import_options import ImportOptionsRow
 from workbench.ui.label_files.mapping_table import MappingTable
 from workbench.ui.label_files.path_choices import MissingImages
@@ -35,6 +36,7 @@ class ImportPreview(QWidget):
         super().__init__(parent)
         self._plan: ImportPlan | None = None
         self._project: Project | None = None
+        self.account = AccountBox(style)
         self.summary = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.mapping = MappingTable()
         self.previews = PreviewStrip(style)
@@ -48,6 +50,7 @@ class ImportPreview(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
+        column.addWidget(self.account)
         column.addWidget(self.options.format_row)
         column.addWidget(self.summary)
         column.addWidget(splitter, 1)
@@ -59,6 +62,7 @@ class ImportPreview(QWidget):
     def show_plan(self, plan: ImportPlan, project: Project, path: Path) -> None:
         """Show what an import would do. path: first of the chosen files."""
         self._plan, self._project = plan, project
+        self.account.show_report(plan.report)
         self.options.show_plan(plan)
         self.summary.setText(_summary(plan))
         classes = [info.name for info in project.classes]
@@ -70,6 +74,7 @@ class ImportPreview(QWidget):
     def clear(self, *, keep_labels: bool) -> None:
         """Remove the numbers; also the classes and images, unless `keep_labels`."""
         self.summary.clear()
+        self.account.hide()
         if not keep_labels:
             self._plan = None
             self.mapping.setRowCount(0)

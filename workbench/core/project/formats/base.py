@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 
@@ -19,17 +21,25 @@ from workbench.core.problems import Problem
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
+from workbench.inference.io.json_io import JsonError
 from workbench.inference.io.natural_order import natural_key
 
-# Folder names that describe the kind of content only, not the part or the defect.
+# Names of folders, and words in names, that describe the kind of content only, not the part or the defect. They are
+# in the form of `normalized_name`: without accents.
 IMAGE_FOLDERS = frozenset(
-    "image images img imgs picture pictures jpegimages photo photos input inputs data leftimg8bit "
-    "图 图片 图像 原图 照片".split()
+    "image images img imgs picture pictures pic pics jpegimages photo photos input inputs data leftimg8bit rgb "
+    "bild bilder foto fotos imagen imagenes imagem imagens immagine immagini obraz obrazy изображение изображения фото "
+    "图 图片 图像 原图 照片 圖 圖片 圖像 画像 元画像 写真 이미지 사진 원본".split()
 )
 MASK_FOLDERS = frozenset(
-    "mask masks label labels annotation annotations ann anns groundtruth groundtruths gt gts segmentation "
+    "mask masks label labels annotation annotations annot annots ann anns groundtruth groundtruths gt gts segmentation "
     "segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine gtcoarse "
-    "标注 标签 掩膜 掩码 蒙版 真值".split()
+    "maske masken maskenbild maskenbilder annotierung annotierungen beschriftung beschriftungen masque masques "
+    "etiquette etiquettes veriteterrain mascara mascaras etiqueta etiquetas anotacion anotaciones anotacao anotacoes "
+    "maschera maschere etichetta etichette annotazione annotazioni maska maski masky etykieta etykiety maskeler "
+    "маска маски маскы разметка метка метки аннотация аннотации "
+    "标注 标签 标记 掩膜 掩码 掩模 掩模图 掩膜图 蒙版 真值 標註 標籤 遮罩 掩碼 マスク ラベル 正解 アノテーション "
+    "마스크 라벨 레이블 정답 어노테이션".split()
 )
 # Names of folders and verdicts of images without defects.
 GOOD_NAMES = frozenset(
@@ -47,7 +57,7 @@ class UnreadableLabel(Exception):
     """Label that cannot be imported; the text is the reason, a part of a sentence. The import continues."""
 
 
-# Errors that a damaged label file may raise when read. A full disk is a Problem and ends the import.
+# Errors that a damaged label file, or an entry of one, may raise. A full disk is a Problem and ends the import.
 FAULTS = (
     UnreadableLabel,
     OSError,
@@ -62,10 +72,36 @@ FAULTS = (
 
 
 def reason(error: BaseException) -> str:
-    """Return the reason why a label cannot be imported, as a part of a sentence."""
+    """Return the reason why a label cannot be imported, as a part of a sentence.
+
+    It never contains the text of an exception of Python or of a library, which nobody understands who labels images.
+    """
     if isinstance(error, (UnreadableLabel, Problem)):
         return Message.of(error)
-    return Message("import.unreadable", why=getattr(error, "strerror", None) or str(error) or type(error).__name__)
+    argument = error.args[0] if error.args else None
+    if isinstance(argument, Message):
+        return argument
+    if isinstance(error, JsonError) and not isinstance(error.__cause__, OSError):
+        line = getattr(error.__context__, "lineno", None)
+        return Message("import.no_json") if line is None else Message("import.no_json_line", n=line)
+    if isinstance(error, FileNotFoundError):
+        return Message("file.missing")
+    if isinstance(error, PermissionError):
+        return Message("import.no_permission")
+    if isinstance(error, KeyError) and isinstance(argument, str) and argument.isidentifier():
+        return Message("import.key_missing", key=argument)
+    for kinds, id in _REASONS:
+        if isinstance(error, kinds):
+            return Message(id)
+    return Message("import.unreadable")
+
+
+_REASONS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
+    ((UnicodeError,), "import.encoding_unclear"),
+    ((RecursionError,), "import.nested"),
+    ((MemoryError,), "import.no_memory"),
+    ((ValueError, TypeError, LookupError, ArithmeticError, AttributeError), "import.unexpected_content"),
+)
 
 
 @dataclass(frozen=True)
@@ -74,13 +110,18 @@ class ImportOptions:
 
     class_name: name of all regions. threshold: gray values from this one on are the defect. boxes: regions made of
     boxes: "box" (all pixels), "ellipse" (inscribed) or "cut" (pixels that stand out inside the box). background: images
-    without a label are images without defects.
+    without a label are images without defects. pair: answers to questions about masks, see `PairingChoice`. invert: in
+    black and white masks, black is the defect. unlisted: a mask with values that no name explains is refused
+    ("refuse"), they get the names class_<value> ("name"), or become ignored areas ("ignore").
     """
 
     class_name: str | None = None
     threshold: int | None = None
     boxes: str = "box"
     background: bool = False
+    pair: str | None = None
+    invert: bool = False
+    unlisted: str = "refuse"
 
 
 @dataclass
@@ -96,6 +137,47 @@ class ImportedLabel:
     notes: list[str] = field(default_factory=list)  # remarks on this image alone, English sentences
     boxes: list[tuple[int, Rect]] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)  # content that a class map cannot hold: message id -> count
+    refused: list[tuple[str, str]] = field(default_factory=list)  # shapes that are left out: (name of the entry, why)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Label file, or entry of one, that was found and is not imported.
+
+    entry: its id, line or number in the file (see `entry_name`); "" for the file as a whole. images: those that it may
+    belong to; () for an image that has no other label in the file, None if it may belong to any. names: `images` as
+    stored in the file, until they are found. count: number of entries.
+    """
+
+    file: Path
+    why: str
+    entry: str = ""
+    images: tuple[Path, ...] | None = None
+    names: tuple[str, ...] = ()
+    count: int = 1
+
+    @property
+    def place(self) -> str:
+        return Message("import.place", file=str(self.file), entry=self.entry) if self.entry else str(self.file)
+
+
+def entry_name(kind: str, id: object) -> str:
+    """Return the name of an entry of a label file by its id or number: kind "line", id 7 gives "line 7"."""
+    return Message(f"entry.{kind}", id=str(id)[:80])
+
+
+@dataclass(frozen=True)
+class PairingChoice:
+    """Answer to a question about masks whose images, or whose role, the names and contents do not decide.
+
+    rule: the answer as `ImportOptions.pair`. text: what it means. count: number of masks. examples: (image, mask) of
+    the first ones; the image is None for a file that would become an image itself.
+    """
+
+    rule: str
+    text: str
+    count: int
+    examples: list[tuple[Path | None, Path]] = field(default_factory=list)
 
 
 def empty_label(width: int, height: int) -> ImportedLabel:
@@ -113,7 +195,9 @@ class ImportedEntry:
     of the image if the label file contains them. missing: reason why `image` is None.
     split: "train", "val" or "test", if the label assigns the image to one. size: (width, height) of the image that the
     label was drawn on, if stored. good: the label is that of an image without defects. background: the image has no
-    label in the files and is taken as one without defects.
+    label in the files and is taken as one without defects. count: number of entries of the label, such as shapes.
+    refused: entries of it that are left out, with the reasons; "" as the entry if it is the whole label. remark: a
+    sentence on the image that was chosen. doubtful: the label may be that of another image, so it is to be checked.
     """
 
     label: Path
@@ -127,6 +211,10 @@ class ImportedEntry:
     size: tuple[int, int] | None = None
     good: bool = False
     background: bool = False
+    count: int = 1
+    refused: tuple[tuple[str, str], ...] = ()
+    remark: str = ""
+    doubtful: bool = False
 
     def place(self, several: bool) -> str:
         """Return the place of the label in a report: its file, or of `several` labels in a file that of the image."""
@@ -137,10 +225,16 @@ class ImportedEntry:
 
 @dataclass
 class ImportedLabels:
-    """All labels that one format found under a path. keep_ids: a new class takes the id used in its label."""
+    """All labels that one format found under a path. keep_ids: a new class takes the id used in its label.
+
+    refused: what was found and is not imported. unread: image -> label file that no reader understands. pairings:
+    the possible answers to questions about masks, of which none was given.
+    """
 
     entries: list[ImportedEntry] = field(default_factory=list)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    unread: dict[Path, Path] = field(default_factory=dict)
+    pairings: list[PairingChoice] = field(default_factory=list)
     unlabeled: list[tuple[Path, str]] = field(default_factory=list)  # images without a label: (file, key)
     mask_files: list[Path] = field(default_factory=list)  # labels that are themselves image files
     other_masks: list[Path] = field(default_factory=list)  # masks beside the labels, which are not imported
@@ -153,11 +247,16 @@ class FileTree:
     """Files under the imported path, as naturally sorted POSIX paths below `root`. Chosen files are the first.
 
     chosen: the files, if they were chosen one by one: other images are imported only if they have a label.
+    encoding: that of text files that do not state theirs; None to guess it. guesses: text file -> (guessed encoding,
+    examples of its texts), filled by `text_files.read_text`. memo: what was found out about the image files.
     """
 
     root: Path
     files: tuple[str, ...]
     chosen: frozenset[Path] | None = None
+    encoding: str | None = None
+    guesses: dict[Path, tuple[str, tuple[str, ...]]] = field(default_factory=dict, compare=False, hash=False)
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, hash=False, repr=False)
 
     @classmethod
     def of(cls, path: Path, project: Project | None = None) -> FileTree:
@@ -202,7 +301,7 @@ class FileTree:
         if self.chosen is None:
             return self
         names = tuple(name for name in self.files if self.path(name) in self.chosen)
-        return FileTree(self.root, names, self.chosen)
+        return replace(self, files=names)
 
     def path(self, relative: str) -> Path:
         return self.root / relative
@@ -240,6 +339,11 @@ def _above_masks(file: Path) -> Path:
     return folder
 
 
+def comparable(name: str) -> str:
+    """Return a path for comparison: without differences of case and of composed (NFC) and decomposed (NFD) letters."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
 def suffix_of(relative: str) -> str:
     return PurePosixPath(relative).suffix.lower()
 
@@ -250,8 +354,14 @@ def without_suffix(relative: str) -> str:
 
 
 def normalized_name(name: str) -> str:
-    """Return a folder's name in a form for comparison: "Ground_Truth" becomes "groundtruth"."""
-    return re.sub(r"[\W_]+", "", name).casefold()
+    """Return a folder's name in a form for comparison: "Ground_Truth" becomes "groundtruth", "Máscaras" "mascaras"."""
+    return re.sub(r"[\W_]+", "", without_accents(name)).casefold()
+
+
+def without_accents(name: str) -> str:
+    """Return a name in the composed form of Unicode, Latin and Cyrillic letters without their accents."""
+    decomposed = unicodedata.normalize("NFD", name)
+    return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", decomposed))
 
 
 def is_good(verdict: str) -> bool:

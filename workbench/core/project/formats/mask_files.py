@@ -7,6 +7,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,8 +20,16 @@ from workbench.inference.io import size_limits
 from workbench.inference.io.json_io import read_file
 from workbench.inference.io.regular_files import open_regular
 
-LOSSY = (".jpg", ".jpeg", ".jpe", ".jfif", ".webp")
 ARRAY_SUFFIXES = (".npy", ".npz", ".mat")
+_LOSSY_TIFF = {
+    6: "jpeg",
+    7: "jpeg",
+    34887: "lerc",
+    34892: "jpeg",
+    33003: "jpeg 2000",
+    33005: "jpeg 2000",
+    50001: "webp",
+}
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "I;16B", "I;16L", "I")
 _FORMATS = ("PNG", "TIFF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "PPM", "WEBP")
 
@@ -40,6 +49,25 @@ class RawMask:
     @property
     def size(self) -> tuple[int, int]:
         return self.values.shape[1], self.values.shape[0]
+
+
+def losses_of(path: Path) -> str:
+    """Return the compression of a file that changes values, "jpeg" or another one, as its content says; "" if none."""
+    with open_regular(path) as file:
+        head = file.read(4096)
+    if head[:2] == b"\xff\xd8":
+        return "jpeg"
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "" if b"VP8L" in head else "webp"
+    if b"\xff\x4f\xff\x51" in head:  # JPEG 2000; its marker COD says at the end if the transform is reversible
+        position = head.find(b"\xff\x52")
+        return "" if head[position + 13 : position + 14] == b"\1" else "jpeg 2000"
+    if head[:4] in (b"II*\0", b"MM\0*"):
+        import tifffile
+
+        with suppress(Exception), tifffile.TiffFile(path) as file:  # a damaged file can make the parser fail in any way
+            return _LOSSY_TIFF.get(int(file.pages[0].keyframe.compression), "")
+    return ""
 
 
 def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
