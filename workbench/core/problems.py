@@ -177,6 +177,11 @@ class ImageBroken(Problem):
     advice = "The image is skipped."
 
 
+class FolderUnreadable(Problem):
+    message = "The folder {path} cannot be listed: {why}."
+    advice = "Its images are left out until it can be read."
+
+
 class NameNotText(Problem):
     message = "The name of the image {name} is not valid UTF-8."
     advice = "Rename the image to use it here."

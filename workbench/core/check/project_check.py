@@ -30,8 +30,11 @@ def check(
 
     Decodes every image once and reads every mask and note.
     """
-    keys = project.images()
+    keys, faults = project.list_images()
     findings = _missing_sources(project)
+    for fault in faults:
+        detail = Message("check.unreadable_folder", why=fault.fields["why"])
+        findings.append(Finding("unreadable_folder", fault.fields["path"], detail))
     painted: set[int] = set()
     usable: list[str] = []
     for number, key in enumerate(keys, 1):
@@ -44,7 +47,8 @@ def check(
             usable.append(key)
         if progress is not None:
             progress(number, len(keys))
-    findings += _orphan_files(project, set(keys)) + _grouping(project, keys)
+    unreadable = tuple(fault.fields["prefix"] for fault in faults)
+    findings += _orphan_files(project, set(keys), unreadable) + _grouping(project, keys)
     findings += _classes(project, painted)
     splits = _splits(project)
     if not stopped():
@@ -62,10 +66,13 @@ def _missing_sources(project: Project) -> list[Finding]:
     ]
 
 
-def _orphan_files(project: Project, keys: set[str]) -> list[Finding]:
-    """Return masks and notes whose image is no longer listed: renamed, moved or ignored."""
+def _orphan_files(project: Project, keys: set[str], unreadable: tuple[str, ...]) -> list[Finding]:
+    """Return masks and notes whose image is no longer listed: renamed, moved or ignored.
+
+    unreadable: beginnings of the keys of images in folders that cannot be listed.
+    """
     findings: list[Finding] = []
-    missing = tuple(source.prefix for source in project.missing_sources())  # reported as such
+    missing = (*unreadable, *(source.prefix for source in project.missing_sources()))  # reported as such
     for folder, suffix in (("masks", ".png"), ("notes", ".json")):
         root = project.root / folder
         for path in sorted(root.rglob("*" + suffix), key=natural_key):

@@ -27,11 +27,13 @@ from workbench.inference.io.atomic_write import replacing
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.natural_order import natural_key
 
+Unreadable = Callable[[str, OSError], None]
+
 
 def walk(
     folder: Path | str,
     enter: Callable[[os.DirEntry[str]], bool] = lambda entry: True,
-    unreadable: Callable[[str, OSError], None] = lambda prefix, error: None,
+    unreadable: Unreadable = lambda prefix, error: None,
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Yield (posix path below `folder`, entry) of each file. Hidden files and folders are skipped.
 
@@ -129,12 +131,15 @@ class Source(StoredModel):
         """Return True if an external folder is not available."""
         return bool(self.name) and not os.path.isdir(self.folder(root))
 
-    def images(self, root: Path) -> list[str]:
-        """Return the keys of the images without the prefix, in natural order. Lists folders; opens no files."""
+    def images(self, root: Path, unreadable: Unreadable = lambda prefix, error: None) -> list[str]:
+        """Return the keys of the images without the prefix, in natural order. Lists folders; opens no files.
+
+        unreadable: as in `walk`.
+        """
         ignored = _matcher(tuple(self.ignore))
         keys = [
             relative
-            for relative, entry in walk(self.folder(root))
+            for relative, entry in walk(self.folder(root), unreadable=unreadable)
             if os.path.splitext(entry.name)[1].lower() in IMAGE_SUFFIXES and not ignored(relative)
         ]
         return sorted(keys, key=natural_key)

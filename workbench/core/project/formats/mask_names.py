@@ -72,12 +72,8 @@ class Words:
 @lru_cache(maxsize=100_000)
 def words_of(name: str) -> Words:
     """Return the words of a folder's name or of the stem of a file: "Masks_lot1" and "lot1" have the word "lot1"."""
-    plain = _CAMEL.sub(
-        "_", _JOINED.sub(lambda match: "".join(filter(None, match.groups())).lower(), without_accents(name))
-    )
-    tokens = [
-        part for token in re.findall(r"[^\W_]+", plain.casefold()) for part in _CUTS.sub(r" \g<0> ", token).split()
-    ]
+    plain = _CAMEL.sub("_", _JOINED.sub(lambda match: "".join(filter(None, match.groups())).lower(), without_accents(name)))
+    tokens = [part for token in re.findall(r"[^\W_]+", plain.casefold()) for part in _CUTS.sub(r" \g<0> ", token).split()]
     masks = [token for token in tokens if token in MASK_FOLDERS]
     image = any(token in IMAGE_FOLDERS for token in tokens)
     if masks or image:

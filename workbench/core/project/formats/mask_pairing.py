@@ -141,9 +141,7 @@ class _Engine:
             owner, separator, number = path.stem.rpartition("_mask_")
             return (
                 is_derived(file)
-                or any(
-                    stem.endswith(end) and stem.removesuffix(end) in known for end in ("_pseudo", "_cutout")
-                )  # EISeg
+                or any(stem.endswith(end) and stem.removesuffix(end) in known for end in ("_pseudo", "_cutout"))  # EISeg
                 or (suffix_of(file) in ARRAY_SUFFIXES and stem in known and mask_level(file) is not None)
                 or (bool(separator) and number.isdecimal() and str(path.parent.parent / f"{owner}.xml") in xml)
             )
@@ -342,11 +340,7 @@ class _Images:
             keys += [(len(words), False, words) for words in file_name(str(path.parent)).keys() if words]
         for _, of_file, words in sorted(keys, reverse=True):
             found = self._by_words.get(words, [])
-            yield (
-                found
-                if of_file
-                else [image for image in found if words[-len(file_name(image).stem) :] == file_name(image).stem]
-            )
+            yield found if of_file else [image for image in found if words[-len(file_name(image).stem) :] == file_name(image).stem]
         for length in range(len(name.stem) - 1, 0, -1):  # "part 1_crack" is a mask of "part 1"
             yield self._by_stem.get(name.stem[:length], [])
             yield self._by_stem.get(name.stem[-length:], [])
