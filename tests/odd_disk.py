@@ -1,9 +1,10 @@
-"""File systems that behave like network drives and camera cards: FUSE, spoken directly, so that no package is needed.
+"""File systems that behave like network drives and camera cards.
 
     with odd_disk(folder, "no_locks") as root: ...
 
-Files are stored in an ordinary folder beside the mount point; the server runs in a process of its own, because a
-process that waits for its own file system would wait for ever.
+speaks FUSE directly, so that no package is needed. Files are stored in an ordinary folder beside the mount point; the
+server runs in a process of its own, because a process that waits for its own file system would wait for ever. Where
+nothing can be mounted, `stand_in` changes the functions of the operating system for one process.
 """
 
 from __future__ import annotations
@@ -61,6 +62,47 @@ def odd_disk(folder: Path, kind: str) -> Iterator[Path]:
         finally:
             libc.umount2(os.fsencode(folder), 2)  # MNT_DETACH
             server.kill()
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Make this process see all its files as on a file system of a kind of `KINDS`. Skip what cannot be imitated."""
+
+    def refuse(number: int) -> Callable[..., None]:
+        def fail(*_: object, **__: object) -> None:
+            raise OSError(number, os.strerror(number))
+
+        return fail
+
+    if kind in ("no_locks", "no_lock_left"):
+        fcntl = pytest.importorskip("fcntl")
+        for name in ("flock", "lockf"):
+            monkeypatch.setattr(fcntl, name, refuse(errno.ENOSYS if kind == "no_locks" else errno.ENOLCK))
+    elif kind == "no_fsync":
+        monkeypatch.setattr(os, "fsync", refuse(errno.EINVAL))
+    elif kind == "no_replace":
+        replace = os.replace
+        monkeypatch.setattr(os, "replace", lambda a, b: refuse(errno.EEXIST)() if os.path.lexists(b) else replace(a, b))
+    elif kind in ("equal_ids", "zero_ids", "changing_ids", "coarse_times"):
+        numbers = itertools.count(1)
+        for name in ("stat", "lstat", "fstat"):
+            monkeypatch.setattr(os, name, _changed(getattr(os, name), kind, numbers))
+    elif kind != "plain":
+        pytest.skip("only a mounted file system can do that")
+
+
+def _changed(look: Callable[..., os.stat_result], kind: str, numbers: Iterator[int]) -> Callable[..., os.stat_result]:
+    def changed(*arguments: object, **options: object) -> os.stat_result:
+        state = look(*arguments, **options)
+        fields = {name: getattr(state, name) for name in dir(state) if name.startswith("st_")}
+        values = list(state)
+        if kind == "coarse_times":
+            fields["st_mtime_ns"] = state.st_mtime_ns // 2_000_000_000 * 2_000_000_000
+            values[8] = fields["st_mtime_ns"] // 1_000_000_000
+        elif kind != "equal_ids" or stat.S_ISDIR(state.st_mode):
+            values[1] = {"zero_ids": 0, "equal_ids": 7, "changing_ids": next(numbers)}[kind]
+        return os.stat_result(values, fields)
+
+    return changed
 
 
 def store(folder: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-_UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # by the file system
+UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # errors of file systems without locks
 
 
 class LockHeld(Exception):
@@ -43,7 +42,7 @@ class FileLock:
         except filelock.Timeout as error:
             raise LockHeld(str(error)) from error
         except OSError as error:
-            if error.errno not in _UNSUPPORTED:
+            if error.errno not in UNSUPPORTED:
                 raise
             self._write_mark()
 
@@ -86,17 +85,3 @@ def _name_of(pid: int) -> str:
         return psutil.Process(pid).name()
     except (psutil.Error, ValueError, OverflowError):
         return ""
-
-
-def lacks_locks(path: Path) -> bool:
-    """Return True if the existing file `path`, which no part of this process locks, cannot be locked."""
-    try:
-        import fcntl
-    except ImportError:
-        return False
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError as error:
-            return error.errno in _UNSUPPORTED
-    return False

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import secrets
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from workbench.core.file_lock import lacks_locks
+from workbench.core import file_lock
 from workbench.core.messages import Message
 from workbench.core.names import is_text
 from workbench.core.project.storage import leads_outside
-from workbench.inference.io.atomic_write import replace_path
+from workbench.inference.io import atomic_write
 
 # SQLite messages for errors of the system, after which the file is kept.
 _SYSTEM_ERRORS = ("locked", "busy", "is full", "readonly", "unable to open", "disk I/O", "locking protocol", "denied")
@@ -34,11 +36,12 @@ def database_path(root: Path, files: Sequence[str]) -> Path:
 def open_shared(root: Path, files: Sequence[str], timeout: float) -> sqlite3.Connection:
     """Open a database that several threads and processes use. Raises sqlite3.Error, OSError.
 
-    Where the file system has no locks, it is a copy in memory, which replaces the file when it is closed.
+    Where the file system has no locks or cannot write files through to the disk, it is a copy in memory, which replaces
+    the file when it is closed.
     """
     path = database_path(root, files)
     path.parent.mkdir(exist_ok=True)
-    if lacks_locks(root / "project.json"):
+    if _is_limited(root / "project.json"):
         return sqlite3.connect(":memory:", uri=True, factory=_Copy).load(path)
     database = sqlite3.connect(path, timeout=timeout)
     try:
@@ -48,6 +51,22 @@ def open_shared(root: Path, files: Sequence[str], timeout: float) -> sqlite3.Con
         database.close()
         raise
     return database
+
+
+@functools.lru_cache(32)
+def _is_limited(path: Path) -> bool:
+    """Return True if the file `path`, which no part of this process locks, cannot be locked or synchronized."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            os.fsync(file.fileno())
+        except OSError as error:
+            return error.errno in (*file_lock.UNSUPPORTED, *atomic_write.UNSUPPORTED)
+    return False
 
 
 class _Copy(sqlite3.Connection):
@@ -66,11 +85,12 @@ class _Copy(sqlite3.Connection):
         temporary = self._path.with_name(f".{secrets.token_hex(8)}.tmp")
         with contextlib.suppress(sqlite3.Error, OSError):
             self.commit()
+            self.execute("PRAGMA synchronous=OFF")
             if self.total_changes:
                 self.execute("VACUUM INTO ?", (f"{temporary.as_uri()}?nolock=1",))
                 for suffix in ("-wal", "-shm"):  # of a computer with locks; they do not belong to the new file
                     self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-                replace_path(temporary, self._path)
+                atomic_write.replace_path(temporary, self._path)
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         super().close()

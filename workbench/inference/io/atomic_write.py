@@ -19,7 +19,7 @@ _in_progress: set[str] = set()  # temporary files that this process is writing
 # Seconds. On Windows a file cannot be replaced while it is open for reading; readers finish soon.
 PAUSES = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
 _ROOTS: set[Path] = set()
-_UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)  # answers of network drives without fsync
+UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)  # answers of network drives without fsync
 
 
 def write_atomic(path: Path | str, data: bytes | memoryview) -> None:
@@ -33,7 +33,7 @@ def sync(descriptor: int) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in _UNSUPPORTED:
+        if error.errno not in UNSUPPORTED:
             raise
 
 
