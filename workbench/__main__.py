@@ -4,6 +4,7 @@ of a page to a PDF file."""
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from pathlib import Path
 def main(argv: list[str] | None = None) -> int:
     """Open the window (`[PROJECT]`), run a verb (`VERB ...`) the training child (`--worker`) or
     the printer of a page (`--print`). Return its status."""
+    if argv is None:
+        _restart_in_utf8()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["--worker"]:
         from workbench.training.__main__ import main as train
@@ -37,6 +40,15 @@ def main(argv: list[str] | None = None) -> int:
     from workbench.ui.shell.startup import open_window
 
     return open_window(Path(arguments[0]) if arguments else None)
+
+
+def _restart_in_utf8() -> None:
+    """Start this program again in Python's UTF-8 mode if the locale has another encoding.
+
+    In that encoding, files would have other names, and projects could not be opened elsewhere.
+    """
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1" and sys.executable:
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONUTF8": "1"})
 
 
 def _may_be_folder(argument: str) -> bool:
