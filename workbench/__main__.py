@@ -8,12 +8,15 @@ import os
 import sys
 from pathlib import Path
 
+_DOTLESS = ("tr", "az", "crh", "ku", "tt")  # languages with a dotless i
+
 
 def main(argv: list[str] | None = None) -> int:
     """Open the window (`[PROJECT]`), run a verb (`VERB ...`) the training child (`--worker`) or
     the printer of a page (`--print`). Return its status."""
     if argv is None:
         _restart_in_utf8()
+    _leave_turkish_letters()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["--worker"]:
         from workbench.training.__main__ import main as train
@@ -49,6 +52,20 @@ def _restart_in_utf8() -> None:
     """
     if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1" and sys.executable:
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONUTF8": "1"})
+
+
+def _leave_turkish_letters() -> None:
+    """Choose the general rules for upper and lower case if those of the locale have a dotless i.
+
+    PySide6 converts names such as setInterval to those of properties by the rules of the locale, which Qt activates.
+    """
+    everything = os.environ.get("LC_ALL")
+    if (everything or os.environ.get("LC_CTYPE") or os.environ.get("LANG", "")).startswith(_DOTLESS):
+        if everything:  # it would outdo LC_CTYPE
+            for name in [name for name in os.environ if name.startswith("LC_")]:
+                del os.environ[name]
+            os.environ["LANG"] = everything
+        os.environ["LC_CTYPE"] = "C.UTF-8"
 
 
 def _may_be_folder(argument: str) -> bool:

@@ -33,7 +33,7 @@ DEEPEST_ARCHIVE = 100  # folders in one another
 
 @contextmanager
 def unpacked(project: Project, path: Path) -> Iterator[Path]:
-    """Yield `path`, or a temporary folder with the files of a zip archive. Raises NothingToImport."""
+    """Yield `path`, or a temporary folder with the files of a zip archive. Raises NothingToImport, CannotWrite."""
     if path.suffix.lower() != ".zip" or not path.is_file():
         yield path
         return
@@ -46,6 +46,8 @@ def unpacked(project: Project, path: Path) -> Iterator[Path]:
         except (
             *(zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, zlib.error, UnreadableLabel),
         ) as error:
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise problems.CannotWrite.of(folder, error) from error
             raise problems.NothingToImport(path=str(path), why=reason(error)) from error
         yield folder
 
@@ -80,7 +82,7 @@ def extract(
         target = folder.joinpath(*parts)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
-            raise zipfile.BadZipFile(f"it holds two files named {info.filename}")
+            raise UnreadableLabel(Message("import.archive_twice", name=name))
         with archive.open(info) as source, target.open("xb") as file:
             while block := source.read(1 << 20):
                 left -= len(block)
