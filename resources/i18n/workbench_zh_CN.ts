@@ -21,6 +21,33 @@
     </message>
 </context>
 <context>
+    <name>AccountBox</name>
+    <message>
+        <source>{unused} of {seen} {seen:image|images}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{unused} of {seen} label {seen:file|files}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{unused} of {seen} {seen:label entry|label entries}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cannot be used: {what}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{n} × {reason} ({place})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{n} {n:image gets its|images get their} readable labels, but {n:is|are} not marked as done.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>AdoptionDialog</name>
     <message>
         <source>Add model from file</source>
@@ -2528,6 +2555,10 @@
         <translation>掩膜中的所有值都作为这一个类别，适用于给单个对象编号的掩膜。</translation>
     </message>
     <message>
+        <source>For text files that are not UTF-8 and do not name their encoding</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Copy new images into the project</source>
         <translation>将新图片复制到项目中</translation>
     </message>
@@ -2584,6 +2615,50 @@
         <translation>所有掩膜使用一个类别(&amp;C)</translation>
     </message>
     <message>
+        <source>Automatic</source>
+        <translation type="unfinished">自动</translation>
+    </message>
+    <message>
+        <source>Western (Windows-1252)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Simplified Chinese (GB18030)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Traditional Chinese (Big5)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Japanese (Shift-JIS)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Japanese (EUC)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Korean (CP949)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cyrillic (Windows-1251)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cyrillic (KOI8-R)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cyrillic (CP866)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Encoding</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Also found: {formats}</source>
         <translation>还发现：{formats}</translation>
     </message>
@@ -2598,6 +2673,10 @@
     <message>
         <source>Images without a label ({n}) have no defects: import them as done</source>
         <translation>没有标注的图片（{n} 张）没有缺陷：导入为已完成</translation>
+    </message>
+    <message>
+        <source>{file} as {encoding}: {names}</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>training</source>
@@ -4141,6 +4220,10 @@
     <message>
         <source>Left out, because their folders are not available: {names}</source>
         <translation>因文件夹不可用而未包含：{names}</translation>
+    </message>
+    <message>
+        <source>{n} {n:file|files} left out, removed meanwhile or with a name that is not UTF-8: {names}</source>
+        <translation>有 {n} 个文件未包含，因为它们已被移走或名称不是 UTF-8：{names}</translation>
     </message>
 </context>
 <context>
@@ -8489,14 +8572,6 @@
         <translation>请至少再标注一张图片。</translation>
     </message>
     <message>
-        <source>No training image has a labeled defect.</source>
-        <translation>训练图片中没有已标注的缺陷。</translation>
-    </message>
-    <message>
-        <source>Label some defects first.</source>
-        <translation>请先标注一些缺陷。</translation>
-    </message>
-    <message>
         <source>Classes are being changed in all masks. Labels cannot be edited at the moment.</source>
         <translation>正在更改所有掩膜中的类别，暂时无法编辑标注。</translation>
     </message>
@@ -8549,6 +8624,14 @@
         <translation>{path} 不是 Defect Workbench 项目：其中没有 project.json。</translation>
     </message>
     <message>
+        <source>{path} is not a Defect Workbench project: its project.json is that of another program.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose another folder, or create a project elsewhere and import this folder.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>{path} was written by a newer version of Defect Workbench (format {found}; this version supports up to {known}).</source>
         <translation>{path} 由更新版本的 Defect Workbench 写入（格式 {found}；本版本最高支持 {known}）。</translation>
     </message>
@@ -8583,6 +8666,18 @@
     <message>
         <source>Free some space or make the folder writable.</source>
         <translation>请腾出磁盘空间或将文件夹设为可写。</translation>
+    </message>
+    <message>
+        <source>Its folder was moved, renamed or disconnected. Move it back or connect the drive, then try again.</source>
+        <translation>其文件夹已被移动、重命名或断开连接。请将其移回或重新连接驱动器，然后重试。</translation>
+    </message>
+    <message>
+        <source>Shorten the name of the image or folder: with the added suffix, it is longer than the drive allows.</source>
+        <translation>请缩短图片或文件夹的名称：加上后缀后，其长度超过了驱动器的限制。</translation>
+    </message>
+    <message>
+        <source>The drive does not support this kind of access. Use a folder on another drive. Nothing was changed.</source>
+        <translation>该驱动器不支持这种访问方式。请使用其他驱动器上的文件夹。未做任何更改。</translation>
     </message>
     <message>
         <source>Your changes are kept in memory and saving is retried. Free up disk space or make the folder writable.</source>
@@ -8639,6 +8734,22 @@
     <message>
         <source>The image is skipped.</source>
         <translation>已跳过该图片。</translation>
+    </message>
+    <message>
+        <source>The folder {path} cannot be listed: {why}.</source>
+        <translation>无法列出文件夹 {path} 的内容：{why}。</translation>
+    </message>
+    <message>
+        <source>Its images are left out until it can be read.</source>
+        <translation>在该文件夹可读之前，其中的图片不会列出。</translation>
+    </message>
+    <message>
+        <source>The name of the image {name} is not valid UTF-8.</source>
+        <translation>图片 {name} 的名称不是有效的 UTF-8。</translation>
+    </message>
+    <message>
+        <source>Rename the image to use it here.</source>
+        <translation>请重命名该图片后再使用。</translation>
     </message>
     <message>
         <source>The mask {path} cannot be read: {why}.</source>
@@ -8707,6 +8818,14 @@
     <message>
         <source>Only {found} labeled image found; training needs at least two.</source>
         <translation>只有 {found} 张已标注图片，训练至少需要两张。</translation>
+    </message>
+    <message>
+        <source>All labeled images are good images: none has a labeled defect, from which a UNet learns.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Label at least two images with a defect. &apos;workbench spots&apos; lists the spots that differ most.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>This project has no class named {name}.</source>
@@ -8813,6 +8932,14 @@
         <translation>训练记录 {name} 的模型从文件添加，{what}。</translation>
     </message>
     <message>
+        <source>Nothing was imported, because {n} of the labels found cannot be used, for example {first}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Correct them, or import without the option strict.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>The setting {key} cannot be {value}: {why}.</source>
         <translation>设置 {key} 不能为 {value}：{why}。</translation>
     </message>
@@ -8823,6 +8950,14 @@
     <message>
         <source>Install it with: {command}</source>
         <translation>安装命令：{command}</translation>
+    </message>
+    <message>
+        <source>There is not enough memory for this.</source>
+        <translation>内存不足，无法完成此操作。</translation>
+    </message>
+    <message>
+        <source>Close other programs, or use smaller images.</source>
+        <translation>请关闭其他程序，或使用较小的图片。</translation>
     </message>
     <message>
         <source>Unexpected error: {what}.</source>
@@ -10859,6 +10994,10 @@
         <translation>文件为 {mode} 图片，不是类别 ID 掩膜</translation>
     </message>
     <message>
+        <source>the name of the image is too long for its label file; rename the image</source>
+        <translation>图片的名称过长，无法保存标注文件；请重命名该图片</translation>
+    </message>
+    <message>
         <source>the size of the mask has changed</source>
         <translation>掩膜的尺寸已改变</translation>
     </message>
@@ -10905,6 +11044,14 @@
     <message>
         <source>Connect the drive, or locate the folder.</source>
         <translation>请连接磁盘，或定位文件夹的当前位置。</translation>
+    </message>
+    <message>
+        <source>Folders that cannot be listed</source>
+        <translation>无法列出内容的文件夹</translation>
+    </message>
+    <message>
+        <source>Make the folder readable or connect the drive again. Until then, its images are left out.</source>
+        <translation>请使文件夹可读或重新连接驱动器。在此之前，其中的图片不会列出。</translation>
     </message>
     <message>
         <source>Unreadable images</source>
@@ -11047,6 +11194,10 @@
         <translation>文件夹 {path} 不可用</translation>
     </message>
     <message>
+        <source>the folder cannot be listed ({why})</source>
+        <translation>无法列出该文件夹的内容（{why}）</translation>
+    </message>
+    <message>
         <source>the mask is {mask_width} × {mask_height} pixels, the image {width} × {height}</source>
         <translation>掩膜为 {mask_width} × {mask_height} 像素，图片为 {width} × {height}</translation>
     </message>
@@ -11137,6 +11288,14 @@
     <message>
         <source>the archive unpacks to more than {n} GB</source>
         <translation>压缩包解压后超过 {n} GB</translation>
+    </message>
+    <message>
+        <source>the archive holds two files named {name}</source>
+        <translation>压缩包中有两个名为 {name} 的文件</translation>
+    </message>
+    <message>
+        <source>the archive holds folders nested more than {n} levels deep</source>
+        <translation>压缩包中的文件夹嵌套超过 {n} 层</translation>
     </message>
     <message>
         <source>the folder contains {names}</source>
@@ -11331,20 +11490,12 @@
         <translation>其中没有任何标注带有形状</translation>
     </message>
     <message>
-        <source>line {n} is not a number of a class followed by fractions of the image&apos;s width and height</source>
-        <translation>第 {n} 行不是“类别编号 + 相对于图片宽高的小数”</translation>
-    </message>
-    <message>
         <source>images or annotations are missing in the file</source>
         <translation>文件中缺少图片或标注条目</translation>
     </message>
     <message>
         <source>the file is not a list of polygons</source>
         <translation>文件不是多边形列表</translation>
-    </message>
-    <message>
-        <source>the file is not valid XML ({why})</source>
-        <translation>文件不是有效的 XML（{why}）</translation>
     </message>
     <message>
         <source>the number of coordinates is odd</source>
@@ -11355,20 +11506,12 @@
         <translation>游程长度与掩膜尺寸不符</translation>
     </message>
     <message>
-        <source>{n} {n:image has|images have} several labels and got no verdict</source>
-        <translation>{n} 张图片有多个标签，未设置判定</translation>
-    </message>
-    <message>
         <source>{n} {name} are not part of {format} files.</source>
         <translation>{format} 文件不包含：{name}（{n}）。</translation>
     </message>
     <message>
         <source>the name of the image is longer than {n} bytes</source>
         <translation>图片的文件名超过 {n} 字节</translation>
-    </message>
-    <message>
-        <source>the embedded image is damaged ({why})</source>
-        <translation>内嵌的图片已损坏（{why}）</translation>
     </message>
     <message>
         <source>the label was drawn on {w} × {h} pixels, but the image is {width} × {height}</source>
@@ -11451,10 +11594,6 @@
         <translation>图片 {path} 在导入的文件夹之外，未读取</translation>
     </message>
     <message>
-        <source>the file cannot be read ({why})</source>
-        <translation>文件无法读取（{why}）</translation>
-    </message>
-    <message>
         <source>the color ({color}) is not in use</source>
         <translation>颜色（{color}）未被使用</translation>
     </message>
@@ -11469,6 +11608,42 @@
     <message>
         <source>the mask has the class IDs {ids}, which are not listed in {file}</source>
         <translation>掩膜含有未列在 {file} 中的类别 ID：{ids}</translation>
+    </message>
+    <message>
+        <source>the file is compressed with losses and is not clearly black and white, so its values cannot be trusted</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the mask has only the value 255, which marks ignored areas in masks with class IDs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Values of masks that no class list explains: {ids}, in up to {n} {n:mask|masks}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>it may belong to several images; choose with --pair: {options}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>it is a mask by its name or by its content only; choose with --pair: {options}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The folders of masks belong to the folders of images in their order.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The masks in “{masks}” belong to the images in “{images}”.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Files that are masks by their name or by their content only are images.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Files that are masks by their name or by their content only are masks.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>local_contrast must be from 0 to {n}</source>
@@ -12973,6 +13148,238 @@
     <message>
         <source>the image of the panoptic segments holds {n} {n:segment|segments} that the file does not list</source>
         <translation>全景分段图片中有 {n} 个分段未列在文件中</translation>
+    </message>
+    <message>
+        <source>it is not a number of a class followed by fractions of the image&apos;s width and height</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file has the name of an image, but no line is a number of a class followed by fractions of the image&apos;s width and height</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>six numbers may be a triangle, or a box with its confidence and the number of a track</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the numbers may be an outline, or a box with key points; a data.yaml with kpt_shape decides it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The outlines end with a number that was taken as a confidence.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the image has several verdicts: {names}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file is not valid XML</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file is not valid XML; the fault is in line {n}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the row has {n} of {m} cells</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the size of the image is unknown</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the last annotation of the image is empty, earlier ones are not</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the mask is damaged</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the embedded image is damaged</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the image has several different labels: {names}; import only one of them</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file cannot be read</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>it covers no pixel of the image</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>shapes of type {kind} cannot be imported</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>several images have the name of the file: {names}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{file} names the image {inside}, but has the name of {image}, whose label it became; check it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{file} names the image {inside} inside; the label was used for the image of its own name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>no image of the file has the id {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>several images have the id {id}: {names}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the image with the id {id} has no file name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>no category of the file has the id {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the category {id} has several names: {names}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{file} has the name of the image and was not read, so it is not known whether the image has no defects</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>a label that was not read may belong to the image ({why})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>it is a label in another format; import it with that format</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{n} {n:image has|images have} labels in another format too, which were not read. Only those of the format {format} were imported.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{file} is a label of the image in another format and holds defects</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>it has the name of an image, but was not read as {format}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the image file is not used</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>this encoding is not known</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{n} {suffix} {n:file is|files are} not used. Convert {n:it|them} to PNG, for example with {program}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{file}: {entry}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file is not a text file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the text is not in the encoding {encoding}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>annotation {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>image {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>shape {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>line {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>row {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>task {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>region {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>object {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>segment {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>track {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>tag {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>category {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>item {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file is not valid JSON</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file is not valid JSON; the fault is in line {n}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>this user may not read the file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the value “{key}” is missing</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the encoding of the text is unclear; choose the encoding</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file is nested too deeply</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>there is not enough memory to read it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>a value is missing or of the wrong kind</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The metrics of verdicts with fewer than {n} images are not reliable: {names}.</source>

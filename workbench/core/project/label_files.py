@@ -29,6 +29,7 @@ from workbench.inference.io.atomic_write import make_folder
 
 LARGEST_ARCHIVE = 64 << 30  # bytes of an unpacked archive
 DEEPEST_ARCHIVE = 100  # folders in one another
+_FAULTS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, zlib.error, UnreadableLabel)
 
 
 @contextmanager
@@ -43,9 +44,7 @@ def unpacked(project: Project, path: Path) -> Iterator[Path]:
             make_folder(folder)
             with zipfile.ZipFile(path) as archive:
                 extract(archive, folder)
-        except (
-            *(zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, zlib.error, UnreadableLabel),
-        ) as error:
+        except _FAULTS as error:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 raise problems.CannotWrite.of(folder, error) from error
             raise problems.NothingToImport(path=str(path), why=reason(error)) from error
