@@ -7,6 +7,7 @@ import functools
 import os
 import secrets
 import sqlite3
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -56,10 +57,10 @@ def open_shared(root: Path, files: Sequence[str], timeout: float) -> sqlite3.Con
 @functools.lru_cache(32)
 def _is_limited(path: Path) -> bool:
     """Return True if the file `path`, which no part of this process locks, cannot be locked or synchronized."""
-    try:
-        import fcntl
-    except ImportError:
+    if sys.platform == "win32":
         return False
+    import fcntl
+
     with contextlib.suppress(OSError), path.open("rb") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
