@@ -34,8 +34,8 @@ IMAGE_FOLDERS = frozenset(
 )
 MASK_FOLDERS = frozenset(
     "mask masks label labels lbl lbls annotation annotations annot annots ann anns groundtruth groundtruths gt gts "
-    "segmentation segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine gtcoarse "
-    "maske masken maskenbild maskenbilder annotierung annotierungen beschriftung beschriftungen masque masques "
+    "segmentation segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng "
+    "gtfine gtcoarse maske masken maskenbild maskenbilder annotierung annotierungen beschriftung beschriftungen masque masques "
     "etiquette etiquettes veriteterrain mascara mascaras etiqueta etiquetas anotacion anotaciones anotacao anotacoes "
     "maschera maschere etichetta etichette annotazione annotazioni maska maski masky etykieta etykiety maskeler "
     "маска маски маскы разметка метка метки аннотация аннотации "
