@@ -28,6 +28,7 @@ NOT_STORED = (
     "card.",
     "compare.",
     "expectation.",
+    "interval.",
     "list.",
     "lost.",
     "profile.",
