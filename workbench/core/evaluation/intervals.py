@@ -107,8 +107,9 @@ def ratio_interval(sums: np.ndarray, statistic: Statistic) -> Interval | Message
     value, variance = float(_mean(totals, statistic)), _variance(_mean(totals - sums, statistic))
     column = _TRIALS.get(statistic)
     if column is None:  # pixels, of which every part has many
-        effective = value * (1 - value) / max(variance, 1e-12) if 0 < value < 1 else parts
         degrees = _effective_parts(sums) - 1
+        variance *= (degrees + 1) / max(degrees, 0.1)  # few parts seldom include those of the lowest metric
+        effective = value * (1 - value) / max(variance, 1e-12) if 0 < value < 1 else parts
     else:
         trials = sums[..., column]
         effective, degrees = _effective_trials(value, variance, trials, _effective_parts(sums))
@@ -209,7 +210,8 @@ def rate_interval(events: np.ndarray | Sequence, images: np.ndarray | Sequence) 
     variance = parts / (parts - 1) * float(np.sum((counts - rate * exposures) ** 2)) / total**2
     effect = max(1.0, variance / (rate / total)) if rate else 1.0
     exposure = total / effect * (Z / student_quantile(parts - 1)) ** 2
-    return Interval(*garwood_interval(rate * exposure, exposure), "rate", parts)
+    low, high = garwood_interval(rate * exposure, exposure)
+    return Interval(low, high, "rate", parts)
 
 
 # --- differences ----------------------------------------------------------------------------------
