@@ -126,8 +126,9 @@ def student_quantile(degrees: float) -> float:
 
     Of up to 4 degrees of freedom, it is that of the next lower integer, at least of 1.
     """
-    if degrees < len(_STUDENT_QUANTILES) + 1:
-        return _STUDENT_QUANTILES[max(1, int(degrees + 1e-9)) - 1]
+    whole = max(1, int(degrees + 1e-9))
+    if whole <= len(_STUDENT_QUANTILES):
+        return _STUDENT_QUANTILES[whole - 1]
     z, n = Z, float(degrees)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96

@@ -202,7 +202,8 @@ def rate_interval(events: np.ndarray | Sequence, images: np.ndarray | Sequence) 
     events, images: numbers of each part, shape (parts,). Garwood's interval (1936) of a Poisson rate for the effective
     number of images: the variance between the parts gives a design effect of at least 1.
     """
-    counts, exposures = np.asarray(events, np.float64), np.asarray(images, np.float64)
+    exposures = np.asarray(images, np.float64)
+    counts, exposures = np.asarray(events, np.float64)[exposures > 0], exposures[exposures > 0]
     parts, total = len(counts), float(exposures.sum())
     if parts < MIN_PARTS:
         return Message("interval.parts", n=parts)
