@@ -95,8 +95,9 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "sizes": "list of {width, height, pictures}",
             "splits": "object: unet, resnet -> set -> images",
             "pixels": "object: all, ignored, not_labelled -> number of pixels",
-            "classes": "list of {id, name, pictures, regions, pixels, splits, area_px, length_px}, and with the "
-            "pixel scale area_mm2 and length_mm; areas and lengths have min, median, p90, max, mean",
+            "classes": "list of {id, name, pictures, regions, pixels, splits, area_px, length_px, "
+            "feret_max, feret_min}, and with the pixel scale area_mm2, length_mm, feret_max_mm, feret_min_mm; each has "
+            "min, median, p90, max, mean; length: longest side of the bounding box, feret_max: maximum Feret diameter",
         }
     },
     "sources": {
