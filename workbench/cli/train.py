@@ -243,10 +243,11 @@ def summary(metrics: dict[str, Any]) -> str:
         accuracy = percent(metrics.get("accuracy"), metrics.get("accuracy_interval"))
         return f"accuracy {accuracy}, macro F1 {_three(metrics.get('macro_f1'))}, {images}"
     regions, pixels = metrics.get("regions") or {}, metrics.get("any_defect") or metrics
+    fitted = ", cross-fitted thresholds" if metrics.get("chosen_on") == "cross_fitted" else ""
     recall = percent(regions.get("recall"), regions.get("recall_interval"))
     return (
         f"Dice {_three(pixels.get('dice'))}, IoU {_three(pixels.get('iou'))}; recall {recall}, "
-        f"false alarms per image {_three(regions.get('false_per_picture'))}, {images}"
+        f"false alarms per image {_three(regions.get('false_per_picture'))}, {images}{fitted}"
     )
 
 

@@ -266,7 +266,10 @@ def result_text(metrics: dict[str, Any]) -> str:
         )
         text = listed((text, alarms))
     dice = overall_dice(metrics)
-    return text + (f" (Dice {number(dice, 2)})" if dice is not None else "")
+    notes = [f"Dice {number(dice, 2)}"] if dice is not None else []
+    if metrics.get("chosen_on") == "cross_fitted":
+        notes.append(QCoreApplication.translate("words", "cross-fitted thresholds"))
+    return text + (f" ({listed(notes)})" if notes else "")
 
 
 def _verdict_result_text(metrics: dict[str, Any]) -> str:
