@@ -102,7 +102,8 @@ def result(**changes):
 def test_range_and_worst_change_are_stated_with_the_reason():
     unet, resnet = Expectation.of_result(result(), "unet"), Expectation.of_result(result(), "resnet")
     assert unet.lines() == [
-        "Expect Dice 0.85 to 0.95 on average over other parts, with a probability of 95%. 0.94 on 40 parts that are not in the training images.",
+        "Expect Dice 0.85 to 0.95 on average over other parts, with a probability of 95%. "
+        "0.94 on 40 parts that are not in the training images.",
         "Changed lighting: worst “darker” 0.91 (−3 points)",
     ]
     assert resnet.range_text == (

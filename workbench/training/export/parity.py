@@ -180,6 +180,11 @@ def _answer(settings: ModelSettings, engine: Engine, image: np.ndarray, tick: Ca
     return _Output(probabilities, mask, measure_regions(settings, mask, tick), None)
 
 
+def predict_regions(settings: ModelSettings, engine: Engine, image: np.ndarray, tick: Callable[[], None]) -> np.ndarray:
+    """Return the regions that a network marks on an image, see `measure_regions`; tick: as there, and by each tile."""
+    return _answer(settings, engine, image, tick).regions
+
+
 def _add(
     parity: Parity,
     key: str,
