@@ -13,6 +13,7 @@ from workbench.core.project.grouping import check_pattern
 from workbench.core.project.image_index import ImageIndex, with_index
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
+from workbench.core.project.project_file import is_project
 from workbench.core.project.sources import walk
 from workbench.inference.io.natural_order import natural_key
 
@@ -135,7 +136,7 @@ def left_out_reason(path: Path) -> str:
     A project folder is excluded: copying it would import its masks as images.
     """
     if path.is_dir():
-        return "project" if (path / "project.json").is_file() else ""
+        return "project" if is_project(path) else ""
     return "" if path.suffix.lower() in IMAGE_SUFFIXES else "kind"
 
 

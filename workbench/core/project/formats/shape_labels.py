@@ -112,11 +112,10 @@ def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: Im
             lost += shaped.lost
             batch.entries.append(_entry(tree, name, shaped, images, options, read))
             empty += not shaped.shapes and shaped.verdict is None and not shaped.refused
-    if batch.entries:
-        used = {entry.image for entry in batch.entries}
-        batch.unlabeled = images.without(used)
-        used |= {path for path, _ in batch.unlabeled}
-        batch.other_masks = [path for name in tree.images if (path := tree.path(name)) not in used]
+    used = {entry.image for entry in batch.entries}
+    batch.unlabeled = images.without(used)
+    used |= {path for path, _ in batch.unlabeled}
+    batch.other_masks = [path for name in tree.images if (path := tree.path(name)) not in used]
     if 0 < empty < len(batch.entries):
         batch.notes.append(Message("import.empty_labels", n=empty))
     batch.notes += [Message("import.lost", n=count, name=kind) for kind, count in sorted(lost.items())]
@@ -214,7 +213,7 @@ def _entry(
         image=None if found is None else tree.path(found),
         key=key,
         read=read or partial(rasterize, _compact(shaped), options),
-        aliases=tuple(dict.fromkeys((without_suffix(name), without_suffix(key), PurePosixPath(name).stem))),
+        aliases=tuple(dict.fromkeys((name, without_suffix(name), without_suffix(key), PurePosixPath(name).stem))),
         split=shaped.split,
         size=shaped.size,
         embedded=shaped.embedded,
