@@ -3919,6 +3919,10 @@
         <translation>模型已导出到 {path}。</translation>
     </message>
     <message>
+        <source>Export anyway</source>
+        <translation>仍然导出</translation>
+    </message>
+    <message>
         <source>Export canceled. No files were left behind.</source>
         <translation>已取消导出，没有留下文件。</translation>
     </message>
@@ -6278,6 +6282,26 @@
         <translation>刷新</translation>
     </message>
     <message>
+        <source>Feret diameter, maximum</source>
+        <translation>最大 Feret 直径</translation>
+    </message>
+    <message>
+        <source>Feret diameter, minimum</source>
+        <translation>最小 Feret 直径</translation>
+    </message>
+    <message>
+        <source>Number of pixels of the region.</source>
+        <translation>区域的像素数。</translation>
+    </message>
+    <message>
+        <source>Length: the greatest distance of two parallel lines that enclose the corners of all pixels.</source>
+        <translation>长度：包围全部像素各角点的两条平行线之间的最大距离。</translation>
+    </message>
+    <message>
+        <source>Width: the least distance of two parallel lines that enclose the corners of all pixels.</source>
+        <translation>宽度：包围全部像素各角点的两条平行线之间的最小距离。</translation>
+    </message>
+    <message>
         <source>The project has changed since these numbers were computed.</source>
         <translation>计算这些数值后项目已更改。</translation>
     </message>
@@ -6350,16 +6374,28 @@
         <translation>px²</translation>
     </message>
     <message>
-        <source>Area, {unit}</source>
-        <translation>面积（{unit}）</translation>
+        <source>Area of a region: the number of its pixels, with a pixel scale in square units.</source>
+        <translation>区域面积：其像素数；已知像素尺寸时换算为面积单位。</translation>
     </message>
     <message>
-        <source>Length, {unit}</source>
-        <translation>长度（{unit}）</translation>
+        <source>Connected regions of the class; pixels that touch at a corner are connected.</source>
+        <translation>该类别的连通区域；仅以角相接的像素也视为连通。</translation>
+    </message>
+    <message>
+        <source>px</source>
+        <translation>px</translation>
+    </message>
+    <message>
+        <source>{measure}, {unit}</source>
+        <translation>{measure}，{unit}</translation>
     </message>
     <message>
         <source>Regions</source>
         <translation>区域</translation>
+    </message>
+    <message>
+        <source>Longest side of the bounding box, along rows or columns of the image.</source>
+        <translation>外接矩形的最长边，沿图片的行或列方向。</translation>
     </message>
     <message>
         <source>Pixels</source>
@@ -6388,14 +6424,6 @@
     <message>
         <source>Test</source>
         <translation>测试</translation>
-    </message>
-    <message>
-        <source>Area, px²</source>
-        <translation>面积（px²）</translation>
-    </message>
-    <message>
-        <source>Length, px</source>
-        <translation>长度（px）</translation>
     </message>
     <message>
         <source>Reading labels: {done} of {total} {total:image|images}</source>
@@ -7245,6 +7273,10 @@
         <translation>此训练记录没有可评估的验证或测试图片。</translation>
     </message>
     <message>
+        <source>Mean calibration error (ECE): {error}, without the fitted temperature {raw}.</source>
+        <translation>平均校准误差（ECE）：{error}，不使用拟合的温度时为 {raw}。</translation>
+    </message>
+    <message>
         <source>{right} of {total} correct: accuracy {share} (95% CI: {interval}), macro F1 {f1}</source>
         <translation>{total} 张中 {right} 张正确：正确率 {share}（95% 置信区间：{interval}），宏平均 F1 {f1}</translation>
     </message>
@@ -7259,10 +7291,6 @@
     <message>
         <source>The model and its calibration were chosen on the validation images, so results on new images may be slightly worse.</source>
         <translation>模型及概率校准由验证图片选定，新图片上的结果可能略差。</translation>
-    </message>
-    <message>
-        <source>Mean calibration error (ECE): {error}, before calibration {raw}.</source>
-        <translation>平均校准误差（ECE）：{error}，校准前 {raw}。</translation>
     </message>
 </context>
 <context>
@@ -8387,14 +8415,6 @@
         <translation>CPU 占用率</translation>
     </message>
     <message>
-        <source>Mean F1 score of the verdicts on the validation images. The star marks the model that is kept.</source>
-        <translation>各判定在验证图片上的平均 F1。星号表示保留的模型。</translation>
-    </message>
-    <message>
-        <source>Dice of all classes together on the validation images. The star marks the model that is kept: the one with the best mean of this Dice and of the Dice of each class.</source>
-        <translation>所有类别合并后在验证图片上的 Dice。星号表示保留的模型：此 Dice 与各类别 Dice 的平均值最高。</translation>
-    </message>
-    <message>
         <source>Only fp16 training uses a loss scale. This run uses {name}.</source>
         <translation>只有 fp16 训练使用损失缩放，此训练记录使用 {name}。</translation>
     </message>
@@ -8405,6 +8425,14 @@
     <message>
         <source>Memory</source>
         <translation>内存</translation>
+    </message>
+    <message>
+        <source>Mean F1 score of the verdicts on the validation images. The star marks the model that is kept: the newest one that is not worse than the highest point by more than the standard error of the difference, measured part by part on the same images.</source>
+        <translation>各判定在验证图片上的平均 F1。星号标出保留的模型：与最高点相比，下降不超过差值标准误的最新模型；差值在相同的图片上逐个零件测得。</translation>
+    </message>
+    <message>
+        <source>Dice of all classes together on the validation images. The star marks the model that is kept, by the mean of this Dice and of the Dice of each class: the newest one that is not worse than the highest point by more than the standard error of the difference, measured part by part on the same images.</source>
+        <translation>所有类别合并后在验证图片上的 Dice。星号标出保留的模型，依据是该 Dice 与各类别 Dice 的平均值：与最高点相比，下降不超过差值标准误的最新模型；差值在相同的图片上逐个零件测得。</translation>
     </message>
     <message>
         <source>This run has no data for this curve.</source>
@@ -8964,6 +8992,14 @@
     <message>
         <source>The report is in {report}.</source>
         <translation>报告见 {report}。</translation>
+    </message>
+    <message>
+        <source>The model is not ready to export: {why}.</source>
+        <translation>模型尚不适合导出：{why}。</translation>
+    </message>
+    <message>
+        <source>Label more defects or train longer, or export it anyway.</source>
+        <translation>请标注更多缺陷或延长训练时间，或者仍然导出。</translation>
     </message>
     <message>
         <source>{path} already exists.</source>
@@ -10412,6 +10448,30 @@
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
     </message>
     <message>
+        <source>it marks {n} regions on one image ({name})</source>
+        <translation>它在一张图片（{name}）上标记了 {n} 个区域</translation>
+    </message>
+    <message>
+        <source>The model is not ready to export: {why}.</source>
+        <translation>模型尚不适合导出：{why}。</translation>
+    </message>
+    <message>
+        <source>It is exported nevertheless.</source>
+        <translation>仍将导出。</translation>
+    </message>
+    <message>
+        <source>Checking what the model marks</source>
+        <translation>正在检查模型的标记</translation>
+    </message>
+    <message>
+        <source>The temperature of the probabilities is at the edge of the range that was searched ({n}).</source>
+        <translation>概率的温度位于搜索范围的边缘（{n}）。</translation>
+    </message>
+    <message>
+        <source>The verdicts do not depend on it, but do not rely on the probabilities. More validation images may help.</source>
+        <translation>判定不受影响，但概率不可靠。增加验证图片可能有帮助。</translation>
+    </message>
+    <message>
         <source>Only {n} of the {m} {split} {m:image|images} {n:was|were} evaluated within the time limit.</source>
         <translation>在时限内只评估了 {m} 张{split}图片中的 {n} 张。</translation>
     </message>
@@ -10996,10 +11056,6 @@
         <translation>有 {n} 张及以上图片时，规则在未用于选择它的零件上统计：在一半零件上选定，在另一半上统计，然后交换。</translation>
     </message>
     <message>
-        <source>The rule was chosen on these images, so on new parts the result is slightly worse.</source>
-        <translation>规则在这些图片上选定，因此在新零件上的结果会略差。</translation>
-    </message>
-    <message>
         <source>The rule was chosen on other images.</source>
         <translation>规则在其他图片上选定。</translation>
     </message>
@@ -11292,18 +11348,6 @@
         <translation>图片标签（tag）</translation>
     </message>
     <message>
-        <source>categories of whole images</source>
-        <translation>整图类别</translation>
-    </message>
-    <message>
-        <source>objects without a shape</source>
-        <translation>没有形状的对象</translation>
-    </message>
-    <message>
-        <source>annotations without a shape</source>
-        <translation>没有形状的标注</translation>
-    </message>
-    <message>
         <source>flags “difficult”</source>
         <translation>“difficult”标记</translation>
     </message>
@@ -11318,18 +11362,6 @@
     <message>
         <source>polygons with fewer than three points</source>
         <translation>少于三个点的多边形</translation>
-    </message>
-    <message>
-        <source>annotations of images that are not listed</source>
-        <translation>所属图片未列出的标注</translation>
-    </message>
-    <message>
-        <source>choices</source>
-        <translation>多选结果（choices）</translation>
-    </message>
-    <message>
-        <source>rotated shapes of images of unknown size</source>
-        <translation>尺寸未知的图片上的旋转形状</translation>
     </message>
     <message>
         <source>further labels of the same region</source>
@@ -11358,18 +11390,6 @@
     <message>
         <source>groups of several polygons</source>
         <translation>由多个多边形组成的分组</translation>
-    </message>
-    <message>
-        <source>shapes of type {kind}</source>
-        <translation>{kind} 类型的形状</translation>
-    </message>
-    <message>
-        <source>annotations of type {kind}</source>
-        <translation>{kind} 类型的标注</translation>
-    </message>
-    <message>
-        <source>results of type {kind}</source>
-        <translation>{kind} 类型的结果</translation>
     </message>
     <message>
         <source>its image was found neither beside it nor in the project</source>
@@ -11480,10 +11500,6 @@
         <translation>有一个形状没有标签</translation>
     </message>
     <message>
-        <source>the shape {name} is damaged ({why})</source>
-        <translation>形状 {name} 已损坏（{why}）</translation>
-    </message>
-    <message>
         <source>the file has more than {n} different labels</source>
         <translation>文件中的不同标签超过 {n} 个</translation>
     </message>
@@ -11510,10 +11526,6 @@
     <message>
         <source>the file is a {mode} image, not a mask</source>
         <translation>文件为 {mode} 图片，不是掩膜</translation>
-    </message>
-    <message>
-        <source>the file is damaged or not an image ({why})</source>
-        <translation>文件已损坏或不是图片（{why}）</translation>
     </message>
     <message>
         <source>the values are not integers from 0</source>
@@ -11572,12 +11584,12 @@
         <translation>文件经过有损压缩且不是明确的黑白图像，因此其数值不可信</translation>
     </message>
     <message>
-        <source>the mask has only the value 255, which marks ignored areas in masks with class IDs</source>
-        <translation>掩膜只有值 255，而在含类别编号的掩膜中该值表示忽略区域</translation>
-    </message>
-    <message>
         <source>Values of masks that no class list explains: {ids}, in up to {n} {n:mask|masks}.</source>
         <translation>掩膜中有类别列表未说明的值：{ids}，最多涉及 {n} 个掩膜。</translation>
+    </message>
+    <message>
+        <source>its image has masks in other folders as well; answer the question about it (--pair: {options})</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
@@ -12030,10 +12042,6 @@
     <message>
         <source>part of the image</source>
         <translation>图片局部</translation>
-    </message>
-    <message>
-        <source>The model predicts the most likely of {names}. Probabilities are calibrated (temperature {n}).</source>
-        <translation>模型预测 {names} 中可能性最大的一个。概率经过校准（温度 {n}）。</translation>
     </message>
     <message>
         <source>If its probability is below {n}, the result is “{name}”.</source>
@@ -13004,16 +13012,20 @@
         <translation>其训练仍在进行，模型可能会改变</translation>
     </message>
     <message>
+        <source>{n} {n:part|parts}</source>
+        <translation>{n} 个零件</translation>
+    </message>
+    <message>
         <source>Only {n} {n:part|parts} of the validation/test images {n:counts|count} in the metric. A forecast needs at least {m}.</source>
         <translation>验证/测试图片中只有 {n} 个零件计入该指标。给出预计范围至少需要 {m} 个零件。</translation>
     </message>
     <message>
-        <source>Expect Dice {low} to {high} on other parts.</source>
-        <translation>其他零件上 Dice 预计为 {low} 到 {high}。</translation>
+        <source>Expect Dice {low} to {high} on average over other parts, with a probability of 95%.</source>
+        <translation>在其他零件上，Dice 的平均值预计为 {low} 至 {high}，概率为 95%。</translation>
     </message>
     <message>
-        <source>Expect {low} to {high} correct verdicts on other parts.</source>
-        <translation>其他零件上判定正确率预计为 {low} 到 {high}。</translation>
+        <source>Expect {low} to {high} correct verdicts on average over other parts, with a probability of 95%.</source>
+        <translation>在其他零件上，平均预计有 {low} 至 {high} 的判定正确，概率为 95%。</translation>
     </message>
     <message>
         <source>The range to expect on other parts cannot be stated.</source>
@@ -13088,6 +13100,14 @@
         <translation>该模型用于分割，不预测判定</translation>
     </message>
     <message>
+        <source>Below {n} images, the images of each part are judged by a rule that was chosen on all other parts.</source>
+        <translation>图片少于 {n} 张时，每个零件的图片按在所有其他零件上选定的规则判定。</translation>
+    </message>
+    <message>
+        <source>The rule was chosen on these images and measured on them, so on new parts the result is worse. Too few parts are labeled to measure it otherwise.</source>
+        <translation>规则在这些图片上选定并在其上评估，因此在新零件上结果会更差。已标注的零件太少，无法以其他方式评估。</translation>
+    </message>
+    <message>
         <source>Not imported: {name} ({n}).</source>
         <translation>未导入：{name}（{n} 处）。</translation>
     </message>
@@ -13146,6 +13166,22 @@
     <message>
         <source>the mask is damaged</source>
         <translation>掩膜已损坏</translation>
+    </message>
+    <message>
+        <source>{format} files cannot hold the {n:name|names} of {n} {n:class|classes}. In the export: {names}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{format} files cannot hold {n} {n:verdict|verdicts}. In the export: {names}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{n} {n:image has another name|images have other names} in the export: {names}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The names of the project that exported these labels were not restored, because {path} is damaged.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>the embedded image is damaged</source>
@@ -13356,14 +13392,6 @@
         <translation>轨迹 {id}</translation>
     </message>
     <message>
-        <source>tag {id}</source>
-        <translation>标签 {id}</translation>
-    </message>
-    <message>
-        <source>category {id}</source>
-        <translation>类别 {id}</translation>
-    </message>
-    <message>
         <source>item {id}</source>
         <translation>条目 {id}</translation>
     </message>
@@ -13400,6 +13428,10 @@
         <translation>缺少某个值或其类型不正确</translation>
     </message>
     <message>
+        <source>the mask is black and white, but the other masks number their classes, so its class is unknown</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>it may belong to several images; answer the question about it (--pair: {options})</source>
         <translation>它可能属于多张图像；请先回答相关问题（--pair：{options}）</translation>
     </message>
@@ -13410,6 +13442,10 @@
     <message>
         <source>The metrics of verdicts with fewer than {n} images are not reliable: {names}.</source>
         <translation>图片不足 {n} 张的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
+        <source>The model predicts the most likely of {names}. A temperature of {n} was fitted to its probabilities on the validation images.</source>
+        <translation>模型预测 {names} 中最可能的一个。其概率的温度 {n} 在验证图片上拟合。</translation>
     </message>
     <message>
         <source>An image is {bad} if its anomaly score, the area of its regions weighted by the probability, is above {n} px²; otherwise it is {good}.</source>
@@ -13458,6 +13494,26 @@
     <message>
         <source>The metric was measured on {n} parts, but a few of them have most of the images or of the defect area. Together they count as {effective} parts. A forecast needs at least {m}.</source>
         <translation>该指标在 {n} 个零件上测得，但其中少数几个占了大部分图片或缺陷面积，合计只相当于 {effective} 个零件。给出预计范围至少需要 {m} 个零件。</translation>
+    </message>
+    <message>
+        <source>A single new part has a Dice of at least {limit} with a probability of {probability}%.</source>
+        <translation>单个新零件的 Dice 至少为 {limit}，概率为 {probability}%。</translation>
+    </message>
+    <message>
+        <source>At least {limit} of the images of a single new part have the correct verdict, with a probability of {probability}%.</source>
+        <translation>单个新零件的图片中至少有 {limit} 判定正确，概率为 {probability}%。</translation>
+    </message>
+    <message>
+        <source>A statement on a single new part needs {needed} parts, {n} {n:counts|count}.</source>
+        <translation>对单个新零件作出说明需要 {needed} 个零件，目前有 {n} 个。</translation>
+    </message>
+    <message>
+        <source>These are cross-fitted metrics: each half of the parts was measured at thresholds chosen on the other half.</source>
+        <translation>这些是交叉拟合的指标：每一半零件均按在另一半零件上选定的阈值评估。</translation>
+    </message>
+    <message>
+        <source>The probabilities are calibrated: on images that did not choose the temperature, they differ by {n} points from the share of correct verdicts (ECE).</source>
+        <translation>概率已校准：在未用于选定温度的图片上，概率与正确判定的比例相差 {n} 个百分点（ECE）。</translation>
     </message>
     <message>
         <source>With changed lighting ({change}) the metric is {points} points lower.</source>
@@ -14035,6 +14091,10 @@
     <message>
         <source>{n} false {n:alarm|alarms} per image</source>
         <translation>每张图片 {n} 处误报</translation>
+    </message>
+    <message>
+        <source>cross-fitted thresholds</source>
+        <translation>交叉拟合的阈值</translation>
     </message>
     <message>
         <source>There are no validation images, so there are no metrics.</source>
