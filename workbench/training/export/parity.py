@@ -167,12 +167,7 @@ def _large_regions(settings: ModelSettings, mask: np.ndarray) -> np.ndarray:
 
 def _answer(settings: ModelSettings, engine: Engine, image: np.ndarray, tick: Callable[[], None]) -> _Output:
     """tick: called before each call of the network and each step after it."""
-
-    def ticking(batch: np.ndarray) -> np.ndarray:
-        tick()
-        return engine(batch)
-
-    probabilities = Predictor(settings, ticking).probabilities(image)
+    probabilities = Predictor(settings, engine).probabilities(image, cancelled=lambda: bool(tick()))
     if settings.task == "classification":
         return _Output(probabilities, None, _NO_REGIONS, int(np.argmax(probabilities)))
     # Same computation as in `predict`, from these probabilities, so that the network runs once.
