@@ -63,7 +63,7 @@ def test_score_is_that_of_the_sums_by_part(evaluator, model, engine, settings):
     assert 0 < result.score < 1
 
 
-def test_metrics_say_where_thresholds_were_chosen(evaluator):
+def test_metrics_name_the_images_that_chose_the_thresholds(evaluator):
     found = evaluator("unet")
     items = found.dataset.items
     cross_fitted = found.evaluate(dark, SEGMENTATION, items, choose=True, cross_fit=True)

@@ -146,7 +146,7 @@ def test_region_rule_without_limits_is_refused():
         RuleChoice("region")
 
 
-def test_rule_of_few_images_is_not_told_to_be_perfect():
+def test_rule_of_few_images_is_not_stated_to_be_perfect():
     """Ten good and ten defective images that overlap: measured on the images that chose it, the rule misses none."""
     told, true = [], []
     rng = np.random.default_rng(0)

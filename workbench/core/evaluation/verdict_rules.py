@@ -110,8 +110,10 @@ def rule_note(choice: RuleChoice, images: Sequence[ScoredImage], method: Method)
             return Message("verdict.few_good_for_budget", n=good, **fields)
         if not _enough(parts, choice.value / 100):
             return Message("verdict.few_parts_for_budget", n=parts, **fields)
-    if method in ("cross_fitted", "leave_one_out"):
-        return Message(f"verdict.{method}", n=MIN_CROSS_FIT)
+    if method == "cross_fitted":
+        return Message("verdict.cross_fitted", n=MIN_CROSS_FIT)
+    if method == "leave_one_out":
+        return Message("verdict.leave_one_out", n=MIN_CROSS_FIT)
     return Message("verdict.same_images" if method == "same" else "verdict.other_images")
 
 
