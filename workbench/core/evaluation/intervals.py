@@ -117,8 +117,9 @@ def ratio_interval(sums: np.ndarray, statistic: Statistic) -> Interval | Message
         variance *= (degrees + 1) / max(degrees, 0.1)  # few parts seldom include those of the lowest metric
         effective = value * (1 - value) / max(variance, 1e-12) if 0 < value < 1 else parts
     else:
-        trials = sums[..., column]
-        effective, degrees = _effective_trials(value, variance, trials, _effective_parts(sums))
+        rarer = statistic(sums) < 1 if value > 0.5 else statistic(sums) > 0
+        failing = np.count_nonzero(rarer.any(axis=1))
+        effective, degrees = _effective_trials(value, variance, sums[..., column], failing, _effective_parts(sums))
     effective *= (Z / student_quantile(degrees)) ** 2
     low, high = _jeffreys(value * effective, (1 - value) * effective)
     return Interval(low, high, "share" if statistic is ratio else "ratio", parts)
@@ -127,24 +128,26 @@ def ratio_interval(sums: np.ndarray, statistic: Statistic) -> Interval | Message
 # Column of the sums that counts trials, for metrics of a number of regions or images.
 _TRIALS: dict[Statistic, int] = {ratio: 1, f1: 2}
 
-# Where few trials failed, their spread over the parts says little about how similar the trials of one part are. This
-# correlation is assumed then, and weighs as much as the spread over so many parts.
+# Where few parts have failures, their spread says little about how similar the trials of one part are. This correlation
+# is assumed then, and weighs as much as the spread over so many parts.
 _CORRELATION = 0.2
 _CORRELATION_WEIGHT = 8
 
 
-def _effective_trials(value: float, variance: float, trials: np.ndarray, parts: float) -> tuple[float, float]:
+def _effective_trials(
+    value: float, variance: float, trials: np.ndarray, failing: int, parts: float
+) -> tuple[float, float]:
     """Return how many independent trials are as informative as these, and the degrees of freedom of that estimate.
 
-    variance: of the metric. trials: numbers of each part, shape (parts, classes). parts: effective number.
+    variance: of the metric. trials: numbers of each part, shape (parts, classes). failing: number of parts with the
+    rarer outcome. parts: effective number.
     The design effect, variance over that of independent trials (Kish 1965), is at least 1.
     """
     total, assumed = _count_trials(trials)
     if assumed == 1:
         return total, 2 * (parts - 1)
-    failed = min(value, 1 - value) * total
-    known = min(4 * failed, len(trials) - 1)
-    observed = variance * total / (value * (1 - value)) if failed else 0.0
+    known = min(3 * failing, len(trials) - 1)
+    observed = variance * total / (value * (1 - value)) if 0 < value < 1 else 0.0
     effect = max(1.0, (known * observed + _CORRELATION_WEIGHT * assumed) / (known + _CORRELATION_WEIGHT))
     return total / effect, (parts - 1) * effect / (effect - 0.5)
 
