@@ -118,7 +118,7 @@ def ratio_interval(sums: np.ndarray, statistic: Statistic) -> Interval | Message
         effective = value * (1 - value) / max(variance, 1e-12) if 0 < value < 1 else parts
     else:
         rarer = statistic(sums) < 1 if value > 0.5 else statistic(sums) > 0
-        failing = np.count_nonzero(rarer.any(axis=1))
+        failing = int(np.count_nonzero(rarer.any(axis=1)))
         effective, degrees = _effective_trials(value, variance, sums[..., column], failing, _effective_parts(sums))
     effective *= (Z / student_quantile(degrees)) ** 2
     low, high = _jeffreys(value * effective, (1 - value) * effective)
@@ -146,8 +146,9 @@ def _effective_trials(
     total, assumed = _count_trials(trials)
     if assumed == 1:
         return total, 2 * (parts - 1)
-    known = min(3 * failing, len(trials) - 1)
     observed = variance * total / (value * (1 - value)) if 0 < value < 1 else 0.0
+    # That failures are together is seen in a single part, that they are apart only in several.
+    known = min(4 * min(value, 1 - value) * total if observed > assumed else 3 * failing, len(trials) - 1)
     effect = max(1.0, (known * observed + _CORRELATION_WEIGHT * assumed) / (known + _CORRELATION_WEIGHT))
     return total / effect, (parts - 1) * effect / (effect - 0.5)
 
