@@ -24,7 +24,7 @@
     <name>AccountBox</name>
     <message>
         <source>{unused} of {seen} {seen:image|images}</source>
-        <translation>{seen} 张图像中的 {unused} 张</translation>
+        <translation>{seen} 张图片中的 {unused} 张</translation>
     </message>
     <message>
         <source>{unused} of {seen} label {seen:file|files}</source>
@@ -44,7 +44,7 @@
     </message>
     <message>
         <source>{n} {n:image gets its|images get their} readable labels, but {n:is|are} not marked as done.</source>
-        <translation>{n} 张图像会得到可读取的标注，但不会标记为已完成。</translation>
+        <translation>{n} 张图片会得到可读取的标注，但不会标记为已完成。</translation>
     </message>
 </context>
 <context>
@@ -3423,7 +3423,7 @@
     <name>MaskQuestion</name>
     <message>
         <source>To which images do these masks belong? They are not imported before you choose.</source>
-        <translation>这些掩膜属于哪些图像？选择之前不会导入它们。</translation>
+        <translation>这些掩膜属于哪些图片？选择之前不会导入它们。</translation>
     </message>
     <message>
         <source>{answer} ({n} {n:mask|masks})</source>
@@ -4903,6 +4903,58 @@
         <translation>打开项目</translation>
     </message>
     <message>
+        <source>Other folder: {path}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Other folder, not available now: {path}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Opened folder: {path}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy: this folder becomes a project of its own. The other folder stays as it is.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Moved: the project continues in this folder.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The last changes in another folder of this project could not be saved there.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy: this folder becomes a project of its own. The changes stay with the other folder.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Moved: the project continues in this folder, and the changes are saved here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This project exists in another folder, too.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation type="unfinished">取消</translation>
+    </message>
+    <message>
+        <source>It was moved</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It is a copy</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy or moved?</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>All changes are saved.</source>
         <translation>所有更改均已保存。</translation>
     </message>
@@ -5870,6 +5922,33 @@
     </message>
 </context>
 <context>
+    <name>SourceQuestion</name>
+    <message>
+        <source>Nothing has been read from there. Allow it if you know these folders, or trust who made this.</source>
+        <translation>尚未从这些位置读取任何内容。只有在您认识这些文件夹或信任其作者时才允许。</translation>
+    </message>
+    <message>
+        <source>An address with two slashes is another computer, which learns your user name.</source>
+        <translation>以两个斜杠开头的地址是另一台计算机，它会得知您的用户名。</translation>
+    </message>
+    <message>
+        <source>Images outside of the folder</source>
+        <translation>文件夹之外的图片</translation>
+    </message>
+    <message>
+        <source>{path} reads images from outside of its folder. Allow this?</source>
+        <translation>{path} 要从其文件夹之外读取图片。允许吗？</translation>
+    </message>
+    <message>
+        <source>Allow</source>
+        <translation>允许</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+</context>
+<context>
     <name>SourcesDialog</name>
     <message>
         <source>Image folders</source>
@@ -6051,6 +6130,10 @@
         <translation>添加图片</translation>
     </message>
     <message>
+        <source>Add images with defects</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Add a class</source>
         <translation>添加类别</translation>
     </message>
@@ -6185,6 +6268,10 @@
     <message>
         <source>The training is running. The project is read-only in this window, so no image can be labeled.</source>
         <translation>正在训练。此窗口中的项目为只读，无法标注图片。</translation>
+    </message>
+    <message>
+        <source>All images are good images. A model that finds defects learns from images with defects: add some, and label them.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The model is being exported.</source>
@@ -8546,10 +8633,6 @@
         <translation>掩膜保持当前状态，更改类别之前的内容已保存为 {kept}。</translation>
     </message>
     <message>
-        <source>Your changes are saved. The other version is stored as {kept}.</source>
-        <translation>更改已保存，另一版本已保存为 {kept}。</translation>
-    </message>
-    <message>
         <source>{path} was changed by another program before the changes of the last session could be saved.</source>
         <translation>{path} 在上次会话的更改保存之前被其他程序修改。</translation>
     </message>
@@ -8686,6 +8769,42 @@
         <translation>请更新 Defect Workbench 后再打开。未做任何更改。</translation>
     </message>
     <message>
+        <source>{path} reads images from outside of its folder: {places}. Nothing was read from there.</source>
+        <translation>{path} 要从其文件夹之外读取图片：{places}。尚未从这些位置读取任何内容。</translation>
+    </message>
+    <message>
+        <source>If you trust it, open it in the window and allow this, or add --trust-sources to the command.</source>
+        <translation>如果您信任它，请在窗口中打开并允许，或在命令中添加 --trust-sources。</translation>
+    </message>
+    <message>
+        <source>The project in {path} was open in {other} before: {why}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose whether this folder is a copy or was moved, as commands do with --as copy or --as moved.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The project in {path} was moved: it was open in {other} before.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Images in {path} had the names of images in the image folder {name}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Their folder is now {new}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Labels of {n} {n:image|images} in {other} may now belong to the image folder {name}: {images}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Check the labels of these images in both folders.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Make the folder writable or free some space, then open the project again.</source>
         <translation>请将该文件夹设为可写或腾出磁盘空间，然后重新打开项目。</translation>
     </message>
@@ -8786,6 +8905,14 @@
         <translation>请添加这些类别，或用正确的对应关系重新导入该掩膜。</translation>
     </message>
     <message>
+        <source>The label {path}, which the run has kept for its metrics, was changed or deleted by another program.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It is used neither for metrics nor for the choice of the best weights.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>The labels of {source} cannot be copied: {why}.</source>
         <translation>无法复制 {source} 的标注：{why}。</translation>
     </message>
@@ -8800,6 +8927,18 @@
     <message>
         <source>{path} was changed by another program while it was open here.</source>
         <translation>{path} 在此处打开期间被其他程序修改过。</translation>
+    </message>
+    <message>
+        <source>Your changes are kept. The other version is stored as {kept}. Of each file, only the latest versions are stored.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The mask of {name} was changed by another program since it was open here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Your earlier steps on it can no longer be undone or redone. The label is shown as it is now.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>{path} was changed by another program before your last strokes could be saved.</source>
@@ -8839,11 +8978,11 @@
     </message>
     <message>
         <source>All labeled images are good images: none has a labeled defect, from which a UNet learns.</source>
-        <translation>所有已标注的图像都是良品：没有标注任何缺陷，UNet 无从学习。</translation>
+        <translation>所有已标注的图片都是良品：没有标注任何缺陷，UNet 无从学习。</translation>
     </message>
     <message>
         <source>Label at least two images with a defect. &apos;workbench spots&apos; lists the spots that differ most.</source>
-        <translation>请至少标注两张有缺陷的图像。“workbench spots”会列出差异最大的位置。</translation>
+        <translation>请至少标注两张有缺陷的图片。“workbench spots”会列出差异最大的位置。</translation>
     </message>
     <message>
         <source>This project has no class named {name}.</source>
@@ -8948,6 +9087,14 @@
     <message>
         <source>The model of the run {name} was added from a file, so {what}.</source>
         <translation>训练记录 {name} 的模型从文件添加，{what}。</translation>
+    </message>
+    <message>
+        <source>Please check the images: {why}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Correct or remove them before labeling.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Nothing was imported, because {n} of the labels found cannot be used, for example {first}.</source>
@@ -10476,6 +10623,10 @@
         <translation>在时限内只评估了 {m} 张{split}图片中的 {n} 张。</translation>
     </message>
     <message>
+        <source>The final metrics do not include this image.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>{kind} {share}</source>
         <translation>{kind} {share}</translation>
     </message>
@@ -10670,6 +10821,18 @@
     <message>
         <source>it is larger than {n} GB</source>
         <translation>大于 {n} GB</translation>
+    </message>
+    <message>
+        <source>it computed for more than {n} seconds and was ended</source>
+        <translation>其计算超过 {n} 秒，已被终止</translation>
+    </message>
+    <message>
+        <source>it needed more than {n} GB of memory and was ended</source>
+        <translation>其占用的内存超过 {n} GB，已被终止</translation>
+    </message>
+    <message>
+        <source>the process that computed it ended unexpectedly</source>
+        <translation>计算它的进程意外结束</translation>
     </message>
     <message>
         <source>ONNX Runtime cannot load it ({why})</source>
@@ -11008,8 +11171,24 @@
         <translation>该文件是符号链接</translation>
     </message>
     <message>
+        <source>its content is not what was written</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>the project is locked</source>
         <translation>项目已被锁定</translation>
+    </message>
+    <message>
+        <source>two image folders have the same name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>that folder still exists</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>unsaved changes belong to that folder</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>the name is empty</source>
@@ -11581,7 +11760,7 @@
     </message>
     <message>
         <source>the file is compressed with losses and is not clearly black and white, so its values cannot be trusted</source>
-        <translation>文件经过有损压缩且不是明确的黑白图像，因此其数值不可信</translation>
+        <translation>文件经过有损压缩且不是明确的黑白图片，因此其数值不可信</translation>
     </message>
     <message>
         <source>Values of masks that no class list explains: {ids}, in up to {n} {n:mask|masks}.</source>
@@ -11593,15 +11772,15 @@
     </message>
     <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
-        <translation>掩膜文件夹按顺序对应图像文件夹。</translation>
+        <translation>掩膜文件夹按顺序对应图片文件夹。</translation>
     </message>
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>
-        <translation>“{masks}”中的掩膜属于“{images}”中的图像。</translation>
+        <translation>“{masks}”中的掩膜属于“{images}”中的图片。</translation>
     </message>
     <message>
         <source>Files that are masks by their name or by their content only are images.</source>
-        <translation>仅从名称或仅从内容看是掩膜的文件是图像。</translation>
+        <translation>仅从名称或仅从内容看是掩膜的文件是图片。</translation>
     </message>
     <message>
         <source>Files that are masks by their name or by their content only are masks.</source>
@@ -13120,12 +13299,24 @@
         <translation>全景分段图片中有 {n} 个分段未列在文件中</translation>
     </message>
     <message>
+        <source>the file {name} with the names of the classes cannot be used ({why})</source>
+        <translation>类别名称文件 {name} 无法使用（{why}）</translation>
+    </message>
+    <message>
+        <source>it uses aliases (*name), which are not supported</source>
+        <translation>其中使用了别名（*name），不受支持</translation>
+    </message>
+    <message>
+        <source>a class name is neither a text nor a number</source>
+        <translation>有一个类别名称既不是文本也不是数字</translation>
+    </message>
+    <message>
         <source>it is not a number of a class followed by fractions of the image&apos;s width and height</source>
-        <translation>它不是类别编号加上按图像宽高的比例值</translation>
+        <translation>它不是类别编号加上按图片宽高的比例值</translation>
     </message>
     <message>
         <source>the file has the name of an image, but no line is a number of a class followed by fractions of the image&apos;s width and height</source>
-        <translation>文件与图像同名，但没有一行是类别编号加上按图像宽高的比例值</translation>
+        <translation>文件与图片同名，但没有一行是类别编号加上按图片宽高的比例值</translation>
     </message>
     <message>
         <source>six numbers may be a triangle, or a box with its confidence and the number of a track</source>
@@ -13141,7 +13332,7 @@
     </message>
     <message>
         <source>the image has several verdicts: {names}</source>
-        <translation>图像有多个判定：{names}</translation>
+        <translation>图片有多个判定：{names}</translation>
     </message>
     <message>
         <source>the file is not valid XML</source>
@@ -13157,11 +13348,11 @@
     </message>
     <message>
         <source>the size of the image is unknown</source>
-        <translation>图像尺寸未知</translation>
+        <translation>图片尺寸未知</translation>
     </message>
     <message>
         <source>the last annotation of the image is empty, earlier ones are not</source>
-        <translation>图像的最后一次标注为空，而之前的不为空</translation>
+        <translation>图片的最后一次标注为空，而之前的不为空</translation>
     </message>
     <message>
         <source>the mask is damaged</source>
@@ -13185,11 +13376,11 @@
     </message>
     <message>
         <source>the embedded image is damaged</source>
-        <translation>内嵌图像已损坏</translation>
+        <translation>内嵌图片已损坏</translation>
     </message>
     <message>
         <source>the image has several different labels: {names}; import only one of them</source>
-        <translation>图像有多个不同的标注：{names}；请只导入其中一个</translation>
+        <translation>图片有多个不同的标注：{names}；请只导入其中一个</translation>
     </message>
     <message>
         <source>the file cannot be read</source>
@@ -13197,7 +13388,7 @@
     </message>
     <message>
         <source>it covers no pixel of the image</source>
-        <translation>它没有覆盖图像的任何像素</translation>
+        <translation>它没有覆盖图片的任何像素</translation>
     </message>
     <message>
         <source>shapes of type {kind} cannot be imported</source>
@@ -13205,27 +13396,27 @@
     </message>
     <message>
         <source>several images have the name of the file: {names}</source>
-        <translation>有多张图像与该文件同名：{names}</translation>
+        <translation>有多张图片与该文件同名：{names}</translation>
     </message>
     <message>
         <source>{file} names the image {inside}, but has the name of {image}, whose label it became; check it</source>
-        <translation>{file} 内写的图像是 {inside}，但文件名对应 {image}，已作为后者的标注；请检查</translation>
+        <translation>{file} 内写的图片是 {inside}，但文件名对应 {image}，已作为后者的标注；请检查</translation>
     </message>
     <message>
         <source>{file} names the image {inside} inside; the label was used for the image of its own name</source>
-        <translation>{file} 内写的图像是 {inside}；标注已用于与该文件同名的图像</translation>
+        <translation>{file} 内写的图片是 {inside}；标注已用于与该文件同名的图片</translation>
     </message>
     <message>
         <source>no image of the file has the id {id}</source>
-        <translation>文件中没有编号为 {id} 的图像</translation>
+        <translation>文件中没有编号为 {id} 的图片</translation>
     </message>
     <message>
         <source>several images have the id {id}: {names}</source>
-        <translation>有多张图像的编号为 {id}：{names}</translation>
+        <translation>有多张图片的编号为 {id}：{names}</translation>
     </message>
     <message>
         <source>the image with the id {id} has no file name</source>
-        <translation>编号为 {id} 的图像没有文件名</translation>
+        <translation>编号为 {id} 的图片没有文件名</translation>
     </message>
     <message>
         <source>no category of the file has the id {id}</source>
@@ -13237,11 +13428,11 @@
     </message>
     <message>
         <source>{file} has the name of the image and was not read, so it is not known whether the image has no defects</source>
-        <translation>{file} 与图像同名但未被读取，因此无法确定图像没有缺陷</translation>
+        <translation>{file} 与图片同名但未被读取，因此无法确定图片没有缺陷</translation>
     </message>
     <message>
         <source>a label that was not read may belong to the image ({why})</source>
-        <translation>可能有未读取的标注属于该图像（{why}）</translation>
+        <translation>可能有未读取的标注属于该图片（{why}）</translation>
     </message>
     <message>
         <source>it is a label in another format; import it with that format</source>
@@ -13249,19 +13440,19 @@
     </message>
     <message>
         <source>{n} {n:image has|images have} labels in another format too, which were not read. Only those of the format {format} were imported.</source>
-        <translation>{n} 张图像还有另一种格式的标注，未被读取。只导入了 {format} 格式的标注。</translation>
+        <translation>{n} 张图片还有另一种格式的标注，未被读取。只导入了 {format} 格式的标注。</translation>
     </message>
     <message>
         <source>{file} is a label of the image in another format and holds defects</source>
-        <translation>{file} 是该图像另一种格式的标注，其中有缺陷</translation>
+        <translation>{file} 是该图片另一种格式的标注，其中有缺陷</translation>
     </message>
     <message>
         <source>it has the name of an image, but was not read as {format}</source>
-        <translation>它与图像同名，但未能按 {format} 读取</translation>
+        <translation>它与图片同名，但未能按 {format} 读取</translation>
     </message>
     <message>
         <source>the image file is not used</source>
-        <translation>图像文件未被使用</translation>
+        <translation>图片文件未被使用</translation>
     </message>
     <message>
         <source>this encoding is not known</source>
@@ -13269,31 +13460,31 @@
     </message>
     <message>
         <source>{n} of {total} masks mark more than half of the image as defect ({share} % on average). If the defects are the dark parts of the masks, invert them</source>
-        <translation>{total} 个掩膜中有 {n} 个把一半以上的图像标为缺陷（平均 {share} %）。如果掩膜中的暗部才是缺陷，请反转掩膜</translation>
+        <translation>{total} 个掩膜中有 {n} 个把一半以上的图片标为缺陷（平均 {share} %）。如果掩膜中的暗部才是缺陷，请反转掩膜</translation>
     </message>
     <message>
         <source>the class {name} covers whole images ({n}). If it is the background or the part, leave it out</source>
-        <translation>类别 {name} 覆盖了整张图像（{n} 张）。如果它是背景或工件本身，请不要导入</translation>
+        <translation>类别 {name} 覆盖了整张图片（{n} 张）。如果它是背景或工件本身，请不要导入</translation>
     </message>
     <message>
         <source>all {n} masks are empty, so every image would have no defects</source>
-        <translation>全部 {n} 个掩膜都为空，所有图像都会成为无缺陷</translation>
+        <translation>全部 {n} 个掩膜都为空，所有图片都会成为无缺陷</translation>
     </message>
     <message>
         <source>{n} of {total} {total:image is|images are} black</source>
-        <translation>{total} 张图像中有 {n} 张全黑</translation>
+        <translation>{total} 张图片中有 {n} 张全黑</translation>
     </message>
     <message>
         <source>{n} of {total} {total:image is|images are} white</source>
-        <translation>{total} 张图像中有 {n} 张全白</translation>
+        <translation>{total} 张图片中有 {n} 张全白</translation>
     </message>
     <message>
         <source>{n} of {total} {total:image has|images have} one gray value only</source>
-        <translation>{total} 张图像中有 {n} 张只有一个灰度值</translation>
+        <translation>{total} 张图片中有 {n} 张只有一个灰度值</translation>
     </message>
     <message>
         <source>there seem to be two data sets: images of {w} × {h} pixels with the classes {a}, and of {width} × {height} with {b}</source>
-        <translation>似乎混有两个数据集：{w} × {h} 像素的图像含类别 {a}，{width} × {height} 的图像含类别 {b}</translation>
+        <translation>似乎混有两个数据集：{w} × {h} 像素的图片含类别 {a}，{width} × {height} 的图片含类别 {b}</translation>
     </message>
     <message>
         <source>Masks that may be inverted</source>
@@ -13305,7 +13496,7 @@
     </message>
     <message>
         <source>Classes that cover whole images</source>
-        <translation>覆盖整张图像的类别</translation>
+        <translation>覆盖整张图片的类别</translation>
     </message>
     <message>
         <source>A class for the background or the part is no defect. Remove it, or import again without it: --ignore-class NAME.</source>
@@ -13321,11 +13512,11 @@
     </message>
     <message>
         <source>Black, white or constant images</source>
-        <translation>全黑、全白或单一灰度的图像</translation>
+        <translation>全黑、全白或单一灰度的图片</translation>
     </message>
     <message>
         <source>Check the camera and the export of the images, or remove these images.</source>
-        <translation>请检查相机和图像导出，或移除这些图像。</translation>
+        <translation>请检查相机和图片导出，或移除这些图片。</translation>
     </message>
     <message>
         <source>Two data sets in one project</source>
@@ -13357,7 +13548,7 @@
     </message>
     <message>
         <source>image {id}</source>
-        <translation>图像 {id}</translation>
+        <translation>图片 {id}</translation>
     </message>
     <message>
         <source>shape {id}</source>
@@ -13433,7 +13624,7 @@
     </message>
     <message>
         <source>it may belong to several images; answer the question about it (--pair: {options})</source>
-        <translation>它可能属于多张图像；请先回答相关问题（--pair：{options}）</translation>
+        <translation>它可能属于多张图片；请先回答相关问题（--pair：{options}）</translation>
     </message>
     <message>
         <source>it is a mask by its name or by its content only; answer the question about it (--pair: {options})</source>

@@ -43,6 +43,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.benchmarks.image_sets import SetImage, data_folder, magnetic_tile, read_gray, split_images  # noqa: E402
+from tests.project_copy import copy_project  # noqa: E402
 from workbench.core.evaluation.metrics import SegmentationMeter  # noqa: E402
 from workbench.core.label_next.label_advice import rank_images  # noqa: E402
 from workbench.core.project import annotation  # noqa: E402
@@ -130,7 +131,7 @@ def run_repeat(root: Path, items: Sequence[SetImage], repeat: int, args: argpars
     choose = {"random": _label_by_chance, "queue": _label_by_queue}
     rows = []
     for arm in ARMS:
-        shutil.copytree(root / "start", root / arm)
+        copy_project(root / "start", root / arm)
         labeled = choose[arm](root / arm, repeat, pool, list(start), args)
         run = Run(root / arm / "runs" / train(root / arm, args, args.final))
         measured = MEASURES[args.model](run, held)

@@ -221,9 +221,9 @@ class Evaluator:
         if self.dataset.model == "resnet":
             return image, str(item.verdict)
         size = (image.shape[1], image.shape[0])
-        mask = self.frozen_labels.mask(item.key) if self.frozen_labels else None
-        if mask is None or mask.shape != image.shape[:2]:
-            mask = annotation.load_mask(self.project, item.key, size)
+        if self.frozen_labels is not None:
+            return image, self.frozen_labels.mask(item, size)
+        mask = annotation.load_mask(self.project, item.key, size)
         if mask is None:
             raise MaskBroken(path=str(self.project.mask_path(item.key)), why=Message("file.gone"))
         return image, mask

@@ -217,6 +217,7 @@ def error_documentation(*statuses: int) -> dict[int | str, dict[str, Any]]:
     texts = {
         400: "The form is damaged",
         401: "The token is missing or wrong",
+        403: "The request was made by another website",
         406: "Form of response not available",
         408: "The image arrived too slowly",
         413: "Too many bytes or pixels",

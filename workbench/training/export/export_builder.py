@@ -94,7 +94,7 @@ class _Builder:
         self.formats = engines_of(options.formats)
         self.layouts: list[str] = []  # those that were written
         self.line: dict[str, Any] | None = None
-        self.project = Project.open(run.project_root, write=False)
+        self.project = Project.open(run.project_root, write=False, trusted=True)
         self.dataset = refresh_dataset(self.project, run)
         self.point = origin(run, self.dataset, options.point)
         self.parity: dict[str, Parity] = {}

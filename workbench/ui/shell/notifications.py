@@ -156,10 +156,14 @@ class Notifications(QObject):
         text, advice = formatting.problem_text(problem)
         if isinstance(problem, (problems.ProjectGone, problems.ProjectTaken)):
             return  # shown by MissingFolder as long as the problem lasts
+        if isinstance(problem, problems.CopyOrMoved):
+            return  # asked by ProjectCommands
         if isinstance(problem, problems.UnexpectedError):
             return  # shown by `_unexpected`, with the details
         if isinstance(problem, (problems.SavedLater, problems.UnsavedLabels)):
             self._messages.show_message("problem", text, advice, topic="save")
+        elif isinstance(problem, problems.ProjectMoved):
+            self._messages.show_message("info", text, advice)
         elif isinstance(problem, problems.FolderReadOnly):
             self._messages.show_message("warning", text, advice, topic="lock")
         elif isinstance(problem, problems.ProjectLocked):
