@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.verb_runner import Console, WrongUse, percent, progress_bar
+from workbench.cli.verb_runner import Console, WrongUse, progress_bar
 from workbench.core import problems
+from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.expectation import Expectation
+from workbench.core.evaluation.figure_report import stored_figures
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.events import (
     Evaluated,
@@ -237,17 +239,9 @@ def expectation_lines(result: dict[str, Any]) -> list[str]:
 
 
 def summary(metrics: dict[str, Any]) -> str:
-    """Format the main metrics of a report of core.evaluation.metrics in one line."""
-    images = counted(metrics.get("pictures", 0), "image")
-    if "confusion" in metrics:
-        accuracy = percent(metrics.get("accuracy"), metrics.get("accuracy_interval"))
-        return f"accuracy {accuracy}, macro F1 {_three(metrics.get('macro_f1'))}, {images}"
-    regions, pixels = metrics.get("regions") or {}, metrics.get("any_defect") or metrics
-    recall = percent(regions.get("recall"), regions.get("recall_interval"))
-    return (
-        f"Dice {_three(pixels.get('dice'))}, IoU {_three(pixels.get('iou'))}; recall {recall}, "
-        f"false alarms per image {_three(regions.get('false_per_picture'))}, {images}"
-    )
+    """Format the main figures of a report of core.evaluation.figure_report in one line."""
+    texts = (f"{figure_texts.name(row)} {figure_texts.text(row, digits=3)}" for row in stored_figures(metrics))
+    return f"{'; '.join(texts)}; {counted(metrics.get('pictures', 0), 'image')}"
 
 
 def pruned(report: dict[str, Any]) -> str:

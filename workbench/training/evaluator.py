@@ -17,7 +17,15 @@ import numpy as np
 import paddle
 
 from workbench.core.evaluation.expectation import change_lighting
-from workbench.core.evaluation.metrics import ANY, SegmentationMeter, VerdictMeter
+from workbench.core.evaluation.figure_report import mask_report, verdict_report
+from workbench.core.evaluation.figures import VerdictCount, mask_figures, verdict_figures
+from workbench.core.evaluation.stored_predictions import (
+    ANY,
+    MIN_PROBABILITY,
+    collect_prediction,
+    cut_patches,
+    evaluate_prediction,
+)
 from workbench.core.images.image_files import read
 from workbench.core.messages import Message
 from workbench.core.problems import MaskBroken, Problem
@@ -26,7 +34,7 @@ from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.held_out import divide_parts
 from workbench.inference.model_settings import ModelSettings
-from workbench.inference.predictor import Engine, PredictionCancelled, Predictor, apply_thresholds
+from workbench.inference.predictor import Engine, PredictionCancelled, Predictor
 from workbench.training.device import is_out_of_memory
 from workbench.training.frozen_labels import FrozenLabels
 from workbench.training.threshold_search import choose_segmentation, choose_temperature, labeled_areas, max_areas
@@ -65,7 +73,7 @@ class DygraphEngine:
 class Evaluation:
     """Result of an evaluation.
 
-    metrics: as reported by core.evaluation.metrics. score: main metric of a model, 0..1; None without images.
+    metrics: as of core.evaluation.figure_report. score: main metric of a model, 0..1; None without images.
     settings: as given, or with thresholds, minimum areas and temperature chosen on these images. keys: of the
     evaluated images. counts: numerator and denominator of the main ratio of each image, see
     `core.evaluation.expectation`. seconds: duration.
@@ -151,7 +159,8 @@ class Evaluator:
         elif choose:
             settings = self._choose(settings, passes)
             measured = [settings] * len(passes)
-        metrics, counts = self._measure(measured, passes)
+        parts = {item.key: item.group or item.key for item in items}
+        metrics, counts = self._measure(measured, passes, [parts[key] for key in keys])
         return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - started, counts)
 
     def default_settings(self, settings: ModelSettings) -> ModelSettings:
@@ -252,24 +261,25 @@ class Evaluator:
         return labeled_areas(masks(), [info.id for info in self.dataset.classes])
 
     def _measure(
-        self, settings: Sequence[ModelSettings], passes: Sequence[_ImagePass]
+        self, settings: Sequence[ModelSettings], passes: Sequence[_ImagePass], parts: Sequence[str]
     ) -> tuple[dict[str, Any], list[tuple[float, float]]]:
         """Return the metrics, and numerator and denominator of the main ratio of each image. settings: of each pass."""
-        counts: list[tuple[float, float]] = []
         if settings[0].task == "classification":
-            verdicts = VerdictMeter(settings[0].verdicts)
-            for image_pass in passes:
-                # The temperature does not change the order of probabilities, so it changes no verdict.
-                predicted = settings[0].verdicts[int(np.argmax(image_pass.probabilities))]
-                verdicts.add(str(image_pass.truth), predicted)
-                counts.append((float(predicted == image_pass.truth), 1.0))
-            return verdicts.report(), counts
-        meter = SegmentationMeter({entry.id: entry.name for entry in settings[0].classes})
+            names = settings[0].verdicts
+            # The temperature does not change the order of probabilities, so it changes no verdict.
+            verdicts = [VerdictCount(str(each.truth), names[int(np.argmax(each.probabilities))]) for each in passes]
+            counts = [(float(verdict.truth == verdict.predicted), 1.0) for verdict in verdicts]
+            return verdict_report(verdict_figures(verdicts, parts, names)), counts
+        classes = {entry.id: entry.name for entry in settings[0].classes}
+        images = []
         for own, image_pass in zip(settings, passes, strict=True):
-            mask = apply_thresholds(image_pass.class_scores, own)[0]  # type: ignore[arg-type]
-            hit, false, missed = meter.add(image_pass.truth, mask).pixels[ANY]  # type: ignore[arg-type]
-            counts.append((2.0 * hit, 2.0 * hit + false + missed))
-        return meter.report(), counts
+            assert not isinstance(image_pass.truth, str)
+            patches = cut_patches(image_pass.class_scores, min([MIN_PROBABILITY, *own.thresholds]))
+            stored = collect_prediction("", image_pass.truth, patches, list(classes))
+            images.append(evaluate_prediction(stored, own).counts)
+        pixels = [image.pixels[ANY] for image in images]
+        counts = [(2.0 * hit, 2.0 * hit + false + missed) for hit, false, missed in pixels]
+        return mask_report(mask_figures(images, parts, classes), settings[0].um_per_pixel), counts
 
 
 def score(metrics: dict[str, Any]) -> float | None:

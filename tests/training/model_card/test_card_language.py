@@ -42,7 +42,7 @@ SENTENCE = re.compile(r"[a-z]{3,} +[a-z]{2,} +[a-z]{2,}")
 def test_whole_card_is_chinese(kind, request):
     run = request.getfixturevalue(kind)
     predictor = Predictor.open(run.best)
-    found = evaluate_holdout(project_of(run), run.dataset(), predictor)
+    found = evaluate_holdout(project_of(run), run, run.dataset(), predictor)
     measured = {
         "order": ["onnx"],
         "machine": {"processor": "Some processor"},

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from workbench.core.documents.document import NOTHING, Block, Paragraph, Section, Table
+from workbench.core.documents.document import Block, Paragraph, Section, Table
 from workbench.core.documents.metric_tables import rounded_area, split_name
+from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.expectation import expectation_of, signed
+from workbench.core.evaluation.figure_texts import NOTHING
 from workbench.core.evaluation.operating_point import OperatingPointOrigin
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message, join, recognize
@@ -197,7 +199,7 @@ def expectation_sections(run: Run) -> list[Section]:
         return [Section(Message("expectation.title"), blocks)]
     head = [
         Message("expectation.change"),
-        Message("card.dice_any" if expectation.metric == "dice" else "card.right_verdicts"),
+        figure_texts.full_name(expectation.metric, "any"),
         Message("expectation.difference"),
     ]
     rows = [[Message("expectation.unchanged"), expectation.number(expectation.unchanged), NOTHING]]

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.evaluation.confidence import Z, share_interval
-from workbench.core.evaluation.evaluation_summary import Proportion
-from workbench.core.evaluation.metrics import ANY
-from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
+from workbench.core.evaluation.stored_predictions import ANY, ImageEvaluation, StoredPrediction
 from workbench.core.messages import Message
 from workbench.inference.verdict_rule import RegionTable
 
@@ -33,18 +31,20 @@ class ScoredImage:
 
 
 @dataclass(frozen=True)
-class GroupedProportion(Proportion):
+class GroupedProportion:
     """Proportion of images that come in groups, with the interval that takes these into account."""
 
-    group_interval: list[float] | None = None
+    hits: int
+    total: int
+    interval: list[float] | None = None
+
+    @property
+    def value(self) -> float | None:
+        return self.hits / self.total if self.total else None
 
     @classmethod
     def of(cls, hits: Sequence[bool], groups: Sequence[str]) -> GroupedProportion:
         return cls(sum(map(bool, hits)), len(hits), share_interval(hits, groups))
-
-    @property
-    def interval(self) -> list[float] | None:
-        return self.group_interval
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class RocCurve:
 def scored_images(predictions: Sequence[StoredPrediction], evaluations: Sequence[ImageEvaluation]) -> list[ScoredImage]:
     """Return the images of an evaluation at one operating point."""
     return [
-        ScoredImage(prediction.key, prediction.group, prediction.labeled_pixels[ANY] > 0, evaluation.regions)
+        ScoredImage(prediction.key, prediction.part, prediction.labeled_pixels[ANY] > 0, evaluation.regions)
         for prediction, evaluation in zip(predictions, evaluations, strict=True)
     ]
 
