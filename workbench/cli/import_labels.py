@@ -85,6 +85,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-copy", dest="copy", action="store_false", help="do not copy images, add their folder to the project"
     )
+    parser.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="encoding of label files that do not state theirs and are not UTF-8, such as cp1252 or gb18030 (guessed)",
+    )
+    parser.add_argument("--strict", action="store_true", help="import nothing if a label that was found cannot be used")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--dry-run", action="store_true", help="show what would be imported, and change nothing")
     action.add_argument("--undo", action="store_true", help="undo the last import or merge; PATH is not needed")
@@ -128,6 +134,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         verdicts={**dict(options.map_verdict), **dict.fromkeys(options.ignore_verdict)},
         split=options.split,
         background=options.background,
+        encoding=options.encoding,
+        strict=options.strict,
     )
     if options.dry_run:
         return _preview(options, request, console)
@@ -140,6 +148,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     if not report.labeled and not report.unchanged:
         raise _nothing(options.paths, report.skipped)
     return {
+        **_account(report),
         "format": report.format,
         "found": report.found,
         "boxes": report.boxes,
@@ -157,6 +166,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 
 def _print_report(report: ImportReport, console: Console) -> None:
+    _print_account(report, console)
     console.line(
         f"Imported as {report.format}: {counted(report.images, 'image')} ({report.copied} copied), "
         f"{report.labeled} labeled."
@@ -172,6 +182,40 @@ def _print_report(report: ImportReport, console: Console) -> None:
     if report.ignored:
         console.line(f"Not listed as images because they are masks or copies: {', '.join(report.ignored[:_SHOWN])}")
     _print_skipped(report.skipped, report.all_notes, console)
+
+
+def _account(report: ImportReport) -> dict[str, Any]:
+    """Return the keys of the ledger, and the exit status 1 if something that was found is not used."""
+    encodings = {
+        str(path): {"encoding": encoding, "examples": list(examples)}
+        for path, (encoding, examples) in report.encodings.items()
+    }
+    return {
+        "exit": 0 if report.ledger.complete else 1,
+        "ledger": report.ledger.to_json(),
+        "unfinished": report.unfinished,
+        "encodings": encodings,
+    }
+
+
+def _print_account(report: ImportReport, console: Console) -> None:
+    """Print what was found and is not used, and which encodings were guessed."""
+    ledger = report.ledger
+    if not ledger.complete:
+        console.line("Not everything that was found can be used:")
+    for name, tally in (("images", ledger.images), ("label files", ledger.label_files), ("entries", ledger.entries)):
+        if tally.unused:
+            unknown = f", {tally.not_understood} not understood" if tally.not_understood else ""
+            console.line(
+                f"  {name}: {tally.seen} found, {tally.used + tally.kept} used, {tally.refused} refused{unknown}"
+            )
+    if report.unfinished:
+        console.line(
+            f"Not marked as done, because a label that may belong to them is not used: "
+            f"{counted(len(report.unfinished), 'image')}, for example {report.unfinished[0]}."
+        )
+    for path, (encoding, examples) in report.encodings.items():
+        console.line(f"{path.name} was read as {encoding}: {', '.join(examples)}. If that is wrong, use --encoding.")
 
 
 def _print_skipped(skipped: list[tuple[str, str]], notes: list[str], console: Console) -> None:
@@ -210,6 +254,7 @@ def _preview(options: argparse.Namespace, request: ImportRequest, console: Conso
     if not plan.labels:
         raise _nothing(options.paths, plan.skipped)
     return {
+        **_account(plan.report),
         "format": plan.format,
         "found": plan.found,
         "pictures": plan.images,
@@ -243,6 +288,7 @@ def _preview(options: argparse.Namespace, request: ImportRequest, console: Conso
 
 
 def _print_plan(plan: ImportPlan, console: Console) -> None:
+    _print_account(plan.report, console)
     console.line(f"Format: {plan.format}.")
     if len(plan.found) > 1:
         console.line("Formats found: " + ", ".join(f"{name} ({count})" for name, count in plan.found.items()) + ".")

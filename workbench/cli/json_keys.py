@@ -20,6 +20,12 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "copied": "images that were new in the project",
             "boxes": "number of bounding boxes that became regions",
             "background": "images without a label; with --background they are imported as images without defects",
+            "ledger": "object: images, label_files, entries -> {seen, used, kept, refused, not_understood}; other_files: "
+            "number of other files; complete: false if anything is refused or not understood, then the exit "
+            "status is 1",
+            "unfinished": "keys of labeled images that are not marked as done, because something that may belong to "
+            "them is not used",
+            "encodings": "object: text file -> {encoding, examples}, for files whose encoding was guessed",
             "skipped": _SKIPPED,
             "classes": "names of all classes of the project",
             "added_classes": "names of new classes",
@@ -41,6 +47,9 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "classes": "list of {name, target: class in the project, null if ignored, known, pictures, regions, boxes}",
             "verdicts": "list of {name, target, known, pictures}",
             "splits": "object: train, val, test -> images",
+            "ledger": "as without --dry-run",
+            "unfinished": "as without --dry-run",
+            "encodings": "as without --dry-run",
             "skipped": _SKIPPED,
             "ignored": "as without --dry-run",
             "notes": "as without --dry-run",
@@ -86,8 +95,9 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "sizes": "list of {width, height, pictures}",
             "splits": "object: unet, resnet -> set -> images",
             "pixels": "object: all, ignored, not_labelled -> number of pixels",
-            "classes": "list of {id, name, pictures, regions, pixels, splits, area_px, length_px}, and with the "
-            "pixel scale area_mm2 and length_mm; areas and lengths have min, median, p90, max, mean",
+            "classes": "list of {id, name, pictures, regions, pixels, splits, area_px, length_px, "
+            "feret_max, feret_min}, and with the pixel scale area_mm2, length_mm, feret_max_mm, feret_min_mm; each has "
+            "min, median, p90, max, mean; length: longest side of the bounding box, feret_max: maximum Feret diameter",
         }
     },
     "sources": {

@@ -354,6 +354,11 @@ class RunAdopted(Problem):
     message = "The model of the run {name} was added from a file, so {what}."
 
 
+class NotAllUsed(Problem):
+    message = "Nothing was imported, because {n} of the labels found cannot be used, for example {first}."
+    advice = "Correct them, or import without the option strict."
+
+
 class BadSettings(Problem):
     message = "The setting {key} cannot be {value}: {why}."
 

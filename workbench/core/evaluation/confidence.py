@@ -121,10 +121,14 @@ def _binomial_cdf(hits: int, total: int, share: float) -> float:
     return math.fsum(map(math.exp, logs))
 
 
-def student_quantile(degrees: int) -> float:
-    """Return the 97.5% quantile of Student's t (Cornish and Fisher's series; Abramowitz and Stegun 26.7.5)."""
-    if degrees <= len(_STUDENT_QUANTILES):
-        return _STUDENT_QUANTILES[degrees - 1]
+def student_quantile(degrees: float) -> float:
+    """Return the 97.5% quantile of Student's t (Cornish and Fisher's series; Abramowitz and Stegun 26.7.5).
+
+    Of up to 4 degrees of freedom, it is that of the next lower integer, at least of 1.
+    """
+    whole = max(1, int(degrees + 1e-9))
+    if whole <= len(_STUDENT_QUANTILES):
+        return _STUDENT_QUANTILES[whole - 1]
     z, n = Z, float(degrees)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import BOX_SHAPES
 from workbench.core.messages import Message
+from workbench.core.project.formats.encodings import is_text_encoding
 
 Conflicts = Literal["keep", "replace", "merge"]
 CONFLICTS: tuple[Conflicts, ...] = ("keep", "replace", "merge")
@@ -37,8 +38,12 @@ class ImportRequest:
     verdicts: Mapping[str, str | None] = field(default_factory=dict)
     split: bool = True
     background: bool = False
+    encoding: str | None = None
+    strict: bool = False
 
     def __post_init__(self) -> None:
+        if self.encoding is not None and not is_text_encoding(self.encoding):
+            raise problems.BadSettings(key="encoding", value=self.encoding, why=Message("import.no_encoding"))
         for key, known in (("conflicts", CONFLICTS), ("boxes", BOX_SHAPES)):
             if getattr(self, key) not in known:
                 why = Message("settings.choice", names=", ".join(known))
@@ -46,10 +51,59 @@ class ImportRequest:
 
 
 @dataclass
+class Tally:
+    """Numbers of the sources of one kind that an import found.
+
+    kept: not imported, because the image has a label already or the source is a copy. refused: for a reason that the
+    report states. not_understood: no reader understands them.
+    """
+
+    used: int = 0
+    kept: int = 0
+    refused: int = 0
+    not_understood: int = 0
+
+    @property
+    def seen(self) -> int:
+        return self.used + self.kept + self.refused + self.not_understood
+
+    @property
+    def unused(self) -> int:
+        return self.refused + self.not_understood
+
+    def to_json(self) -> dict[str, int]:
+        return {"seen": self.seen, **vars(self)}
+
+
+@dataclass
+class Ledger:
+    """What an import found, and what became of it. entries: shapes, rows or masks in the label files.
+
+    other_files: files that are neither images nor labels of one.
+    """
+
+    images: Tally = field(default_factory=Tally)
+    label_files: Tally = field(default_factory=Tally)
+    entries: Tally = field(default_factory=Tally)
+    other_files: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """True if everything found is used, or kept for a reason."""
+        return not (self.images.unused or self.label_files.unused or self.entries.unused)
+
+    def to_json(self) -> dict[str, Any]:
+        tallies = {name: value.to_json() for name, value in vars(self).items() if isinstance(value, Tally)}
+        return {**tallies, "other_files": self.other_files, "complete": self.complete}
+
+
+@dataclass
 class ImportReport:
     """Result of an import. images: images found, with or without a label; copied: number new in the project.
 
     background: images without a label in files that label pixels; by request they were imported as without defects.
+    unfinished: images with a label that are not marked as done, because something that may belong to them is not used.
+    encodings: text file -> (guessed encoding, examples of its texts).
     """
 
     format: str
@@ -70,6 +124,9 @@ class ImportReport:
     matched: int = 0  # images that are in the project already
     missing: int = 0  # labels whose image was not found
     background: int = 0
+    unfinished: list[str] = field(default_factory=list)  # keys
+    encodings: dict[Path, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    ledger: Ledger = field(default_factory=Ledger)
     cancelled: bool = False  # nothing was imported
 
     @property

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from workbench.core import problems
 from workbench.core.messages import Message
 from workbench.core.project import annotation, import_files, import_journal
 from workbench.core.project.import_journal import ImportJournal, ImportRecord
@@ -67,6 +68,8 @@ def prepare_import(
         reading = LabelReading(project, files, request)
         report = reading.run(_JournalWriter(reading, journal).add, progress, stopped)
         reading.fill(journal.record)
+        if request.strict and not report.ledger.complete:
+            raise problems.NotAllUsed(n=len(report.skipped), first=": ".join(report.skipped[0]))
         if not report.cancelled:
             journal.close()
     except BaseException:
@@ -97,12 +100,12 @@ class _JournalWriter:
         self._journal.record.classes = list(reading.classes.added)  # for the colors of the mask file
         if merged and mask is not None:
             mask = _merged(annotation.load_mask(reading.project, image.key, read.size), mask)
-        if label.verdict is not None and not (merged and note.verdict is not None):
+        if label.verdict is not None and read.finished and not (merged and note.verdict is not None):
             note.verdict = label.verdict
         if reading.request.split and reading.has_split and read.entry.split is not None and note.pin is None:
             note.pin = cast(annotation.Split, read.entry.split)
-        if label.boxes:
-            note.status = "started"  # regions made of boxes are to be checked
+        if label.boxes or not (read.finished or merged):
+            note.status = "started"  # regions made of boxes, and labels that are not complete, are to be checked
         elif not merged:
             note.status = "done"
         note.add(self._action)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from workbench.core.project.formats.base import (
     UnreadableLabel,
     reason,
 )
+from workbench.core.project.import_account import ImportAccount, UnreadLabels
 from workbench.core.project.import_images import ImageCopies, ImportImage, ImportImages, check_length, mask_patterns
 from workbench.core.project.import_journal import ImportRecord
 from workbench.core.project.import_request import ImportReport, ImportRequest
@@ -37,17 +38,25 @@ _ALREADY_LABELED = Message("import.already_labeled")
 
 @dataclass
 class ReadLabel:
-    """Label that was read, with its image. label: None for an image without a label. existing: has a label already."""
+    """Label that was read, with its image. label: None for an image without a label. existing: has a label already.
+
+    finished: everything that may belong to the image is in the label.
+    """
 
     image: ImportImage
     entry: ImportedEntry | None = None
     label: ImportedLabel | None = None
     existing: bool = False
+    finished: bool = True
     size: tuple[int, int] = (0, 0)  # width, height
     note: annotation.Note = field(default_factory=annotation.Note)
 
 
 Consumer = Callable[[ReadLabel], None]
+
+
+class _Copy(Exception):
+    """Image without a label that is a copy of a labeled one."""
 
 
 class ImportClasses:
@@ -99,8 +108,9 @@ class LabelReading:
         self.request, self.files = request, files
         self.format = files.format(request.format)
         options = ImportOptions(request.class_name, request.threshold, request.boxes, request.background)
-        self.batch = self.format.find(files.tree, options, {info.id: info.name for info in project.classes})
-        if not self.batch.entries and not self.batch.skipped:
+        self.tree = replace(files.tree, encoding=request.encoding, guesses={})
+        self.batch = self.format.find(self.tree, options, {info.id: info.name for info in project.classes})
+        if not self.batch.entries and not self.batch.refused:
             raise files.nothing()
         # If all images are training images, there is no split: validation images would be missing.
         self.has_split = {entry.split for entry in self.batch.entries} - {None} not in (set(), {"train"})
@@ -116,43 +126,139 @@ class LabelReading:
         self.classes = ImportClasses(self.project, request.classes, keep_ids=self.batch.keep_ids)
         self.verdicts = list(project.file.verdicts)
         self.verdict_counts: Counter[str] = Counter()  # by name in the labels
-        self.report = ImportReport(self.format.name, skipped=list(self.batch.skipped), notes=list(self.batch.notes))
+        self.report = ImportReport(self.format.name, notes=list(self.batch.notes))
         self.report.found = {format.name: count for format, count in files.found}
         self._lost: Counter[str] = Counter()  # of all labels: message id -> count
         self._copies = ImageCopies()
-        self._digests: dict[str, str] = {}  # of the labels read so far, by key
         self._seen: set[str] = set()
         self._matched: set[str] = set()
+        self._unread = UnreadLabels(self.batch, request)
+        self._account = ImportAccount(self.tree, self.batch, self.report)
 
     def run(
         self, consume: Consumer, progress: Progress | None = None, stopped: Callable[[], bool] = lambda: False
     ) -> ImportReport:
-        """Read all labels, in order. A label that cannot be read or written is skipped, with the reason."""
+        """Read all labels, in order. What cannot be read is left out, with the reason, and its image has no label."""
         report, batch = self.report, self.batch
-        total = len(batch.entries) + len(batch.unlabeled)
-        files = Counter(entry.label for entry in batch.entries)
-        tasks = [(e.place(files[e.label] > 1), lambda entry=e: self._read(entry, consume)) for e in batch.entries]
-        tasks += [(str(p), lambda path=p, key=key: self._add_image(path, key, consume)) for p, key in batch.unlabeled]
-        for number, (path, task) in enumerate(tasks, 1):
+        for refusal in batch.refused:
+            self._account.refuse(refusal)
+        groups = self._entries_by_image()
+        total, done = len(groups) + len(batch.unlabeled), 0
+        for image, entries in groups:
             if stopped():
                 report.cancelled = True
                 return report
-            try:
-                task()
-            except (problems.CannotWrite, problems.ProjectReadOnly):
-                raise
-            except (*FAULTS, problems.Problem) as error:
-                report.skipped.append((path, reason(error)))
-                report.unchanged += str(error) == _ALREADY_LABELED
+            self._read_entries(image, entries, consume)
+            done += 1
             if progress is not None:
-                progress(number, total)
+                progress(done, total)
+        for path, key in batch.unlabeled:
+            if stopped():
+                report.cancelled = True
+                return report
+            self._add_image(path, key, consume)
+            done += 1
+            if progress is not None:
+                progress(done, total)
         report.images, report.matched = len(self._seen), len(self._matched)
         if self.request.background and report.background:
             report.notes.append(Message("import.background", n=report.background))
         report.notes += [Message(id, n=count) for id, count in sorted(self._lost.items())]
         report.added_classes = [info.name for info in self.classes.added]
         report.added_verdicts = [name for name in self.verdicts if name not in self.project.file.verdicts]
+        report.encodings = dict(self.tree.guesses)
+        self._account.finish()
         return report
+
+    def _entries_by_image(self) -> list[tuple[ImportImage, list[ImportedEntry]]]:
+        """Return the labels of each image, in their order. Labels without an image are refused."""
+        groups: dict[str, tuple[ImportImage, list[ImportedEntry]]] = {}
+        for entry in self.batch.entries:
+            try:
+                image = self.images.of_label(entry)
+                check_length(image.key)
+            except (*FAULTS, problems.Problem) as error:
+                self.report.missing += entry.image is None
+                self._unread.add_missing(entry)
+                self._account.refuse_entry(entry, reason(error))
+            else:
+                if not entry.background:
+                    groups.setdefault(image.key, (image, []))[1].append(entry)
+                elif image.key not in groups:
+                    groups[image.key] = image, [entry]
+        return list(groups.values())
+
+    def _read_entries(self, image: ImportImage, entries: list[ImportedEntry], consume: Consumer) -> None:
+        """Read the labels of an image, which must be equal, and pass them on as one."""
+        try:
+            read = self._read(image, entries)
+            consume(read)
+        except (problems.CannotWrite, problems.ProjectReadOnly):
+            raise
+        except _Copy:
+            self._account.use_image(entries[0].label, copy=True)
+        except (*FAULTS, problems.Problem) as error:
+            why = reason(error)
+            kept = why == _ALREADY_LABELED
+            self.report.unchanged += kept
+            for entry in entries:
+                self._account.refuse_entry(entry, why, kept=kept, broken=isinstance(error, problems.ImageBroken))
+            if not kept and not isinstance(error, problems.Problem):
+                self._consume_image(image, consume)
+        else:
+            self._record(read, entries)
+
+    def _read(self, image: ImportImage, entries: list[ImportedEntry]) -> ReadLabel:
+        entry, note = entries[0], annotation.load_note(self.project, image.key)
+        if entry.background and self._is_copy(image, entry.label):
+            raise _Copy
+        size = _size(image)
+        self._add(image)
+        existing = not image.new and self._labeled(image.key, note)
+        if existing and self.request.conflicts == "keep":
+            raise UnreadableLabel(_ALREADY_LABELED)
+        for one in entries:
+            for place, why in one.refused:
+                if not place:
+                    raise UnreadableLabel(why)
+        labels = [one.read(*size) for one in entries]
+        label = labels[0]
+        if any(_digest(other) != _digest(label) for other in labels[1:]):
+            raise UnreadableLabel(Message("import.second_label", key=image.key))
+        if label.mask is not None and not label.names:  # the mask holds ids of the project
+            ids = annotation.ids_in(label.mask)
+            label.names = {info.id: info.name for info in self.project.classes if info.id in ids}
+        refused = [*entry.refused, *label.refused]
+        finished = not refused and all(map(self._unread.is_finished, entries))
+        empty = label.mask is None or not (label.mask.any() or label.boxes)
+        labeled = self.project.mask_path(image.key).exists()
+        if empty and not (finished and self._unread.allows_empty(entry, label, labeled=labeled)):
+            self._account.name_parts(entry, refused)
+            raise UnreadableLabel(Message("import.unused_entries") if refused else self._unread.why(entry))
+        self.classes.table(label)  # raises for a name that no class can have
+        verdict = label.verdict
+        label.verdict = self._verdict(verdict)
+        self.verdict_counts.update([verdict] if verdict is not None else [])
+        return ReadLabel(image, entry, label, existing, finished, size, note)
+
+    def _record(self, read: ReadLabel, entries: list[ImportedEntry]) -> None:
+        report, label, entry, image = self.report, read.label, read.entry, read.image
+        assert label is not None and entry is not None
+        report.copied += image.new
+        report.labeled += 1
+        report.background += entry.background
+        report.replaced += read.existing
+        report.boxes += len(label.boxes)
+        if not read.finished:
+            report.unfinished.append(image.key)
+        if entry.split is not None and self.has_split:
+            report.splits[entry.split] += 1
+        report.image_notes += [(str(entry.label), text) for text in (*filter(None, [entry.remark]), *label.notes)]
+        self._lost += label.lost
+        for one in entries:
+            self._account.use_entry(one, [*entry.refused, *label.refused] if one is entry else [])
+        if entry.image is not None and not entry.background:
+            self._copies.add(entry.image)
 
     def fill(self, record: ImportRecord) -> None:
         """Set the changes of project.json in the record of the import."""
@@ -179,59 +285,24 @@ class LabelReading:
                 part[region & (part == 0)] = id
         return self.classes.table(label)[label.mask]
 
-    def _read(self, entry: ImportedEntry, consume: Consumer) -> None:
-        try:
-            image = self.images.of_label(entry)
-        except UnreadableLabel:
-            self.report.missing += entry.image is None
-            raise
-        if entry.background and (image.key in self._seen or self._is_copy(image, entry.label)):
-            return
-        self._add(image)
-        check_length(image.key)
-        note = annotation.load_note(self.project, image.key)
-        size = _size(image)
-        existing = image.key not in self._digests and not image.new and self._labeled(image.key, note)
-        if existing and self.request.conflicts == "keep":
-            self.report.copied += image.new
-            raise UnreadableLabel(_ALREADY_LABELED)
-        label = entry.read(*size)
-        digest = _digest(label)
-        if image.key in self._digests:
-            if self._digests[image.key] != digest:
-                raise UnreadableLabel(Message("import.second_label", key=image.key))
-            return
-        if label.mask is not None and not label.names:  # the mask holds ids of the project
-            ids = annotation.ids_in(label.mask)
-            label.names = {info.id: info.name for info in self.project.classes if info.id in ids}
-        self.classes.table(label)  # raises for a name that no class can have
-        verdict = label.verdict
-        label.verdict = self._verdict(verdict)
-        consume(ReadLabel(image, entry, label, existing, size, note))
-        self.report.copied += image.new
-        self._digests[image.key] = digest
-        self.verdict_counts.update([verdict] if verdict is not None else [])
-        self.report.labeled += 1
-        self.report.background += entry.background
-        self.report.replaced += existing
-        self.report.boxes += len(label.boxes)
-        if entry.split is not None and self.has_split:
-            self.report.splits[entry.split] += 1
-        self.report.image_notes += [(str(entry.label), text) for text in label.notes]
-        self._lost += label.lost
-        if entry.image is not None and not entry.background:
-            self._copies.add(entry.image)
-
     def _add_image(self, path: Path, key: str, consume: Consumer) -> None:
-        image = self.images.of_file(path, key)
-        check_length(image.key)
-        if self._is_copy(image, path):
+        try:
+            image = self.images.of_file(path, key)
+            check_length(image.key)
+        except (*FAULTS, problems.Problem) as error:
+            self._account.refuse_image(path, reason(error))
             return
-        if image.key not in self._seen:
-            consume(ReadLabel(image))
-            self.report.copied += image.new
+        copy = image.key not in self._seen and self._is_copy(image, path)
+        self._account.use_image(path, copy=copy)
+        if image.key not in self._seen and not copy:
+            self._consume_image(image, consume)
             self.report.background += self.format.of_pixels
-            self._add(image)
+
+    def _consume_image(self, image: ImportImage, consume: Consumer) -> None:
+        """Pass on an image without a label, if it is not one of the project's."""
+        consume(ReadLabel(image))
+        self.report.copied += image.new
+        self._add(image)
 
     def _add(self, image: ImportImage) -> None:
         self._seen.add(image.key)

@@ -161,7 +161,7 @@ class _Builder:
                 except EngineError as error:
                     self.parity[name] = Parity(why=Message.of(error), reduced=KINDS[name].reduced)
 
-        def on_image(done: int) -> None:
+        def on_image(done: float) -> None:
             self.stages.share(done / len(images))
 
         self.parity.update(compare(settings, reference, engines, images, on_image))

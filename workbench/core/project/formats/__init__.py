@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from workbench.core.images.image_files import image_size
 from workbench.core.problems import Problem
@@ -25,8 +26,20 @@ from workbench.core.project.formats import (
     xml_labels,
     yolo,
 )
-from workbench.core.project.formats.base import FileTree, ImportedEntry, ImportedLabels, ImportOptions, empty_label
+from workbench.core.project.formats.base import (
+    FileTree,
+    ImportedEntry,
+    ImportedLabels,
+    ImportOptions,
+    comparable,
+    empty_label,
+    suffix_of,
+)
 from workbench.core.project.formats.data_split import with_splits
+from workbench.core.project.formats.image_finder import ImageFinder
+from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
+from workbench.core.project.formats.mask_pairing import pair
+from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 
 @dataclass(frozen=True)
@@ -56,9 +69,10 @@ class Format:
         batch = self.reader(tree.chosen_part() if self.of_images else tree, options, known)
         if tree.chosen is not None:
             batch.unlabeled = [(path, key) for path, key in batch.unlabeled if path in tree.chosen]
+        batch.unread = _unread_labels(tree, batch)
         if options.background and self.of_pixels:
             batch.entries += [
-                ImportedEntry(path, path, key, empty_label, background=True) for path, key in batch.unlabeled
+                ImportedEntry(path, path, key, empty_label, background=True, count=0) for path, key in batch.unlabeled
             ]
             batch.unlabeled = []
         return with_splits(tree, batch)
@@ -103,6 +117,30 @@ FORMATS: dict[str, Format] = {
         ),
     )
 }
+
+
+_LABEL_SUFFIXES = (".json", ".xml", ".txt", ".csv", ".tsv", ".yaml", ".yml", *ARRAY_SUFFIXES)
+
+
+def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:
+    """Return image -> label file or mask of the files that have the name of an image and were not read."""
+    read = {entry.label for entry in batch.entries} | {refusal.file for refusal in batch.refused}
+    read.update(batch.mask_files)
+    finder = ImageFinder(tree)
+    stems = {comparable(PurePosixPath(name).stem) for name in finder.names}
+    # The array of a mask that was read is a copy of it.
+    masks = {comparable(path.stem) for path in batch.mask_files}
+    unread: dict[Path, Path] = {}
+    for name in tree.with_suffix(*_LABEL_SUFFIXES):
+        stem = comparable(PurePosixPath(name).stem)
+        known = stem in stems or PurePosixPath(stem).stem in stems and suffix_of(stem) in IMAGE_SUFFIXES
+        copy = suffix_of(name) in ARRAY_SUFFIXES and stem in masks
+        if known and not copy and tree.path(name) not in read and (image := finder.find(stem, name)) is not None:
+            unread[tree.path(image)] = tree.path(name)
+    for mask, image in pair(tree).pairs.items():
+        if tree.path(mask) not in read:
+            unread.setdefault(tree.path(image), tree.path(mask))
+    return unread
 
 
 _SAMPLE = 200  # labels whose images are searched to compare formats

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -19,6 +20,7 @@ from workbench.core.problems import Problem
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
+from workbench.inference.io.json_io import JsonError
 from workbench.inference.io.natural_order import natural_key
 
 # Folder names that describe the kind of content only, not the part or the defect.
@@ -47,7 +49,7 @@ class UnreadableLabel(Exception):
     """Label that cannot be imported; the text is the reason, a part of a sentence. The import continues."""
 
 
-# Errors that a damaged label file may raise when read. A full disk is a Problem and ends the import.
+# Errors that a damaged label file, or an entry of one, may raise. A full disk is a Problem and ends the import.
 FAULTS = (
     UnreadableLabel,
     OSError,
@@ -62,10 +64,36 @@ FAULTS = (
 
 
 def reason(error: BaseException) -> str:
-    """Return the reason why a label cannot be imported, as a part of a sentence."""
+    """Return the reason why a label cannot be imported, as a part of a sentence.
+
+    It never contains the text of an exception of Python or of a library, which nobody understands who labels images.
+    """
     if isinstance(error, (UnreadableLabel, Problem)):
         return Message.of(error)
-    return Message("import.unreadable", why=getattr(error, "strerror", None) or str(error) or type(error).__name__)
+    argument = error.args[0] if error.args else None
+    if isinstance(argument, Message):
+        return argument
+    if isinstance(error, JsonError) and not isinstance(error.__cause__, OSError):
+        line = getattr(error.__context__, "lineno", None)
+        return Message("import.no_json") if line is None else Message("import.no_json_line", n=line)
+    if isinstance(error, FileNotFoundError):
+        return Message("file.missing")
+    if isinstance(error, PermissionError):
+        return Message("import.no_permission")
+    if isinstance(error, KeyError) and isinstance(argument, str) and argument.isidentifier():
+        return Message("import.key_missing", key=argument)
+    for kinds, id in _REASONS:
+        if isinstance(error, kinds):
+            return Message(id)
+    return Message("import.unreadable")
+
+
+_REASONS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
+    ((UnicodeError,), "import.encoding_unclear"),
+    ((RecursionError,), "import.nested"),
+    ((MemoryError,), "import.no_memory"),
+    ((ValueError, TypeError, LookupError, ArithmeticError, AttributeError), "import.unexpected_content"),
+)
 
 
 @dataclass(frozen=True)
@@ -96,6 +124,33 @@ class ImportedLabel:
     notes: list[str] = field(default_factory=list)  # remarks on this image alone, English sentences
     boxes: list[tuple[int, Rect]] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)  # content that a class map cannot hold: message id -> count
+    refused: list[tuple[str, str]] = field(default_factory=list)  # shapes that are left out: (name of the entry, why)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Label file, or entry of one, that was found and is not imported.
+
+    entry: its id, line or number in the file (see `entry_name`); "" for the file as a whole. images: those that it may
+    belong to; () for an image that has no other label in the file, None if it may belong to any. names: `images` as
+    stored in the file, until they are found. count: number of entries.
+    """
+
+    file: Path
+    why: str
+    entry: str = ""
+    images: tuple[Path, ...] | None = None
+    names: tuple[str, ...] = ()
+    count: int = 1
+
+    @property
+    def place(self) -> str:
+        return Message("import.place", file=str(self.file), entry=self.entry) if self.entry else str(self.file)
+
+
+def entry_name(kind: str, id: object) -> str:
+    """Return the name of an entry of a label file by its id or number: kind "line", id 7 gives "line 7"."""
+    return Message(f"entry.{kind}", id=str(id)[:80])
 
 
 def empty_label(width: int, height: int) -> ImportedLabel:
@@ -113,7 +168,9 @@ class ImportedEntry:
     of the image if the label file contains them. missing: reason why `image` is None.
     split: "train", "val" or "test", if the label assigns the image to one. size: (width, height) of the image that the
     label was drawn on, if stored. good: the label is that of an image without defects. background: the image has no
-    label in the files and is taken as one without defects.
+    label in the files and is taken as one without defects. count: number of entries of the label, such as shapes.
+    refused: entries of it that are left out, with the reasons; "" as the entry if it is the whole label. remark: a
+    sentence on the image that was chosen. doubtful: the label may be that of another image, so it is to be checked.
     """
 
     label: Path
@@ -127,6 +184,10 @@ class ImportedEntry:
     size: tuple[int, int] | None = None
     good: bool = False
     background: bool = False
+    count: int = 1
+    refused: tuple[tuple[str, str], ...] = ()
+    remark: str = ""
+    doubtful: bool = False
 
     def place(self, several: bool) -> str:
         """Return the place of the label in a report: its file, or of `several` labels in a file that of the image."""
@@ -137,10 +198,14 @@ class ImportedEntry:
 
 @dataclass
 class ImportedLabels:
-    """All labels that one format found under a path. keep_ids: a new class takes the id used in its label."""
+    """All labels that one format found under a path. keep_ids: a new class takes the id used in its label.
+
+    refused: what was found and is not imported. unread: image -> label file that no reader understands.
+    """
 
     entries: list[ImportedEntry] = field(default_factory=list)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    unread: dict[Path, Path] = field(default_factory=dict)
     unlabeled: list[tuple[Path, str]] = field(default_factory=list)  # images without a label: (file, key)
     mask_files: list[Path] = field(default_factory=list)  # labels that are themselves image files
     other_masks: list[Path] = field(default_factory=list)  # masks beside the labels, which are not imported
@@ -153,11 +218,15 @@ class FileTree:
     """Files under the imported path, as naturally sorted POSIX paths below `root`. Chosen files are the first.
 
     chosen: the files, if they were chosen one by one: other images are imported only if they have a label.
+    encoding: that of text files that do not state theirs; None to guess it. guesses: text file -> (guessed encoding,
+    examples of its texts), filled by `text_files.read_text`.
     """
 
     root: Path
     files: tuple[str, ...]
     chosen: frozenset[Path] | None = None
+    encoding: str | None = None
+    guesses: dict[Path, tuple[str, tuple[str, ...]]] = field(default_factory=dict, compare=False, hash=False)
 
     @classmethod
     def of(cls, path: Path, project: Project | None = None) -> FileTree:
@@ -202,7 +271,7 @@ class FileTree:
         if self.chosen is None:
             return self
         names = tuple(name for name in self.files if self.path(name) in self.chosen)
-        return FileTree(self.root, names, self.chosen)
+        return replace(self, files=names)
 
     def path(self, relative: str) -> Path:
         return self.root / relative
@@ -238,6 +307,11 @@ def _above_masks(file: Path) -> Path:
             break
         folder = folder.parent
     return folder
+
+
+def comparable(name: str) -> str:
+    """Return a path for comparison: without differences of case and of composed (NFC) and decomposed (NFD) letters."""
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def suffix_of(relative: str) -> str:

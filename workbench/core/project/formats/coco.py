@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
+from workbench.core.project.formats.base import (
+    FAULTS,
+    FileTree,
+    ImportedLabels,
+    ImportOptions,
+    Refusal,
+    UnreadableLabel,
+    entry_name,
+    reason,
+)
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import (
     ExportedImage,
@@ -25,6 +36,8 @@ from workbench.core.project.formats.text_files import json_files, load
 from workbench.core.project.storage import write_json
 
 _MOST_PIXELS = 1 << 30  # of a decoded run-length mask
+_LISTS = ("images", "annotations")
+_WHOLE = re.compile(r"[+-]?\d{1,18}(?:\.0*)?")
 
 
 def recognition_score(tree: FileTree) -> int:
@@ -43,68 +56,136 @@ def _files(tree: FileTree) -> Iterator[tuple[str, bytes]]:
             yield name, data
 
 
-def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
-    content = load(tree.path(name))
-    images, annotations = content.get("images"), content.get("annotations")
-    if not isinstance(images, list) or not isinstance(annotations, list):
-        raise UnreadableLabel(Message("import.no_coco"))
-    # Some programs write ids as numbers in one place and as text in another.
-    categories = {str(one["id"]): str(one["name"]) for one in content.get("categories") or []}
-    split = split_of(name)
-    shaped = {str(image["id"]): listed_image(image, split) for image in images}
+def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
+    content = load(tree, name)
+    listed = ListedImages(tree, name, content)
+    categories = named_categories(content)
     tags: dict[str, list[str]] = defaultdict(list)
-    unknown = 0
-    for entry in annotations:
-        number = str(entry.get("image_id"))
-        image = shaped.get(number)
+    for number, entry in enumerate(listed.annotations, 1):
+        image = listed.image_of(entry, number)
         if image is None:
-            unknown += 1
             continue
-        category = entry.get("category_id")
-        label = categories.get(str(category), f"class_{category}")
-        shapes = list(_shapes(entry, label, image))
-        image.shapes += shapes
-        if not shapes:
-            _add_shapeless(entry, label, image, tags[number])
-        if entry.get("iscrowd"):
-            image.lost[Message("lost.crowd")] += 1
-        if entry.get("keypoints"):
-            image.lost[Message("lost.key_points")] += 1
-    for number, image in shaped.items():
-        _set_verdict(image, tags.get(number, []))
-    if unknown and shaped:
-        next(iter(shaped.values())).lost[Message("lost.unlisted_images")] += unknown
-    yield from shaped.values()
+        with image.entry("annotation", number):
+            label = category_name(categories, entry.get("category_id"))
+            shapes = list(_shapes(entry, label, image))
+            image.shapes += shapes
+            if not shapes:
+                if entry.get("category_id") is None or {"caption", "bbox", "segmentation"} & entry.keys():
+                    raise UnreadableLabel(Message("import.no_shape"))
+                tags[image.name].append(label)
+            image.lost[Message("lost.crowd")] += bool(entry.get("iscrowd"))
+            image.lost[Message("lost.key_points")] += bool(entry.get("keypoints"))
+    for image in listed.images:
+        found = tags.get(image.name, [])
+        if len(set(found)) == 1:
+            image.verdict = found[0]
+        elif found:
+            image.refuse(Message("import.several_flags", names=", ".join(dict.fromkeys(found))))
+        yield image
+    yield from listed.refused
 
 
-def _add_shapeless(entry: dict[str, Any], label: str, image: ShapedImage, tags: list[str]) -> None:
-    """Take an annotation without a shape: the category of the whole image, or content that cannot be imported."""
-    if entry.get("category_id") is not None and not {"caption", "bbox", "segmentation"} & entry.keys():
-        tags.append(label)
-    else:
-        image.lost[Message("lost.no_shape_annotation")] += 1
-        image.problem = Message("import.no_shape")
+class ListedImages:
+    """Images of a COCO file, with the images that its annotations name by an id. Raises UnreadableLabel.
+
+    Some programs write ids as numbers in one place and as texts in another, with zeros in front or as decimals; others
+    name the file instead. refused: images without a name, and annotations that belong to no image, or to several.
+    """
+
+    def __init__(self, tree: FileTree, name: str, content: Any) -> None:
+        images, annotations = (content.get(key) if isinstance(content, dict) else None for key in _LISTS)
+        if not isinstance(images, list) or not isinstance(annotations, list):
+            raise UnreadableLabel(Message("import.no_coco"))
+        self.annotations: list[Any] = annotations
+        self._path, split = tree.path(name), split_of(name)
+        self.refused: list[Refusal] = []
+        self._nameless: set[object] = set()
+        self._by_name: dict[str, ShapedImage] = {}
+        self._by_id: dict[object, list[ShapedImage]] = defaultdict(list)
+        for number, one in enumerate(images, 1):
+            try:
+                image = _listed_image(one, split)
+            except FAULTS as error:
+                self._nameless.add(number_key(one.get("id") if isinstance(one, dict) else None))
+                self.refused.append(Refusal(self._path, reason(error), entry_name("image", number), ()))
+                continue
+            image = self._by_name.setdefault(image.name, image)  # listed twice, as in files that were joined
+            same_id = self._by_id[number_key(one.get("id"))]
+            if not any(known is image for known in same_id):
+                same_id.append(image)
+        self._stems = {PurePosixPath(image.name).stem: image for image in self._by_name.values()}
+
+    @property
+    def images(self) -> Iterable[ShapedImage]:
+        return self._by_name.values()
+
+    def image_of(self, entry: Any, number: int) -> ShapedImage | None:
+        """Return the image of an annotation; None, which is recorded in `refused`, if it is unknown or ambiguous."""
+        id = entry.get("image_id") if isinstance(entry, dict) else None
+        found = self._by_id.get(number_key(id), [])
+        if not found and isinstance(id, str):
+            named = self._by_name.get(id) or self._stems.get(PurePosixPath(id).stem)
+            found = [] if named is None else [named]
+        if len(found) == 1:
+            return found[0]
+        shown, names, images = str(id)[:80], (), None
+        if not isinstance(entry, dict):
+            why = Message("import.unexpected_content")
+        elif found:
+            names = tuple(image.name for image in found)
+            why = Message("import.id_of_several", id=shown, names=", ".join(names[:5]))
+        elif number_key(id) in self._nameless:
+            why, images = Message("import.nameless_image", id=shown), ()
+        else:
+            why = Message("import.unlisted_image", id=shown)
+        place = entry_name("annotation", number)
+        self.refused.append(Refusal(self._path, why, place, images, names))
+        return None
 
 
-def _set_verdict(image: ShapedImage, tags: list[str]) -> None:
-    if len(set(tags)) == 1:
-        image.verdict = tags[0]
-    elif tags:
-        image.lost[Message("lost.image_categories")] += len(tags)
-        image.problem = Message("import.several_flags", names=", ".join(dict.fromkeys(tags)))
-    if image.shapes:
-        image.problem = None
+def number_key(id: Any) -> object:
+    """Return an id for comparison: 1, 1.0, "1" and "0001" are equal. None is equal to no id."""
+    if isinstance(id, bool) or id is None:
+        return object()
+    if isinstance(id, str):
+        text = id.strip()
+        return int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else text
+    return int(id) if isinstance(id, (int, float)) and math.isfinite(id) and id == int(id) else str(id)
 
 
-def listed_image(image: dict[str, Any], split: str | None) -> ShapedImage:
+def named_categories(content: dict[str, Any]) -> dict[object, set[str]]:
+    """Return the names of each category by its id, see `number_key`: several if the id occurs more than once."""
+    names: dict[object, set[str]] = defaultdict(set)
+    for one in content.get("categories") or []:
+        if isinstance(one, dict) and "id" in one and isinstance(one.get("name"), (str, int, float)):
+            names[number_key(one["id"])].add(str(one["name"]))
+    return names
+
+
+def category_name(categories: dict[object, set[str]], id: Any) -> str:
+    """Return the name of a category. Raises UnreadableLabel if its id has several names, or none beside others."""
+    names = categories.get(number_key(id), set())
+    if id is None:
+        raise UnreadableLabel(Message("import.key_missing", key="category_id"))
+    if not names and categories:
+        raise UnreadableLabel(Message("import.unlisted_category", id=str(id)[:80]))
+    if len(names) > 1:
+        raise UnreadableLabel(Message("import.category_of_several", id=str(id)[:80], names=", ".join(sorted(names))))
+    return next(iter(names), f"class_{id}")
+
+
+def _listed_image(image: dict[str, Any], split: str | None) -> ShapedImage:
     """Return an image of the list `images`, without shapes."""
     width, height = image.get("width"), image.get("height")
     size = (width, height) if isinstance(width, int) and isinstance(height, int) and width > 0 < height else None
-    return ShapedImage(str(image["file_name"]), size, split=split, lost=Counter())
+    name = image["file_name"]
+    if not isinstance(name, str) or not name.strip():
+        raise UnreadableLabel(Message("import.key_missing", key="file_name"))
+    return ShapedImage(name, size, split=split, lost=Counter())
 
 
 def _shapes(entry: dict[str, Any], label: str, image: ShapedImage) -> Iterator[Shape]:
-    segmentation, drawn = entry.get("segmentation"), False
+    segmentation, drawn, short = entry.get("segmentation"), False, 0
     if isinstance(segmentation, dict):
         yield Shape(label, "bitmap", [(0, 0)], bitmap=whole_bitmap(segmentation, image))
         return
@@ -113,10 +194,13 @@ def _shapes(entry: dict[str, Any], label: str, image: ShapedImage) -> Iterator[S
             drawn = True
             yield Shape(label, "polygon", points)
         elif points:
-            image.lost[Message("lost.short_polygons")] += 1
+            short += 1
     if not drawn and entry.get("bbox"):
         x, y, width, height = (float(value) for value in entry["bbox"])
         yield Shape(label, "box", [(x, y), (x + width, y + height)])
+    elif short and not drawn:
+        raise UnreadableLabel(Message("import.polygon"))
+    image.lost[Message("lost.short_polygons")] += short
 
 
 def _polygons(segmentation: Any) -> list[Points]:

@@ -17,12 +17,20 @@ import numpy as np
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
-from workbench.core.project.formats.base import FAULTS, FileTree, ImportedLabels, ImportOptions, UnreadableLabel, reason
-from workbench.core.project.formats.coco import listed_image
+from workbench.core.project.formats.base import (
+    FAULTS,
+    FileTree,
+    ImportedLabels,
+    ImportOptions,
+    Refusal,
+    UnreadableLabel,
+    reason,
+)
+from workbench.core.project.formats.coco import ListedImages, category_name, named_categories, number_key
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.mask_files import read_raw
 from workbench.core.project.formats.mask_pairing import is_in_mask_folder
-from workbench.core.project.formats.shape_labels import IGNORE, ShapedImage, find_shapes
+from workbench.core.project.formats.shape_labels import IGNORE, ShapedImage, find_shapes, label_text, listed
 from workbench.core.project.formats.shapes import Shape
 from workbench.core.project.formats.text_files import json_files, load
 
@@ -39,14 +47,14 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     """Return the labels found. `known` is not used, since categories have names."""
     files = [name for name, _ in json_files(tree, *_KEYS)]
     masks = _SegmentImages(tree)
-    parsed: dict[str, list[ShapedImage] | Exception] = {}
+    parsed: dict[str, list[ShapedImage | Refusal] | Exception] = {}
     for name in files:
         try:
             parsed[name] = list(_parse(masks, name))
         except (*FAULTS, Problem) as error:
             parsed[name] = error
 
-    def parse(_: FileTree, name: str) -> list[ShapedImage]:
+    def parse(_: FileTree, name: str) -> list[ShapedImage | Refusal]:
         found = parsed[name]
         if isinstance(found, Exception):
             raise UnreadableLabel(reason(found))
@@ -96,42 +104,44 @@ def _common_split(mask: str, label: str) -> bool:
     return split_of(PurePosixPath(mask).parent) == split_of(label)
 
 
-def _parse(masks: _SegmentImages, name: str) -> Iterator[ShapedImage]:
-    content = load(masks.tree.path(name))
-    images, annotations = content.get("images"), content.get("annotations")
-    if not isinstance(images, list) or not isinstance(annotations, list):
-        raise UnreadableLabel(Message("import.no_coco"))
-    categories = {str(one["id"]): one for one in content.get("categories") or []}
-    split = split_of(name)
-    shaped = {str(image["id"]): listed_image(image, split) for image in images}
-    unknown = 0
-    for entry in annotations:
-        image = shaped.get(str(entry.get("image_id")))
+def _parse(masks: _SegmentImages, name: str) -> Iterator[ShapedImage | Refusal]:
+    content = load(masks.tree, name)
+    listed_images = ListedImages(masks.tree, name, content)
+    names = named_categories(content)
+    stuff = {number_key(one["id"]) for one in content.get("categories") or [] if one.get("isthing") == 0}
+    for number, entry in enumerate(listed_images.annotations, 1):
+        image = listed_images.image_of(entry, number)
         if image is None:
-            unknown += 1
             continue
-        file = str(entry["file_name"])
-        mask = masks.find(name, file, image.name)
-        if mask is None:
-            image.problem = Message("import.panoptic_mask", path=file[:200])
-        else:
+        with image.entry("annotation", number):
+            file = label_text(entry, "file_name")
+            mask = masks.find(name, file, image.name)
+            if mask is None:
+                raise UnreadableLabel(Message("import.panoptic_mask", path=file[:200]))
             image.size = image.size or image_size(mask)
-            _add_segments(entry["segments_info"], categories, partial(masks.read, mask, image.size), image)
-    if unknown and shaped:
-        next(iter(shaped.values())).lost[Message("lost.unlisted_images")] += unknown
-    yield from shaped.values()
+            segments = listed(entry["segments_info"])
+            read = partial(masks.read, mask, image.size)
+        if not image.refused:
+            _add_segments(segments, names, stuff, read, image)
+    yield from listed_images.images
+    yield from listed_images.refused
 
 
-def _add_segments(segments: list[Any], categories: dict[str, Any], read: Read, image: ShapedImage) -> None:
-    """Add the segments of an image. Pixels without a segment are ignored if the background has segments of its own."""
+def _add_segments(
+    segments: list[Any], names: dict[object, set[str]], stuff: set[object], read: Read, image: ShapedImage
+) -> None:
+    """Add the segments of an image. Pixels without a segment are ignored if the background has segments of its own.
+
+    names: of the categories by id. stuff: ids of the categories of background.
+    """
     numbers = tuple(int(one["id"]) for one in segments)
     background = False
     for number, one in zip(numbers, segments):
-        category = categories.get(str(one.get("category_id")), {})
-        label = str(category.get("name", f"class_{one.get('category_id')}"))
-        image.shapes.append(Shape(label, "bitmap", [(0, 0)], bitmap=partial(_pixels, read, numbers, number)))
-        image.lost[Message("lost.crowd")] += bool(one.get("iscrowd"))
-        background |= category.get("isthing") == 0
+        with image.entry("segment", number):
+            label = category_name(names, one.get("category_id"))
+            image.shapes.append(Shape(label, "bitmap", [(0, 0)], bitmap=partial(_pixels, read, numbers, number)))
+            image.lost[Message("lost.crowd")] += bool(one.get("iscrowd"))
+            background |= number_key(one.get("category_id")) in stuff
     if background:
         image.shapes.append(Shape(IGNORE, "bitmap", [(0, 0)], bitmap=partial(_pixels, read, numbers, 0)))
 

@@ -9,10 +9,17 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
-from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.base import (
+    FileTree,
+    ImportedLabels,
+    ImportOptions,
+    Refusal,
+    UnreadableLabel,
+    entry_name,
+)
+from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes, in_layers, label_text, listed
 from workbench.core.project.formats.shapes import Shape, pairs, rotated
-from workbench.core.project.formats.text_files import json_files, load, read_utf8
+from workbench.core.project.formats.text_files import json_files, load, read_text
 from workbench.core.project.formats.xml_labels import CVAT_KINDS, SUBSETS, cvat_mask
 from workbench.inference.io.json_io import parse_json
 from workbench.inference.io.natural_order import natural_key
@@ -41,7 +48,7 @@ def _files(tree: FileTree) -> list[str]:
 
 def _task(tree: FileTree, annotations: str) -> dict[str, Any]:
     try:
-        task = load(tree.path(str(PurePosixPath(annotations).with_name("task.json"))))
+        task = load(tree, str(PurePosixPath(annotations).with_name("task.json")))
     except UnreadableLabel:
         return {}
     return task if isinstance(task, dict) else {}
@@ -58,7 +65,7 @@ def _frames(tree: FileTree, annotations: str) -> dict[int, tuple[str, tuple[int,
         (PurePosixPath(name).relative_to(data).as_posix(), None) for name in sorted(images, key=natural_key)
     ]
     if (manifest := str(data / "manifest.jsonl")) in tree.files:
-        lines = read_utf8(tree.path(manifest), limit=_LARGEST_MANIFEST).splitlines()
+        lines = read_text(tree, tree.path(manifest), limit=_LARGEST_MANIFEST).splitlines()
         entries = [parse_json(line) for line in lines if line.strip()]
         named = [entry for entry in entries if isinstance(entry, dict) and "name" in entry and "extension" in entry]
         listed = [(f"{entry['name']}{entry['extension']}", _size(entry)) for entry in named] or listed
@@ -79,8 +86,8 @@ def _size(entry: dict[str, Any]) -> tuple[int, int] | None:
     return (width, height) if isinstance(width, int) and isinstance(height, int) and min(width, height) > 0 else None
 
 
-def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
-    content = load(tree.path(name))
+def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
+    content = load(tree, name)
     jobs = content if isinstance(content, list) else [content]
     split = SUBSETS.get(str(_task(tree, name).get("subset") or "").casefold())
     images = {
@@ -89,19 +96,32 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     }
     tags: dict[int, list[str]] = {}
     tracked = False
+
+    def refusal(kind: str, number: int, entry: Any) -> Refusal:
+        frame = entry.get("frame") if isinstance(entry, dict) else None
+        return Refusal(tree.path(name), Message("import.unlisted_image", id=str(frame)[:80]), entry_name(kind, number))
+
     for job in jobs:
         for tag in job.get("tags") or ():
             tags.setdefault(tag.get("frame"), []).append(str(tag.get("label") or ""))
-        for entry in sorted(job.get("shapes") or (), key=lambda one: one.get("z_order") or 0):
-            _add(entry, str(entry.get("label") or ""), images.get(entry.get("frame")))
-        for track in job.get("tracks") or ():
+        for number, entry in in_layers(job.get("shapes") or [], "z_order"):
+            image = images.get(entry.get("frame", -1)) if isinstance(entry, dict) else None
+            if image is None:
+                yield refusal("shape", number, entry)
+                continue
+            with image.entry("shape", number):
+                _add(entry, label_text(entry, "label"), image)
+        for number, track in enumerate(job.get("tracks") or (), 1):
             tracked = True
-            for entry in track.get("shapes") or ():
+            for entry in listed(track.get("shapes") or []):
                 image = images.get(entry.get("frame"))
-                if not entry.get("outside"):
-                    _add(entry, str(track.get("label") or ""), image)
-                if image is not None:
-                    image.lost[Message("lost.between_key_frames")] += 1
+                if image is None:
+                    yield refusal("track", number, entry)
+                    continue
+                with image.entry("track", number):
+                    if not entry.get("outside"):
+                        _add(entry, label_text(track, "label"), image)
+                image.lost[Message("lost.between_key_frames")] += 1
     for number, image in images.items():
         found = tags.get(number, [])
         image.verdict = found[0] if len(found) == 1 else None
@@ -110,13 +130,10 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
             yield image
 
 
-def _add(entry: dict[str, Any], label: str, image: ShapedImage | None) -> None:
-    if image is None:
-        return
+def _add(entry: dict[str, Any], label: str, image: ShapedImage) -> None:
     kind, numbers, bitmap = str(entry.get("type")), entry.get("points") or [], None
-    if kind in ("skeleton", "cuboid"):
-        image.lost[Message("lost.shape_kind", kind=kind)] += 1
-        return
+    if kind not in ("mask", "ellipse", "rectangle", *CVAT_KINDS):
+        raise UnreadableLabel(Message("import.shape_kind", kind=kind))
     if kind == "mask":
         *runs, left, top, right, bottom = (int(value) for value in numbers)
         points, bitmap = [(left, top)], partial(cvat_mask, runs, bottom - top + 1, right - left + 1)
@@ -125,8 +142,6 @@ def _add(entry: dict[str, Any], label: str, image: ShapedImage | None) -> None:
         points = [(x, y), (right - x, y - top)]
     else:
         points = list(pairs(numbers))
-    if kind not in ("mask", "ellipse", "rectangle", *CVAT_KINDS):
-        raise UnreadableLabel(Message("import.shape_damaged", name=repr(label), why=kind))
     shape = Shape(label, "box" if kind == "rectangle" else CVAT_KINDS.get(kind, kind), points, bitmap=bitmap)
     image.shapes.append(rotated(shape, float(entry.get("rotation") or 0)))
     image.lost[Message("lost.attributes")] += bool(entry.get("attributes"))

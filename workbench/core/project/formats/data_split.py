@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, ImportedEntry, ImportedLabels, without_suffix
-from workbench.core.project.formats.text_files import decode_text
+from workbench.core.project.formats.base import FileTree, ImportedEntry, ImportedLabels, UnreadableLabel, without_suffix
+from workbench.core.project.formats.text_files import read_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
-from workbench.inference.io.json_io import read_file
 
 _SPLITS = {
     "train": ("train", "training", "训练", "训练集"),
@@ -62,8 +61,8 @@ def listed_rows(tree: FileTree) -> Iterator[tuple[str, str, list[str]]]:
         if split is None or not _LIST_WORDS.issuperset(words[1:]):
             continue
         try:
-            text = decode_text(read_file(tree.path(name), limit=_LARGEST))
-        except (FileNotFoundError, ValueError):
+            text = read_text(tree, tree.path(name), limit=_LARGEST)
+        except (FileNotFoundError, ValueError, UnreadableLabel):
             continue
         for line in text.splitlines():
             columns = line.split("\t") if "\t" in line else _COLUMN.findall(line) or line.split()

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions
+from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape
-from workbench.core.project.formats.text_files import decode_text
-from workbench.inference.io.json_io import read_file
+from workbench.core.project.formats.text_files import read_text
 
 _LINE = re.compile(r"(\d+)[ ,]+(\d+)[ ,]+(\d+)[ ,]+(\d+)[ ,]+([1-6])\s*")
 _LARGEST = 16 << 20  # bytes of a label file
@@ -35,8 +34,8 @@ def _files(tree: FileTree) -> list[str]:
 def _boxes(tree: FileTree, name: str) -> list[tuple[int, ...]]:
     """Return (left, top, right, bottom, class number) of the boxes; [] for another kind of file."""
     try:
-        lines = decode_text(read_file(tree.path(name), limit=_LARGEST)).splitlines()
-    except (FileNotFoundError, ValueError):
+        lines = read_text(tree, tree.path(name), limit=_LARGEST).splitlines()
+    except (FileNotFoundError, ValueError, UnreadableLabel):
         return []
     matches = [_LINE.fullmatch(line) for line in lines if line.strip()]
     return [tuple(map(int, match.groups())) for match in matches if match] if all(matches) else []

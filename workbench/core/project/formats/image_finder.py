@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from urllib.parse import unquote, urlsplit
 
-from workbench.core.project.formats.base import FileTree
+from workbench.core.messages import Message
+from workbench.core.project.formats.base import FileTree, UnreadableLabel, comparable
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.mask_pairing import is_in_mask_folder, masks_beside_images
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
@@ -19,12 +21,12 @@ class ImageFinder:
         self._tree = tree
         self._masks = masks_beside_images(tree)
         self.names = [name for name in tree.images if name not in self._masks and not is_in_mask_folder(name)]
-        self._known = {name.casefold(): name for name in self.names}
+        self._known = {comparable(name): name for name in self.names}
         # Images may lie beside their labels, in a folder "annotations".
-        self._all = {name.casefold(): name for name in tree.images}
+        self._all = {comparable(name): name for name in tree.images}
         self._by_stem: dict[str, list[str]] = {}
         for name in self.names:
-            self._by_stem.setdefault(PurePosixPath(name).stem.casefold(), []).append(name)
+            self._by_stem.setdefault(comparable(PurePosixPath(name).stem), []).append(name)
 
     @staticmethod
     def _nearest(images: list[str], label: str, split: str | None) -> list[str]:
@@ -43,25 +45,57 @@ class ImageFinder:
         found = [image for image, count in zip(images, shared) if count == max(shared)]
         return found if len(found) == 1 else _uppermost(found)
 
+    def of_file(self, name: str, label: str, split: str | None = None) -> tuple[str | None, str, bool]:
+        """Return (image, remark, doubtful) of the file `label`, which labels one image, named `name` in it.
+
+        The image of the file's own name is labeled by it: after images and labels were renumbered, the name inside is
+        an earlier one. The remark says so; it is doubtful if the image is in another folder. Raises UnreadableLabel if
+        several images have the file's name and none the name inside.
+        """
+        inside = self.find(name, label, split)
+        stem, folder = PurePosixPath(label).stem, comparable(str(PurePosixPath(label).parent))
+        named = self._by_stem.get(comparable(stem), [])
+        if not named and PurePosixPath(stem).suffix.lower() in IMAGE_SUFFIXES:  # "a.png.json"
+            named = [one for one in self._by_stem.get(comparable(PurePosixPath(stem).stem), []) if one.endswith(stem)]
+        if not named or inside in named:
+            return inside, "", False
+        beside = [image for image in named if comparable(str(PurePosixPath(image).parent)) == folder]
+        if len(beside) > 1:
+            raise UnreadableLabel(Message("import.several_images", names=", ".join(sorted(beside))))
+        own = beside or (named if len(named) == 1 else self._nearest(named, label, split))
+        if inside is None or len(own) > 1:
+            return (own[0] if len(own) == 1 else inside), "", False
+        names = {"file": PurePosixPath(label).name, "inside": name}
+        if beside:
+            return own[0], Message("import.renamed", **names), False
+        return own[0], Message("import.other_name_inside", **names, image=own[0]), True
+
     def find(self, name: str, label: str, split: str | None = None) -> str | None:
         """Return the image stored as `name` in the file `label`, or None. Only images inside the tree are found.
 
-        split: data split that the file names for this image.
+        split: data split that the file names for this image. A name that is an address, or whose characters are
+        written as %20, is decoded.
 
         Candidates in this order: relative to the label's folder, relative to the root, the image with the longest
         common end of its path (of several, those of the label's data split and the nearest), the only image with this
         stem, the image beside the label even if the folder's name is one of masks.
         """
+        found = self._find(name, label, split)
+        if found is None and ("%" in name or "://" in name or "?" in name):
+            found = self._find(unquote(urlsplit(name).path).lstrip("/"), label, split)
+        return found
+
+    def _find(self, name: str, label: str, split: str | None) -> str | None:
         path = PurePosixPath(name)
         stem, suffix = (path.stem, path.suffix) if path.suffix.lower() in IMAGE_SUFFIXES else (path.name, "")
         for folder in (PurePosixPath(label).parent, PurePosixPath()):
             known = self._known.get(_normal(folder / name))
             if known is not None:
                 return known
-        candidates = self._by_stem.get(stem.casefold(), []) or self._by_stem.get(path.stem.casefold(), [])
+        candidates = self._by_stem.get(comparable(stem), []) or self._by_stem.get(comparable(path.stem), [])
         if suffix:
-            file = PurePosixPath(name).name.casefold()
-            candidates = [c for c in candidates if PurePosixPath(c).name.casefold() == file] or candidates
+            file = comparable(PurePosixPath(name).name)
+            candidates = [c for c in candidates if comparable(PurePosixPath(c).name) == file] or candidates
         if len(candidates) > 1:
             lengths = [_common_end(name, candidate) for candidate in candidates]
             best = [c for c, length in zip(candidates, lengths) if length == max(lengths)]
@@ -73,7 +107,7 @@ class ImageFinder:
             (
                 self._all[known]
                 for end in (suffix, *sorted(IMAGE_SUFFIXES))
-                if (known := f"{_normal(beside)}{end}".casefold()) in self._all
+                if (known := comparable(f"{_normal(beside)}{end}")) in self._all
             ),
             None,
         )
@@ -108,14 +142,14 @@ def _normal(path: PurePosixPath) -> str:
             parts.pop()
         elif part != ".":
             parts.append(part)
-    return "/".join(parts).casefold()
+    return comparable("/".join(parts))
 
 
 def _common_end(a: str, b: str) -> int:
     """Return the number of equal folders at the end of two paths, file names left out."""
     count = 0
     for x, y in zip(reversed(PurePosixPath(a).parts[:-1]), reversed(PurePosixPath(b).parts[:-1])):
-        if x.casefold() != y.casefold():
+        if comparable(x) != comparable(y):
             break
         count += 1
     return count

@@ -16,14 +16,23 @@ from typing import Any
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
+from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, Refusal, UnreadableLabel
 from workbench.core.project.formats.coco import whole_bitmap
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.shape_labels import BACKGROUND, ShapedImage, find_shapes
+from workbench.core.project.formats.shape_labels import (
+    BACKGROUND,
+    ShapedImage,
+    each_image,
+    find_shapes,
+    in_layers,
+    label_text,
+    listed,
+    set_verdict,
+)
 from workbench.core.project.formats.shapes import Shape, pairs, rotated
 from workbench.core.project.formats.text_files import json_files, load
 
-Parse = Callable[[FileTree, str], Iterator[ShapedImage]]
+Parse = Callable[[FileTree, str], Iterator[ShapedImage | Refusal]]
 _CITYSCAPES_ENDINGS = ("_polygons", "_gtFine", "_gtCoarse", "_gtBboxCityPersons")
 _CITYSCAPES_IMAGE = "_leftImg8bit"
 _CITYSCAPES_GROUP = "group"  # end of the label of several objects drawn as one: "cargroup"
@@ -61,7 +70,7 @@ class JsonFormat:
 
 def _parse_cityscapes(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     """Yield the image of a file: polygons that are painted over one another in their order."""
-    content = load(tree.path(name))
+    content = load(tree, name)
     objects = content.get("objects") if isinstance(content, dict) else None
     if not isinstance(objects, list):
         raise UnreadableLabel(Message("import.no_polygons"))
@@ -69,15 +78,16 @@ def _parse_cityscapes(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     width, height = content.get("imgWidth"), content.get("imgHeight")
     if isinstance(width, int) and isinstance(height, int) and width > 0 < height:
         shaped.size = width, height
-    named = {str(one.get("label")) for one in objects}
-    for one in objects:
-        label = str(one["label"])
-        if one.get("deleted"):
-            continue
-        if label.endswith(_CITYSCAPES_GROUP) and label.removesuffix(_CITYSCAPES_GROUP) in named:
-            shaped.lost[Message("lost.group_marks")] += 1
-            label = label.removesuffix(_CITYSCAPES_GROUP)
-        shaped.shapes.append(Shape(BACKGROUND if label == "unlabeled" else label, "polygon", one["polygon"]))
+    named = {str(one.get("label")) for one in objects if isinstance(one, dict)}
+    for number, one in enumerate(objects, 1):
+        with shaped.entry("object", number):
+            label = label_text(one, "label")
+            if one.get("deleted"):
+                continue
+            if label.endswith(_CITYSCAPES_GROUP) and label.removesuffix(_CITYSCAPES_GROUP) in named:
+                shaped.lost[Message("lost.group_marks")] += 1
+                label = label.removesuffix(_CITYSCAPES_GROUP)
+            shaped.shapes.append(Shape(BACKGROUND if label == "unlabeled" else label, "polygon", one["polygon"]))
     yield shaped
 
 
@@ -92,36 +102,47 @@ def _cityscapes_image(name: str, tree: FileTree) -> str:
     return str(path.with_name(stem))
 
 
-def _parse_createml(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+def _parse_createml(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     """Yield the images of a file, with boxes given by their centers."""
-    for image in load(tree.path(name)):
-        shaped = ShapedImage(str(image["image"]), split=split_of(name))
-        for entry in image.get("annotations") or []:
-            box = entry["coordinates"]
-            x, y, width, height = (float(box[key]) for key in ("x", "y", "width", "height"))
-            corners = [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)]
-            shaped.shapes.append(Shape(str(entry["label"]), "box", corners))
-        yield shaped
+
+    def parse(image: dict[str, Any]) -> ShapedImage:
+        shaped = ShapedImage(label_text(image, "image"), split=split_of(name))
+        for number, entry in enumerate(image.get("annotations") or [], 1):
+            with shaped.entry("annotation", number):
+                box = entry["coordinates"]
+                x, y, width, height = (float(box[key]) for key in ("x", "y", "width", "height"))
+                corners = [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)]
+                shaped.shapes.append(Shape(label_text(entry, "label"), "box", corners))
+        return shaped
+
+    return each_image(tree, name, "image", listed(load(tree, name)), parse)
 
 
-def _parse_datumaro(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+def _parse_datumaro(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     """Yield the images of a file: polygons, boxes, masks and labels; categories by index."""
-    content = load(tree.path(name))
+    content = load(tree, name)
     labels = [str(one["name"]) for one in content["categories"].get("label", {}).get("labels", [])]
-    for item in content["items"]:
+
+    def parse(item: dict[str, Any]) -> ShapedImage:
         image = item.get("image") or {}
         size = image.get("size")  # height, width
         stored = (int(size[1]), int(size[0])) if size else None
         path = image.get("path") or item["id"]
         shaped = ShapedImage(str(path), stored, split=split_of(name), lost=Counter())
-        for entry in sorted(item.get("annotations") or [], key=lambda one: one.get("z_order") or 0):
-            _add_datumaro(entry, labels, shaped)
-        yield shaped
+        for number, entry in in_layers(item.get("annotations") or [], "z_order"):
+            with shaped.entry("annotation", number):
+                _add_datumaro(entry, labels, shaped)
+        return shaped
+
+    return each_image(tree, name, "item", listed(content["items"]), parse)
 
 
 def _add_datumaro(entry: dict[str, Any], labels: list[str], shaped: ShapedImage) -> None:
     number = entry.get("label_id")
-    label = labels[number] if isinstance(number, int) and 0 <= number < len(labels) else f"class_{number}"
+    listed_label = isinstance(number, int) and 0 <= number < len(labels)
+    if labels and not listed_label:
+        raise UnreadableLabel(Message("import.unlisted_category", id=str(number)[:80]))
+    label = labels[number] if isinstance(number, int) and listed_label else f"class_{number}"
     kind = entry.get("type")
     if kind in ("polygon", "polyline"):
         shaped.shapes.append(Shape(label, "polygon" if kind == "polygon" else "line", list(pairs(entry["points"]))))
@@ -136,28 +157,31 @@ def _add_datumaro(entry: dict[str, Any], labels: list[str], shaped: ShapedImage)
         shaped.shapes.append(Shape(label, "ellipse", [((x0 + x1) / 2, (y0 + y1) / 2), radii]))
     elif kind == "points":
         shaped.shapes.append(Shape(label, "point", list(pairs(entry["points"]))))
-    elif kind == "label" and shaped.verdict is None:
-        shaped.verdict = label
+    elif kind == "label":
+        set_verdict(shaped, label)
     elif kind == "rotated_bbox":
         x, y, width, height, degrees = entry["points"]
         corners = [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)]
         shaped.shapes.append(rotated(Shape(label, "box", corners), degrees))
     else:
-        shaped.lost[Message("lost.annotation_kind", kind=kind)] += 1
+        raise UnreadableLabel(Message("import.shape_kind", kind=kind))
 
 
 def _parse_eiseg(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     """Yield the image of a file: a list of polygons with a label each."""
-    content = load(tree.path(name))
+    content = load(tree, name)
     if not isinstance(content, list):
         raise UnreadableLabel(Message("import.no_polygons"))
-    polygons = [Shape(str(one["name"]), "polygon", one["points"]) for one in content]
-    yield ShapedImage(name, shapes=polygons, split=split_of(name))
+    shaped = ShapedImage(name, split=split_of(name))
+    for number, one in enumerate(content, 1):
+        with shaped.entry("object", number):
+            shaped.shapes.append(Shape(label_text(one, "name"), "polygon", one["points"]))
+    yield shaped
 
 
 def _parse_isat(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     """Yield the image of a file: polygons in layers, the lowest first; polygons of one group are one object."""
-    content = load(tree.path(name))
+    content = load(tree, name)
     info, objects = content.get("info"), content.get("objects")
     if not isinstance(info, dict) or not isinstance(objects, list):
         raise UnreadableLabel(Message("import.no_polygons"))
@@ -168,26 +192,24 @@ def _parse_isat(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         shaped.size = width, height
     shaped.lost[Message("lost.notes")] += bool(info.get("note"))
     groups: Counter[tuple[str, str]] = Counter()
-    for one in sorted(objects, key=lambda one: float(one.get("layer") or 0)):
-        label, kind, points = str(one["category"]), one.get("shape_type") or "polygon", one.get("segmentation") or []
-        shaped.lost[Message("lost.notes")] += bool(one.get("note"))
-        shaped.lost[Message("lost.crowd")] += one.get("iscrowd") not in (None, "", "false", "False", 0)
-        if kind not in _ISAT_KINDS:
-            shaped.lost[Message("lost.shape_kind", kind=kind)] += 1
-        elif kind == "polygon" and len(points) < 3:
-            shaped.lost[Message("lost.short_polygons")] += 1
-        elif label.strip() == _ISAT_BACKGROUND:
-            shaped.shapes.append(Shape(BACKGROUND, kind, points, outline=True))
-        else:
-            shaped.shapes.append(Shape(label, kind, points, outline=True))
-            groups[label, str(one.get("group"))] += one.get("group") not in (None, "")
+    for number, one in in_layers(objects, "layer"):
+        with shaped.entry("object", number):
+            label, kind = label_text(one, "category"), one.get("shape_type") or "polygon"
+            points = one.get("segmentation") or []
+            shaped.lost[Message("lost.notes")] += bool(one.get("note"))
+            shaped.lost[Message("lost.crowd")] += one.get("iscrowd") not in (None, "", "false", "False", 0)
+            if kind not in _ISAT_KINDS:
+                raise UnreadableLabel(Message("import.shape_kind", kind=kind))
+            background = label.strip() == _ISAT_BACKGROUND
+            shaped.shapes.append(Shape(BACKGROUND if background else label, kind, points, outline=True))
+            groups[label, str(one.get("group"))] += one.get("group") not in (None, "") and not background
     shaped.lost[Message("lost.several_polygons")] += sum(count > 1 for count in groups.values())
     yield shaped
 
 
 def _parse_supervisely(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     """Yield the image of a file in a folder "ann": polygons, boxes and bitmaps."""
-    content = load(tree.path(name))
+    content = load(tree, name)
     size = content.get("size") or {}
     stored = (size["width"], size["height"]) if size.get("width") and size.get("height") else None
     # "ann/part.jpg.json" belongs to "img/part.jpg".
@@ -195,12 +217,9 @@ def _parse_supervisely(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     image = str(path.parent.parent / "img" / path.stem)
     shaped = ShapedImage(image, stored, split=split_of(name), lost=Counter())
     _add_supervisely_tags(content.get("tags") or [], shaped)
-    for entry in content["objects"]:
-        shape = _supervisely_shape(entry)
-        if shape is None:
-            shaped.lost[Message("lost.shape_kind", kind=entry.get("geometryType"))] += 1
-        else:
-            shaped.shapes.append(shape)
+    for number, entry in enumerate(listed(content["objects"]), 1):
+        with shaped.entry("object", number):
+            shaped.shapes.append(_supervisely_shape(entry))
     yield shaped
 
 
@@ -212,12 +231,12 @@ def _add_supervisely_tags(tags: list[Any], shaped: ShapedImage) -> None:
     values = [tag for tag in tags if isinstance(tag, dict) and tag.get("value") is not None]
     if len(others) == 1 and not values:
         shaped.verdict = others[0]
-    else:
+    elif others:
         shaped.lost[Message("lost.image_tags")] += len(others)
 
 
-def _supervisely_shape(entry: dict[str, Any]) -> Shape | None:
-    label, kind = str(entry["classTitle"]), entry.get("geometryType")
+def _supervisely_shape(entry: dict[str, Any]) -> Shape:
+    label, kind = label_text(entry, "classTitle"), entry.get("geometryType")
     if kind == "bitmap":
         bitmap = entry["bitmap"]
         return Shape(label, "bitmap", [bitmap["origin"]], bitmap=partial(_supervisely_bitmap, bitmap["data"]))
@@ -228,7 +247,7 @@ def _supervisely_shape(entry: dict[str, Any]) -> Shape | None:
         return Shape(label, "box", points)
     if kind in ("line", "point"):
         return Shape(label, kind, points)
-    return None
+    raise UnreadableLabel(Message("import.shape_kind", kind=kind))
 
 
 def _supervisely_bitmap(data: str) -> np.ndarray:
@@ -241,8 +260,8 @@ def _supervisely_bitmap(data: str) -> np.ndarray:
             if file.width * file.height > 1 << 28:
                 raise UnreadableLabel(Message("import.run_lengths"))
             pixels = np.asarray(file.convert("RGBA"))
-    except (zlib.error, binascii.Error, OSError, SyntaxError, EOFError) as error:
-        raise ValueError(str(error)) from None
+    except (zlib.error, binascii.Error, OSError, SyntaxError, EOFError):
+        raise UnreadableLabel(Message("import.damaged_mask")) from None
     return (pixels[..., :3].any(axis=2)) & (pixels[..., 3] > 0)
 
 

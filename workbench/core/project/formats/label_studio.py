@@ -19,15 +19,16 @@ from workbench.core.project.formats.base import (
     FileTree,
     ImportedLabels,
     ImportOptions,
+    Refusal,
     UnreadableLabel,
 )
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_tables import LARGEST
-from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shape_labels import ShapedImage, each_image, find_shapes, listed, set_verdict
 from workbench.core.project.formats.shapes import Shape, rotated
-from workbench.core.project.formats.text_files import decode_text, json_files, load
+from workbench.core.project.formats.text_files import json_files, load, read_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
-from workbench.inference.io.json_io import JsonError, parse_json, read_file
+from workbench.inference.io.json_io import parse_json
 
 _KEYS = (b'"annotations"', b'"from_name"', b'"result"')
 _FLAT_KEYS = (b'"annotation_id"', b'"annotator"')  # of JSON-MIN
@@ -62,34 +63,41 @@ def _tables(tree: FileTree) -> dict[str, list[dict[str, str]]]:
     found = {}
     for name in tree.with_suffix(".csv", ".tsv"):
         try:
-            text = decode_text(read_file(tree.path(name), limit=LARGEST))
+            text = read_text(tree, tree.path(name), limit=LARGEST)
             first = text[:2000]
             if "annotation_id" in first and "annotator" in first:
                 separator = "\t" if "\t" in first.split("\n", 1)[0] else ","
                 found[name] = list(csv.DictReader(io.StringIO(text), delimiter=separator))
-        except (FileNotFoundError, JsonError, ValueError, csv.Error):
+        except (FileNotFoundError, ValueError, UnreadableLabel, csv.Error):
             continue
     return found
 
 
-def _parse(tree: FileTree, name: str, rows: list[dict[str, str]] | None) -> Iterator[ShapedImage]:
-    content = load(tree.path(name)) if rows is None else [_unpacked(row) for row in rows]
-    for task in content if isinstance(content, list) else [content]:
+def _parse(tree: FileTree, name: str, rows: list[dict[str, str]] | None) -> Iterator[ShapedImage | Refusal]:
+    content = load(tree, name) if rows is None else rows
+
+    def parse(task: dict[str, Any]) -> ShapedImage | None:
+        task = task if rows is None else _unpacked(task)
         if not isinstance(task.get("annotations"), list):
             task = _task_of(task)
         names = image_names(task)
         stems = [PurePosixPath(one).stem for one in names]
         file = next((one for one, stem in zip(names, stems) if stem in tree.image_stems), names[0])
         shaped = ShapedImage(file, split=split_of(name), lost=Counter())
-        annotations = [one for one in task.get("annotations") or [] if not one.get("was_cancelled")]
+        annotations = [one for one in listed(task["annotations"]) if not one.get("was_cancelled")]
         if len(annotations) > 1:
             shaped.lost[Message("lost.further_annotations")] += len(annotations) - 1
-        results = annotations[-1]["result"] if annotations else []
-        labels = {one.get("id"): one for one in results if one.get("type") == "labels"}
-        for result in results:
-            _add(result, shaped, labels)
-        if annotations:
-            yield shaped
+        results = listed(annotations[-1]["result"]) if annotations else []
+        if not results and any(one.get("result") for one in annotations):
+            shaped.refuse(Message("import.empty_repetition"))
+        labels = {one.get("id"): one for one in results if isinstance(one, dict) and one.get("type") == "labels"}
+        for number, result in enumerate(results, 1):
+            with shaped.entry("region", number):
+                _add(result, shaped, labels)
+        return shaped if annotations else None
+
+    tasks = content if isinstance(content, list) else [content]
+    return each_image(tree, name, "task" if rows is None else "row", tasks, parse)
 
 
 def _unpacked(row: dict[str, str]) -> dict[str, Any]:
@@ -144,28 +152,22 @@ def _add(result: dict[str, Any], shaped: ShapedImage, labels: dict[Any, dict[str
     value, kind = result.get("value") or {}, str(result.get("type"))
     if kind == "choices":
         choices = value.get("choices") or []
-        if len(choices) == 1 and shaped.verdict is None:
-            shaped.verdict = str(choices[0])
-        else:
-            shaped.lost[Message("lost.choices")] += len(choices)
+        if len(choices) != 1:
+            raise UnreadableLabel(Message("import.several_flags", names=", ".join(map(str, choices[:5]))))
+        set_verdict(shaped, str(choices[0]))
         return
     form = kind.removesuffix("labels")
     if kind == "labels" and result.get("id") is not None:
         return  # the label of a region of the same id
     if form not in _SHAPES:
-        shaped.lost[Message("lost.result_kind", kind=kind)] += 1
-        return
+        raise UnreadableLabel(Message("import.shape_kind", kind=kind))
     named = labels.get(result.get("id"), {}).get("value") or {}
     names = value.get(kind) or value.get("labels") or named.get("labels") or ["defect"]
     shaped.lost[Message("lost.further_labels")] += len(names) - 1
-    shape = _shape(form, value, result, str(names[0]), shaped)
-    if shape is None:
-        shaped.lost[Message("lost.unknown_size")] += 1
-    else:
-        shaped.shapes.append(shape)
+    shaped.shapes.append(_shape(form, value, result, str(names[0]), shaped))
 
 
-def _shape(form: str, value: dict[str, Any], result: dict[str, Any], label: str, shaped: ShapedImage) -> Shape | None:
+def _shape(form: str, value: dict[str, Any], result: dict[str, Any], label: str, shaped: ShapedImage) -> Shape:
     width, height = result.get("original_width") or 0, result.get("original_height") or 0
     if form == "brush":
         shaped.size = int(width), int(height)
@@ -176,7 +178,9 @@ def _shape(form: str, value: dict[str, Any], result: dict[str, Any], label: str,
     x, y = float(value.get("x", 0)) / 100, float(value.get("y", 0)) / 100
     degrees = float(value.get("rotation") or 0)
     if degrees and form in ("rectangle", "ellipse"):
-        return _rotated(form, value, label, degrees, width, height) if width and height else None
+        if not width or not height:
+            raise UnreadableLabel(Message("import.unknown_size"))
+        return _rotated(form, value, label, degrees, width, height)
     if form == "rectangle":
         corners = [(x, y), (x + value["width"] / 100, y + value["height"] / 100)]
         return Shape(label, "box", corners, fractions=True)

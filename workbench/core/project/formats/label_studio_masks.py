@@ -72,7 +72,7 @@ def _images(tree: FileTree) -> dict[int, str]:
             images[int(number)] = name
     for file, _ in json_files(tree, b'"id"'):
         try:
-            content = load(tree.path(file))
+            content = load(tree, file)
         except FAULTS:
             continue
         for task in content if isinstance(content, list) else [content]:

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 
-from workbench.core.project.formats.base import FileTree
-from workbench.core.project.formats.text_files import decode_text
+from workbench.core.project.formats.base import FileTree, UnreadableLabel
+from workbench.core.project.formats.text_files import read_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
-from workbench.inference.io.json_io import JsonError, read_file
 
 LARGEST = 256 << 20  # bytes of a table
 _SEPARATORS = ",;\t| "
@@ -49,8 +48,8 @@ def tables(tree: FileTree) -> Iterator[LabelTable]:
     """Yield the tables of a tree."""
     for file in tree.with_suffix(".csv", ".tsv", ".txt"):
         try:
-            text = decode_text(read_file(tree.path(file), limit=LARGEST))
-        except (FileNotFoundError, JsonError, ValueError):
+            text = read_text(tree, tree.path(file), limit=LARGEST)
+        except (FileNotFoundError, ValueError, UnreadableLabel):
             continue
         table = parse_table(file, text, tree.image_stems)
         if table is not None:

@@ -23,8 +23,8 @@ from workbench.core.project.formats.label_export import (
     inset_polygon,
     regions,
 )
-from workbench.core.project.formats.shape_labels import IGNORE, ShapedImage, find_shapes
-from workbench.core.project.formats.shapes import Points, Shape, checked
+from workbench.core.project.formats.shape_labels import IGNORE, ShapedImage, find_shapes, label_text
+from workbench.core.project.formats.shapes import Shape, checked
 from workbench.core.project.formats.text_files import LARGEST, json_files, load
 from workbench.core.project.project import DONT_CARE
 from workbench.core.project.storage import write_json, write_text
@@ -69,7 +69,7 @@ _OTHER_FILES = ("mask_grayscale_map.json", "mask_color_map.json")
 
 
 def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
-    content = load(tree.path(name), limit=LARGEST)
+    content = load(tree, name, limit=LARGEST)
     if not isinstance(content, dict) or not isinstance(content.get("shapes"), list):
         return  # some other JSON file
     image_name = content.get("imagePath")
@@ -81,17 +81,19 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         stored = width, height
     shaped = ShapedImage(image_name, stored, lost=Counter())
     if content.get("imageData"):
-        shaped.embedded = partial(_embedded, tree.path(name))
-    for entry in content["shapes"]:
-        _add(entry, shaped)
+        shaped.embedded = partial(_embedded, tree, name)
+    for number, entry in enumerate(content["shapes"], 1):
+        with shaped.entry("shape", number):
+            _add(entry, shaped)
     chosen = _flags(content)
     if len(chosen) == 1:
         shaped.verdict = chosen[0]
     elif chosen:
         message = Message("import.several_flags", names=", ".join(chosen))
-        if not shaped.shapes:
-            raise UnreadableLabel(message)
-        shaped.notes.append(message)
+        if shaped.shapes:
+            shaped.notes.append(message)
+        else:
+            shaped.refuse(message)
     flags = Counter(flag for entry in content["shapes"] for flag in _flags(entry))
     if flags:
         names = ", ".join(f"{flag} ({count})" if count > 1 else flag for flag, count in flags.items())
@@ -107,38 +109,28 @@ def _flags(entry: dict[str, Any]) -> list[str]:
     return [flag for flag, on in flags.items() if on is True] if isinstance(flags, dict) else []
 
 
-def _embedded(path: Path) -> bytes:
+def _embedded(tree: FileTree, name: str) -> bytes:
     try:
-        return base64.b64decode(load(path, limit=LARGEST)["imageData"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise UnreadableLabel(Message("import.embedded_damaged", why=error)) from None
+        return base64.b64decode(load(tree, name, limit=LARGEST)["imageData"])
+    except (KeyError, TypeError, ValueError):
+        raise UnreadableLabel(Message("import.embedded_damaged")) from None
 
 
 def _add(entry: Any, shaped: ShapedImage) -> None:
-    if not isinstance(entry, dict) or not isinstance(entry.get("label"), str):
-        raise UnreadableLabel(Message("import.no_label"))
-    label, kind = entry["label"], entry.get("shape_type") or "polygon"
+    label, kind = label_text(entry, "label"), entry.get("shape_type") or "polygon"
     points = entry.get("points") or []
     for key, lost in _ATTRIBUTES.items():
         shaped.lost[lost] += entry.get(key) not in (None, "", False, [], {})
     if kind == "cuboid":
         shaped.lost[Message("lost.depths")] += 1
-        kind, points = "polygon", _hull(points, label)
+        hull = cv2.convexHull(np.array(checked(points), np.float32))
+        kind, points = "polygon", hull.reshape(-1, 2).tolist()
     if kind == "rectangle" and len(points) > 2:
         points = [points[0], points[len(points) // 2]]  # all four corners
     if kind not in _KINDS:
-        shaped.lost[Message("lost.shape_kind", kind=kind)] += 1
-        return
+        raise UnreadableLabel(Message("import.shape_kind", kind=kind))
     bitmap = partial(_bitmap, entry.get("mask")) if kind == "mask" else None
-    shaped.shapes.append(Shape(label, _KINDS[kind], points, bitmap=bitmap, corners=True))
-
-
-def _hull(points: Points, label: str) -> Points:
-    """Return the convex outline of the corners of a cuboid."""
-    try:
-        return cv2.convexHull(np.array(checked(points), np.float32)).reshape(-1, 2).tolist()
-    except (TypeError, ValueError) as error:
-        raise UnreadableLabel(Message("import.shape_damaged", name=repr(label), why=str(error))) from None
+    shaped.shapes.append(Shape(label, _KINDS[kind], points, bitmap=bitmap))
 
 
 def _bitmap(encoded: Any) -> np.ndarray:
@@ -153,8 +145,8 @@ def _bitmap(encoded: Any) -> np.ndarray:
             if too_large:
                 raise ValueError(too_large)
             return np.array(file.convert("L")) > 0
-    except (OSError, SyntaxError, EOFError, binascii.Error) as error:
-        raise ValueError(str(error)) from None
+    except (OSError, SyntaxError, EOFError, binascii.Error):
+        raise UnreadableLabel(Message("import.damaged_mask")) from None
 
 
 # --- writing ----------------------------------------------------------------------------------------

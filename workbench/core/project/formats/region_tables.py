@@ -18,8 +18,7 @@ from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_tables import LabelTable, tables
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape
-from workbench.core.project.formats.text_files import decode_text
-from workbench.inference.io.json_io import JsonError, read_file
+from workbench.core.project.formats.text_files import read_text
 
 _RUNS = ("encodedpixels", "encoded_pixels", "rle", "rle_mask")
 _CLASS = ("class", "classid", "class_id", "label", "labelname", "name", "category", "class_name", "classname")
@@ -81,22 +80,24 @@ def _parse(tree: FileTree, table: LabelTable) -> Iterator[ShapedImage]:
     names = _names(tree, table.file)
     width, height = table.column("width", "image_width"), table.column("height", "image_height")
     fractions = boxes is not None and _are_fractions(table, boxes[0])
-    for row in table.rows:
+    for number, row in enumerate(table.rows, 2 if table.titles else 1):
         name = _image(table, row)
         shaped = images.setdefault(name, ShapedImage(name, split=split, lost=Counter()))
-        row = [*row, *[""] * (len(table.header) - len(row))]
-        if boxes is not None:
-            columns, corners = boxes
-            if width is not None and height is not None and not {width, height} & set(columns):
-                shaped.size = _size(row[width], row[height])
-            shaped.shapes += _box(row, columns, corners, _label(table, row), fractions)
-        elif runs is not None:
-            shaped.shapes += _runs(row[runs], _label(table, row))
-        else:
-            for cell in row[1:]:
-                *box, number = cell.split(",")
-                corners_of = [(float(box[0]), float(box[1])), (float(box[2]), float(box[3]))]
-                shaped.shapes.append(Shape(names.get(int(number), f"class_{number}"), "box", corners_of))
+        with shaped.entry("row", number):
+            if len(row) < len(table.header):
+                raise UnreadableLabel(Message("import.cut_row", n=len(row), m=len(table.header)))
+            if boxes is not None:
+                columns, corners = boxes
+                if width is not None and height is not None and not {width, height} & set(columns):
+                    shaped.size = _size(row[width], row[height])
+                shaped.shapes += _box(row, columns, corners, _label(table, row), fractions)
+            elif runs is not None:
+                shaped.shapes += _runs(row[runs], _label(table, row))
+            else:
+                for cell in row[1:]:
+                    *box, kind = cell.split(",")
+                    corners_of = [(float(box[0]), float(box[1])), (float(box[2]), float(box[3]))]
+                    shaped.shapes.append(Shape(names.get(int(kind), f"class_{kind}"), "box", corners_of))
     yield from images.values()
 
 
@@ -145,8 +146,8 @@ def _names(tree: FileTree, file: str) -> dict[int, str]:
     """Return the class names in the folder of a list of boxes."""
     for name in _NAME_FILES:
         try:
-            text = decode_text(read_file(tree.path(str(PurePosixPath(file).with_name(name))), limit=1 << 20))
-        except (FileNotFoundError, JsonError, ValueError):
+            text = read_text(tree, tree.path(str(PurePosixPath(file).with_name(name))), limit=1 << 20)
+        except (FileNotFoundError, ValueError, UnreadableLabel):
             continue
         return dict(enumerate(line.strip() for line in text.splitlines() if line.strip()))
     return {}

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,9 @@ from workbench.core.project.formats.base import (
     ImportedLabel,
     ImportedLabels,
     ImportOptions,
+    Refusal,
     UnreadableLabel,
+    entry_name,
     reason,
     without_suffix,
 )
@@ -42,8 +45,8 @@ class ShapedImage:
     """Shapes of one image. name: path of the image as stored in the label file. size: (width, height), if stored.
 
     split: "train", "val" or "test", if the file assigns one. verdict: label of the whole image. embedded: returns the
-    bytes of the image if the file contains them. notes: sentences on content that was not imported. problem: reason
-    why the label of this image cannot be imported.
+    bytes of the image if the file contains them. notes: sentences on content that was not imported. refused: entries
+    that are left out, with the reasons. entries: number of all entries.
     """
 
     name: str
@@ -56,13 +59,32 @@ class ShapedImage:
     )  # content that a class map cannot hold: kind, a message -> count
     embedded: Callable[[], bytes] | None = None
     notes: list[str] = field(default_factory=list)
-    problem: str | None = None
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    entries: int = 0
+
+    @contextlib.contextmanager
+    def entry(self, kind: str, id: object) -> Iterator[None]:
+        """Read one entry of the image: one that is faulty is refused by its kind and id, and the others are kept."""
+        self.entries += 1
+        before = len(self.shapes)
+        try:
+            yield
+        except FAULTS as error:
+            del self.shapes[before:]
+            self.refused.append((entry_name(kind, id), reason(error)))
+        for number in range(before, len(self.shapes)):
+            self.shapes[number] = replace(self.shapes[number], entry=(kind, id))
+
+    def refuse(self, why: str) -> None:
+        """Leave out the label of the whole image."""
+        self.refused.append(("", why))
 
 
 _MARGIN = 4  # pixels around the points of a shape that may be painted
 _MOST_SEARCHED = 1 << 26  # pixels of a mask in which merged objects are counted, which needs four bytes per pixel
 
-Parser = Callable[[FileTree, str], Iterable[ShapedImage]]
+# Images of a label file, and entries of it that belong to no known image.
+Parser = Callable[[FileTree, str], Iterable["ShapedImage | Refusal"]]
 
 
 def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: ImportOptions) -> ImportedLabels:
@@ -71,19 +93,25 @@ def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: Im
     lost: Counter[str] = Counter()
     empty = 0
     for name in files:
+        found: list[ShapedImage] = []
         try:
-            found = list(parse(tree, name))
-            for shaped in found:
-                # A file of one image is parsed again later, so that the memory needed does not grow with their number.
-                read = partial(_parse_again, parse, tree, name, options) if len(found) == 1 else None
-                lost += shaped.lost
-                if shaped.problem is not None:
-                    batch.skipped.append((shaped.name if len(found) > 1 else str(tree.path(name)), shaped.problem))
-                    continue
-                batch.entries.append(_entry(tree, name, shaped, images, options, read))
-                empty += not shaped.shapes and shaped.verdict is None
+            for one in parse(tree, name):
+                if isinstance(one, Refusal):
+                    paths = tuple(tree.path(image) for stored in one.names if (image := images.find(stored, name)))
+                    batch.refused.append(replace(one, images=paths) if one.names else one)
+                else:
+                    found.append(one)
         except FAULTS as error:
-            batch.skipped.append((str(tree.path(name)), reason(error)))
+            # A file of one image belongs to the image of its name.
+            image = None if found else images.find(PurePosixPath(name).stem, name)
+            paths = None if image is None else (tree.path(image),)
+            batch.refused.append(Refusal(tree.path(name), reason(error), images=paths))
+        for shaped in found:
+            # A file of one image is parsed again later, so that the memory needed does not grow with their number.
+            read = partial(_parse_again, parse, tree, name, options) if len(found) == 1 else None
+            lost += shaped.lost
+            batch.entries.append(_entry(tree, name, shaped, images, options, read))
+            empty += not shaped.shapes and shaped.verdict is None and not shaped.refused
     if batch.entries:
         used = {entry.image for entry in batch.entries}
         batch.unlabeled = images.without(used)
@@ -95,10 +123,59 @@ def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: Im
     return batch
 
 
+def each_image(
+    tree: FileTree, name: str, kind: str, entries: Iterable[Any], parse: Callable[[Any], ShapedImage | None]
+) -> Iterator[ShapedImage | Refusal]:
+    """Yield the image of each entry of the file `name`. A faulty entry is refused by its number."""
+    for number, entry in enumerate(entries, 1):
+        try:
+            shaped = parse(entry)
+        except FAULTS as error:
+            yield Refusal(tree.path(name), reason(error), entry_name(kind, number))
+        else:
+            if shaped is not None:
+                yield shaped
+
+
+def listed(value: Any) -> list[Any]:
+    """Return a list of a label file. Raises UnreadableLabel for another value."""
+    if not isinstance(value, list):
+        raise UnreadableLabel(Message("import.unexpected_content"))
+    return value
+
+
+def in_layers(entries: Any, key: str) -> list[tuple[int, Any]]:
+    """Return (number, entry) of a list, with the lowest layer first. Entries without a layer are in layer 0."""
+
+    def layer(numbered: tuple[int, Any]) -> float:
+        value = numbered[1].get(key) if isinstance(numbered[1], dict) else 0
+        try:
+            return float(value or 0)
+        except (TypeError, ValueError):
+            return 0.0
+
+    return sorted(enumerate(listed(entries), 1), key=layer)
+
+
+def label_text(entry: Any, key: str) -> str:
+    """Return the name of a class, which may be a number. Raises KeyError, UnreadableLabel for another value."""
+    value = entry[key]
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise UnreadableLabel(Message("import.no_label"))
+    return str(value)
+
+
+def set_verdict(shaped: ShapedImage, verdict: str) -> None:
+    """Take over a label of the whole image. Raises UnreadableLabel if it has another one."""
+    if shaped.verdict not in (None, verdict):
+        raise UnreadableLabel(Message("import.several_flags", names=f"{shaped.verdict}, {verdict}"))
+    shaped.verdict = verdict
+
+
 def _parse_again(
     parse: Parser, tree: FileTree, name: str, options: ImportOptions, width: int, height: int
 ) -> ImportedLabel:
-    shaped = next(iter(parse(tree, name)))
+    shaped = next(one for one in parse(tree, name) if isinstance(one, ShapedImage))
     return rasterize(shaped, options, width, height)
 
 
@@ -113,9 +190,14 @@ def _entry(
     name = PureWindowsPath(shaped.name).as_posix()
     drive, outside = PureWindowsPath(name).drive, is_outside(name, label)
     name = name.removeprefix(drive).lstrip("/")
-    found = images.find(name, label, shaped.split)
-    if found is None and read is not None:  # the only image of a file may have the file's name
-        found = images.find(PurePosixPath(label).stem, label)
+    remark, doubtful, refused = "", False, shaped.refused
+    if read is not None:
+        try:
+            found, remark, doubtful = images.of_file(name, label, shaped.split)
+        except UnreadableLabel as error:
+            found, refused = None, [*refused, ("", reason(error))]
+    else:
+        found = images.find(name, label, shaped.split)
     if found is None and outside:
         missing = Message("import.image_outside", path=name[:200])
     else:
@@ -137,6 +219,10 @@ def _entry(
         size=shaped.size,
         embedded=shaped.embedded,
         missing=missing,
+        count=max(shaped.entries, len(shaped.shapes) + (shaped.verdict is not None)),
+        refused=tuple(refused),
+        remark=remark,
+        doubtful=doubtful,
     )
 
 
@@ -154,7 +240,7 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
     """Return the label of an image of `width` x `height` pixels. Raises UnreadableLabel if the stored size differs.
 
     Later shapes are painted over earlier ones. Boxes are returned unpainted in `ImportedLabel.boxes`, since they are
-    regions only by the user's choice.
+    regions only by the user's choice. Shapes that cannot be drawn are in `ImportedLabel.refused`.
     """
     if shaped.size is not None and shaped.size != (width, height):
         stored = {"w": shaped.size[0], "h": shaped.size[1]}
@@ -163,34 +249,39 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
     ids = LocalIds(options)
     boxes: list[tuple[int, Rect]] = []
     objects: Counter[int] = Counter()
+    refused: list[tuple[str, str]] = []
     overlap = 0
-    for shape in shaped.shapes:
-        id = ids.of(shape.label)
-        if shape.fractions:
-            shape = replace(
-                shape, points=[(round(x * width, 4), round(y * height, 4)) for x, y in shape.points], fractions=False
-            )
+    for number, shape in enumerate(shaped.shapes, 1):
         try:
+            id = ids.of(shape.label)
+            if shape.fractions:
+                points = [(round(x * width, 4), round(y * height, 4)) for x, y in checked(shape.points)]
+                shape = replace(shape, points=points, fractions=False)
             if shape.kind == "box" and 0 < id <= MAX_CLASS_ID:
-                boxes.append((id, box_rect(shape.points, width, height)))
+                rect = box_rect(shape.points, width, height)
+                if rect.empty:
+                    raise UnreadableLabel(Message("import.no_pixel"))
+                boxes.append((id, rect))
             else:
                 overlap += _draw_over(mask, shape, id)
                 objects[id] += 1
-        except (TypeError, ValueError, OverflowError, IndexError) as error:
-            raise UnreadableLabel(Message("import.shape_damaged", name=repr(shape.label), why=str(error))) from None
-    boxes = [(id, rect) for id, rect in boxes if not rect.empty]
+        except FAULTS as error:
+            refused.append((entry_name(*(shape.entry or ("shape", number))), reason(error)))
     used = set(annotation.ids_in(mask)) | {id for id, _ in boxes}
     names = {id: name for id, name in ids.names.items() if id in used}
     merged = sum(max(0, count - _region_count(mask, id)) for id, count in objects.items() if id in used and count > 1)
     if shaped.shapes or shaped.verdict is None:
         lost = Counter({"import.overlap": overlap, "import.merged": merged})
-        return ImportedLabel(mask, names, shaped.verdict, shaped.notes, boxes, lost)
+        return ImportedLabel(mask, names, shaped.verdict, shaped.notes, boxes, lost, refused)
     # A label of the whole image does not label its pixels.
     return ImportedLabel(None, {}, shaped.verdict, shaped.notes)
 
 
 def _draw_over(mask: np.ndarray, shape: Shape, id: int) -> int:
-    """Paint a shape; return the number of pixels of other classes that it covers."""
+    """Paint a shape; return the number of pixels of other classes that it covers.
+
+    Raises UnreadableLabel if it covers no pixel, as a shape outside of the image does.
+    """
     height, width = mask.shape
     rect = Rect(0, 0, width, height)
     if shape.kind in ("polygon", "line", "point"):
@@ -202,6 +293,8 @@ def _draw_over(mask: np.ndarray, shape: Shape, id: int) -> int:
     view = mask[rect.slices]
     before = view.copy()
     draw_shape(mask, shape, Paint(id))
+    if not (view == id).any():
+        raise UnreadableLabel(Message("import.no_pixel"))
     if not 0 < id <= MAX_CLASS_ID:
         return 0
     return int(np.count_nonzero((before != view) & (before > 0) & (before <= MAX_CLASS_ID)))

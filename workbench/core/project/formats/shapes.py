@@ -29,8 +29,8 @@ class Shape:
     "point", "bitmap", or "runs" (first pixel, from 1, and length, column by column). points: (N, 2). holes: polygons
     cut out of a polygon. bitmap: returns bool (h, w), whose first pixel is at the first point. fractions: coordinates
     are fractions of the image's width and height.
-    corners: the pixels under the corners of a polygon belong to it. outline: so do all those under its outline, as of
-    polygons that connect the outermost pixels of a region.
+    outline: the pixels under the outline of a polygon belong to it, as of polygons that connect the outermost pixels of
+    a region. entry: kind and id of the entry in its label file.
     """
 
     label: str
@@ -39,8 +39,8 @@ class Shape:
     holes: tuple[Points, ...] = ()
     bitmap: Callable[[], np.ndarray] | None = None
     fractions: bool = False
-    corners: bool = False
     outline: bool = False
+    entry: tuple[str, object] | None = None
 
 
 def checked(points: Iterable[Any]) -> list[tuple[float, float]]:
@@ -119,7 +119,7 @@ def draw_shape(mask: np.ndarray, shape: Shape, paint: Paint) -> None:
     elif shape.kind == "polygon":
         _draw_polygon(mask, shape, points, paint)
     else:
-        raise ValueError(f"unknown kind {shape.kind}")
+        raise ValueError(Message("import.shape_kind", kind=shape.kind))
 
 
 def _run_pixels(runs: list[tuple[float, float]], width: int, height: int) -> np.ndarray:
@@ -139,7 +139,7 @@ def _draw_polygon(mask: np.ndarray, shape: Shape, points: list[tuple[float, floa
         _draw_outlined(mask, points, paint)
         return
     if not shape.holes:
-        draw_polygon(mask, points, paint, vertices=shape.corners)
+        draw_polygon(mask, points, paint, vertices=False)
         return
     filled = np.zeros(mask.shape, np.uint8)
     draw_polygon(filled, points, Paint(1), vertices=False)

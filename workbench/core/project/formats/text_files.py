@@ -1,4 +1,4 @@
-"""Text files of other tools: encodings (UTF-8, UTF-16 with a byte order mark, GB18030), and JSON label files."""
+"""Text files of other tools: encodings (stated, UTF-8, UTF-16, else chosen or guessed), and JSON label files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, UnreadableLabel
+from workbench.core.project.formats.base import FileTree, UnreadableLabel, reason
+from workbench.core.project.formats.encodings import guess
 from workbench.inference.io.json_io import parse_json, read_file
 from workbench.inference.io.regular_files import open_regular
 
@@ -16,45 +17,68 @@ LARGEST = 1 << 30  # bytes of a label file, which may embed its image
 LARGEST_SET = 256 << 20  # bytes of a label file of many images, which needs about 15 times its size in memory
 _BLOCK = 1 << 20  # bytes of larger files that are searched for keys at a time
 _LONGEST_KEY = 64  # bytes
+_EXAMPLES = 3  # texts that are shown with a guessed encoding
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 # Letters that hardly occur in texts, but are UTF-8 of the bytes of common Chinese characters in GB2312.
 _UNLIKELY = re.compile("[\u0250-\u02ff\u0340-\u037f]")
 _GB2312 = re.compile(rb"(?:[\x00-\x7f]|[\xb0-\xf7][\xa1-\xfe])*")
+_DECLARED = re.compile(rb"^\s*<\?xml[^>]*?encoding\s*=\s*[\"']([\w.:-]+)[\"']")
+_SHOWN = re.compile(r"[^\s\"'<>\[\]{},;|]*[^\x00-\x7f][^\"'<>\[\]{},;|\n\r\t]*")
 
 
 def decode_text(data: bytes) -> str:
-    """Return the text of a label file in UTF-8, UTF-16 with a byte order mark, or GB18030. Raises ValueError."""
+    """Return the text of a file, see `decoded`. Raises ValueError, UnreadableLabel."""
+    return decoded(data)[0]
+
+
+def decoded(data: bytes, encoding: str | None = None) -> tuple[str, str | None]:
+    """Return (text, name of its encoding if that was chosen or guessed, else None).
+
+    A byte order mark and the declaration of an XML file state the encoding; other files are UTF-8, or else in the
+    `encoding` that the user chose, or else in a guessed one. Raises ValueError, UnreadableLabel.
+    """
     if data[:2] in _UTF_16:
-        return data.decode("utf-16")
+        return data.decode("utf-16"), None
+    declared = _DECLARED.match(data[:200])
+    if declared is not None and (name := declared[1].decode().casefold()) not in ("utf-8", "utf-16"):
+        try:
+            return data.decode("gb18030" if name in ("gb2312", "gbk") else name), None
+        except (LookupError, UnicodeDecodeError):
+            pass  # the declaration is wrong
+    zeros = data[:_BLOCK].count(0)
+    if zeros > len(data[:_BLOCK]) // 4:
+        return data.decode("utf-16-le" if data[1:2] == b"\0" else "utf-16-be"), None
+    if zeros:
+        raise UnreadableLabel(Message("import.no_text"))
     try:
         text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("gb18030")  # includes GBK and GB2312
-        if "\0" in text:
-            raise ValueError("it is not a text file") from None
-        return text
-    return data.decode("gb18030") if _is_gb2312(data, text) else text
-
-
-def _is_gb2312(data: bytes, text: str) -> bool:
-    """Return True for bytes that are valid in UTF-8 by chance: "图" in GB2312 is an unusual letter in UTF-8."""
-    return not text.isascii() and _UNLIKELY.search(text) is not None and _GB2312.fullmatch(data) is not None
-
-
-def read_utf8(path: Path, *, limit: int) -> bytes:
-    """Return the content of a text file as UTF-8, see `decode_text`. Raises FileNotFoundError, ValueError."""
-    data = read_file(path, limit=limit)
-    try:
-        if data[:2] not in _UTF_16 and not _is_gb2312(data, data.decode("utf-8")):
-            return data
+        by_chance = not text.isascii() and _UNLIKELY.search(text) is not None and _GB2312.fullmatch(data) is not None
+        if not by_chance:
+            return text, None
     except UnicodeDecodeError:
         pass
-    return decode_text(data).encode()
+    chosen = encoding or guess(data)
+    try:
+        return data.decode(chosen), chosen
+    except UnicodeDecodeError:
+        raise UnreadableLabel(Message("import.other_encoding", encoding=chosen)) from None
+
+
+def read_text(tree: FileTree, path: Path, *, limit: int) -> str:
+    """Return the content of a text file of at most `limit` bytes; a guessed encoding is kept in `tree.guesses`.
+
+    Raises FileNotFoundError, ValueError, UnreadableLabel.
+    """
+    text, guessed = decoded(read_file(path, limit=limit), tree.encoding)
+    if guessed is not None:
+        shown = dict.fromkeys(match.strip() for match in _SHOWN.findall(text))
+        tree.guesses[path] = guessed, tuple(shown)[:_EXAMPLES]
+    return text
 
 
 def json_files(tree: FileTree, *keys: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield (name, content) of the JSON files below a tree that contain all `keys`, such as b'"images"'.
+    """Yield (name, content as UTF-8) of the JSON files below a tree that contain all `keys`, such as b'"images"'.
 
     Of files that are too large to be loaded, which are refused later, the content is the start only.
     """
@@ -64,8 +88,10 @@ def json_files(tree: FileTree, *keys: bytes) -> Iterator[tuple[str, bytes]]:
             if path.stat().st_size > LARGEST_SET:
                 data = _start_with_keys(path, keys)
             else:
-                data = read_utf8(path, limit=LARGEST_SET)
-        except (OSError, ValueError):
+                data = read_file(path, limit=LARGEST_SET)
+                if data[:2] in _UTF_16 or b"\0" in data[:2]:
+                    data = decode_text(data).encode()
+        except (OSError, ValueError, UnreadableLabel):
             continue
         if all(key in data for key in keys):
             yield name, data
@@ -83,12 +109,13 @@ def _start_with_keys(path: Path, keys: Sequence[bytes]) -> bytes:
     return start + b" ".join(set(keys) - missing)
 
 
-def load(path: Path, *, limit: int = LARGEST_SET) -> Any:
-    """Return the content of a label file of at most `limit` bytes. Raises UnreadableLabel."""
+def load(tree: FileTree, name: str, *, limit: int = LARGEST_SET) -> Any:
+    """Return the content of a JSON label file of at most `limit` bytes. Raises UnreadableLabel."""
+    path = tree.path(name)
     try:
         size = path.stat().st_size
         if size > limit:
             raise UnreadableLabel(Message("import.file_too_large", n=size >> 20, m=limit >> 20))
-        return parse_json(read_utf8(path, limit=limit))
+        return parse_json(read_text(tree, path, limit=limit))
     except (OSError, ValueError) as error:
-        raise UnreadableLabel(str(error)) from None
+        raise UnreadableLabel(reason(error)) from None

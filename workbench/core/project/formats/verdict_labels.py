@@ -21,7 +21,10 @@ from workbench.core.project.formats.base import (
     ImportedLabel,
     ImportedLabels,
     ImportOptions,
+    Refusal,
+    UnreadableLabel,
     distinctive_folders,
+    entry_name,
     without_suffix,
 )
 from workbench.core.project.formats.data_split import split_of
@@ -29,10 +32,9 @@ from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport
 from workbench.core.project.formats.label_tables import LabelTable, tables
 from workbench.core.project.formats.region_tables import is_region_table
-from workbench.core.project.formats.text_files import decode_text
+from workbench.core.project.formats.text_files import read_text
 from workbench.core.project.storage import write_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
-from workbench.inference.io.json_io import JsonError, read_file
 
 _LABEL_SUFFIXES = (*IMAGE_SUFFIXES, ".gif", ".xml", ".txt", ".json", ".npy", ".mat")
 _LABEL_COLUMNS = frozenset("label class verdict category target result grade classname 标签 类别 结果 判定".split())
@@ -42,13 +44,13 @@ _NAME_LISTS = ("labels.txt", "classes.txt", "label.txt", "label_list.txt")
 
 
 def table_score(tree: FileTree) -> int:
-    return sum(len(verdicts) + several for _, verdicts, several in _tables(tree))
+    return sum(len(verdicts) + len(refused) for _, verdicts, refused in _tables(tree))
 
 
 def find_table(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the labels found. `known` is not used, since verdicts are not classes."""
     batch, images = ImportedLabels(), ImageFinder(tree)
-    for table, verdicts, several in _tables(tree):
+    for table, verdicts, refused in _tables(tree):
         splits = _splits(table)
         split = split_of(table.file)
         for name, verdict in verdicts.items():
@@ -63,8 +65,10 @@ def find_table(tree: FileTree, options: ImportOptions, known: dict[int, str]) ->
                     split=splits.get(name, split),
                 )
             )
-        if several:
-            batch.skipped.append((str(tree.path(table.file)), Message("import.several_labels", n=several)))
+        for row, name, why in refused:
+            found = images.find(name, table.file) if name else None
+            paths = () if found is None else (tree.path(found),)
+            batch.refused.append(Refusal(tree.path(table.file), why, entry_name("row", row), paths))
     used = {entry.image for entry in batch.entries}
     batch.unlabeled = [(tree.path(name), name) for name in images.names if tree.path(name) not in used]
     return batch
@@ -74,14 +78,17 @@ def _read(verdict: str, width: int, height: int) -> ImportedLabel:
     return ImportedLabel(verdict=verdict)
 
 
-def _tables(tree: FileTree) -> Iterator[tuple[LabelTable, dict[str, str], int]]:
-    """Yield (table, verdict by image name, number of images with several labels)."""
+_Refused = list[tuple[int, str, str]]  # number of the row, name of the image, reason
+
+
+def _tables(tree: FileTree) -> Iterator[tuple[LabelTable, dict[str, str], _Refused]]:
+    """Yield (table, verdict by image name, rows without a usable verdict)."""
     names = _label_names(tree)
     for table in tables(tree):
         if not is_region_table(table) and not _OTHER_COLUMNS.intersection(table.header):
-            verdicts, several = _table_verdicts(table, names)
-            if verdicts or several:
-                yield table, verdicts, several
+            verdicts, refused = _table_verdicts(table, names)
+            if verdicts or refused:
+                yield table, verdicts, refused
 
 
 def _splits(table: LabelTable) -> dict[str, str]:
@@ -93,29 +100,38 @@ def _splits(table: LabelTable) -> dict[str, str]:
     return {name: split for name, cell in cells if (split := split_of(cell)) is not None}
 
 
-def _table_verdicts(table: LabelTable, names: list[str]) -> tuple[dict[str, str], int]:
+def _table_verdicts(table: LabelTable, names: list[str]) -> tuple[dict[str, str], _Refused]:
+    """Return the verdict by image name, and the rows without one. Rows with an empty cell have no verdict."""
     columns = _verdict_columns(table)
     verdicts: dict[str, str] = {}
-    several = 0
-    for row in table.rows:
-        image = table.image_name(row)
+    refused: _Refused = []
+    lengths = {len(row) for row in table.rows}
+    for number, row in enumerate(table.rows, 2 if table.titles else 1):
+        image = table.image_name(row) if table.image < len(row) else ""
+        why = ""
         if len(columns) > 1:
             on = [table.titles[column] for column in columns if row[column : column + 1] == ["1"]]
-            several += len(on) > 1
             label = on[0] if len(on) == 1 else ""
+            why = Message("import.several_verdicts", names=", ".join(on)) if len(on) > 1 else ""
         else:
             label = "".join(row[column] for column in columns if column < len(row))
             if PureWindowsPath(label).suffix.lower() in _LABEL_SUFFIXES:
-                return {}, 0  # image and label file: a list of pairs
-            if not table.header and len(row) > 2 and len({len(r) for r in table.rows}) > 1:
-                several, label = several + 1, ""
+                return {}, []  # image and label file: a list of pairs
+            if not table.header and len(row) > 2 and len(lengths) > 1:
+                why = Message("import.several_verdicts", names=", ".join(row[1:]))
+        if table.header and len(row) < len(table.header) and not label:
+            why = Message("import.cut_row", n=len(row), m=len(table.header))
         if label.isdecimal() and int(label) < len(names):
             label = names[int(label)]
-        if label:
-            verdicts[image] = label
+        if label and not why and verdicts.setdefault(image, label) != label:
+            why = Message("import.several_verdicts", names=f"{verdicts[image]}, {label}")
+        if why:
+            refused.append((number, image, why))
+    for _, image, _ in refused:
+        verdicts.pop(image, None)
     if len(Counter(verdicts.values())) > max(20, len(verdicts) // 2):
-        return {}, 0  # nearly as many labels as images: numbers or remarks, not verdicts
-    return verdicts, several
+        return {}, []  # nearly as many labels as images: numbers or remarks, not verdicts
+    return verdicts, refused
 
 
 def _verdict_columns(table: LabelTable) -> list[int]:
@@ -139,8 +155,8 @@ def _label_names(tree: FileTree) -> list[str]:
     for name in tree.files:
         if PurePosixPath(name).name.casefold() in _NAME_LISTS:
             try:
-                lines = decode_text(read_file(tree.path(name), limit=1 << 20)).splitlines()
-            except (FileNotFoundError, JsonError, ValueError):
+                lines = read_text(tree, tree.path(name), limit=1 << 20).splitlines()
+            except (FileNotFoundError, ValueError, UnreadableLabel):
                 continue
             return [line.split()[-1] if line.split()[0].isdecimal() else line.strip() for line in lines if line.strip()]
     return []

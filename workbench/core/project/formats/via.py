@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import math
@@ -12,17 +13,28 @@ from typing import Any
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import (
+    FAULTS,
     FileTree,
     ImportedLabels,
     ImportOptions,
+    Refusal,
     UnreadableLabel,
+    entry_name,
+    reason,
 )
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_tables import LARGEST
-from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shape_labels import (
+    ShapedImage,
+    each_image,
+    find_shapes,
+    label_text,
+    listed,
+    set_verdict,
+)
 from workbench.core.project.formats.shapes import Shape, pairs, rotated
-from workbench.core.project.formats.text_files import decode_text, json_files, load
-from workbench.inference.io.json_io import JsonError, parse_json, read_file
+from workbench.core.project.formats.text_files import json_files, load, read_text
+from workbench.inference.io.json_io import parse_json
 
 _KEYS = (b'"shape_attributes"', b'"filename"')
 _PROJECT_KEYS = (b'"metadata"', b'"attribute"', b'"vid"', b'"xy"')  # of VIA 3
@@ -46,27 +58,34 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     return find_shapes(tree, list(parsers), lambda tree, name: parsers[name](tree, name), options)
 
 
-def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     """Yield the images of a file of VIA 1 or 2, with their regions."""
-    content = load(tree.path(name))
-    images = content.get("_via_img_metadata", content)
-    for image in images.values():
-        shaped = ShapedImage(str(image["filename"]), split=split_of(name), lost=Counter())
+    content = load(tree, name)
+
+    def parse(image: dict[str, Any]) -> ShapedImage:
+        shaped = ShapedImage(label_text(image, "filename"), split=split_of(name), lost=Counter())
         regions = image.get("regions") or []
-        for region in regions.values() if isinstance(regions, dict) else regions:
-            _add(region["shape_attributes"], region.get("region_attributes"), shaped)
-        yield shaped
+        for number, region in enumerate(regions.values() if isinstance(regions, dict) else listed(regions), 1):
+            with shaped.entry("region", number):
+                _add(region["shape_attributes"], region.get("region_attributes"), shaped)
+        return shaped
+
+    return each_image(tree, name, "image", content.get("_via_img_metadata", content).values(), parse)
 
 
-def _parse_table(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+def _parse_table(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     """Yield the images of a CSV file, which has a row for each region and one for each image without regions."""
     images: dict[str, ShapedImage] = {}
-    for row in _tables(tree)[name]:
+    for number, row in enumerate(_tables(tree)[name], 2):
         file = row["filename"]
+        if not file:
+            yield Refusal(tree.path(name), Message("import.key_missing", key="filename"), entry_name("row", number))
+            continue
         shaped = images.setdefault(file, ShapedImage(file, split=split_of(name), lost=Counter()))
-        shape = parse_json((row["region_shape_attributes"] or "{}").encode())
-        if shape:
-            _add(shape, parse_json((row["region_attributes"] or "{}").encode()), shaped)
+        with shaped.entry("row", number):
+            shape = parse_json((row["region_shape_attributes"] or "{}").encode())
+            if shape:
+                _add(shape, parse_json((row["region_attributes"] or "{}").encode()), shaped)
     yield from images.values()
 
 
@@ -75,20 +94,16 @@ def _tables(tree: FileTree) -> dict[str, list[dict[str, str]]]:
     found = {}
     for name in tree.with_suffix(".csv"):
         try:
-            text = decode_text(read_file(tree.path(name), limit=LARGEST))
+            text = read_text(tree, tree.path(name), limit=LARGEST)
             if all(column in text[:2000] for column in _COLUMNS):
                 found[name] = list(csv.DictReader(io.StringIO(text.lstrip("#"))))
-        except (FileNotFoundError, JsonError, ValueError, csv.Error):
+        except (FileNotFoundError, ValueError, UnreadableLabel, csv.Error):
             continue
     return found
 
 
 def _add(shape: dict[str, Any], attributes: Any, shaped: ShapedImage) -> None:
-    found = _shape(shape, _label(attributes))
-    if found is None:
-        shaped.lost[Message("lost.shape_kind", kind=shape.get("name"))] += 1
-    else:
-        shaped.shapes.append(found)
+    shaped.shapes.append(_shape(shape, _label(attributes)))
 
 
 def _label(attributes: Any) -> str:
@@ -101,7 +116,7 @@ def _label(attributes: Any) -> str:
     return "defect"
 
 
-def _shape(shape: dict[str, Any], label: str) -> Shape | None:
+def _shape(shape: dict[str, Any], label: str) -> Shape:
     kind = shape.get("name")
     if kind in ("polygon", "polyline"):
         points = list(zip(shape["all_points_x"], shape["all_points_y"]))
@@ -115,41 +130,41 @@ def _shape(shape: dict[str, Any], label: str) -> Shape | None:
         return rotated(ellipse, math.degrees(float(shape.get("theta") or 0)))
     if kind == "point":
         return Shape(label, "point", [(shape["cx"], shape["cy"])])
-    return None
+    raise UnreadableLabel(Message("import.shape_kind", kind=kind))
 
 
-def _parse_project(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+def _parse_project(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     """Yield the images of a project of VIA 3. A view shows one image; other files are videos and sounds."""
-    content = load(tree.path(name))
+    content = load(tree, name)
     if not all(isinstance(content.get(key), dict) for key in ("file", "metadata", "attribute")):
         raise UnreadableLabel(Message("import.no_polygons"))
-    views = {number: str(view["fid_list"][0]) for number, view in (content.get("view") or {}).items()}
-    images = {}
+    views: dict[str, str] = {}
+    for number, view in (content.get("view") or {}).items():
+        with contextlib.suppress(*FAULTS):  # its regions are refused below
+            views[number] = str(view["fid_list"][0])
+    images: dict[str, ShapedImage] = {}
     for number, file in content["file"].items():
-        path = PureWindowsPath(str(file.get("fname") or file.get("src") or "")).as_posix()
-        images[str(number)] = ShapedImage(PurePosixPath(path).name, split=split_of(name), lost=Counter())
-    for entry in content["metadata"].values():
-        shaped = images.get(views.get(str(entry["vid"]), str(entry["vid"])))
+        try:
+            path = PureWindowsPath(str(file.get("fname") or file.get("src") or "")).as_posix()
+            images[str(number)] = ShapedImage(PurePosixPath(path).name, split=split_of(name), lost=Counter())
+        except FAULTS as error:
+            yield Refusal(tree.path(name), reason(error), entry_name("image", number), ())
+    for number, entry in content["metadata"].items():
+        view = str(entry["vid"]) if isinstance(entry, dict) and "vid" in entry else ""
+        shaped = images.get(views.get(view, view))
         if shaped is None:
+            why = Message("import.unlisted_image", id=view[:80])
+            yield Refusal(tree.path(name), why, entry_name("region", number))
             continue
-        if not entry.get("xy"):
-            _add_tag(entry, content["attribute"], shaped)
-            continue
-        shape = _project_shape(entry["xy"], _project_label(entry.get("av"), content["attribute"]) or "defect")
-        if shape is None:
-            shaped.lost[Message("lost.shape_kind", kind=entry["xy"][0])] += 1
-        else:
-            shaped.shapes.append(shape)
+        with shaped.entry("region", number):
+            label = _project_label(entry.get("av"), content["attribute"])
+            if entry.get("xy"):
+                shaped.shapes.append(_project_shape(entry["xy"], label or "defect"))
+            elif label:
+                set_verdict(shaped, label)
+            else:
+                shaped.lost[Message("lost.image_tags")] += 1
     yield from images.values()
-
-
-def _add_tag(entry: dict[str, Any], attributes: dict[str, Any], shaped: ShapedImage) -> None:
-    """Take over a value of the whole image as its verdict."""
-    label = _project_label(entry.get("av"), attributes)
-    if label and shaped.verdict is None:
-        shaped.verdict = label
-    else:
-        shaped.lost[Message("lost.image_tags")] += 1
 
 
 def _project_label(values: Any, attributes: dict[str, Any]) -> str:
@@ -162,7 +177,7 @@ def _project_label(values: Any, attributes: dict[str, Any]) -> str:
     return ""
 
 
-def _project_shape(numbers: list[Any], label: str) -> Shape | None:
+def _project_shape(numbers: list[Any], label: str) -> Shape:
     kind, *values = numbers
     if kind == _RECT:
         x, y, width, height = values
@@ -172,4 +187,6 @@ def _project_shape(numbers: list[Any], label: str) -> Shape | None:
     if kind == _ELLIPSE:
         return Shape(label, "ellipse", [values[:2], values[2:4]])
     names = {_POINT: "point", _LINE: "line", _POLYLINE: "line", _POLYGON: "polygon"}
-    return Shape(label, names[kind], list(pairs(values))) if kind in names else None
+    if kind not in names:
+        raise UnreadableLabel(Message("import.shape_kind", kind=kind))
+    return Shape(label, names[kind], list(pairs(values)))

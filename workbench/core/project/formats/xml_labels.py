@@ -14,52 +14,52 @@ from xml.etree.ElementTree import Element, ParseError, SubElement, indent, tostr
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
+from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, Refusal, UnreadableLabel
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelRegion, polygon, regions
 from workbench.core.project.formats.mask_files import read_raw
 from workbench.core.project.formats.mask_pairing import is_in_mask_folder
-from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.shape_labels import ShapedImage, each_image, find_shapes, label_text
 from workbench.core.project.formats.shapes import Shape, rotated
-from workbench.core.project.formats.text_files import read_utf8
+from workbench.core.project.formats.text_files import read_text
 from workbench.core.project.storage import write_text
 from workbench.inference.io.natural_order import natural_key
 
 _LARGEST = 256 << 20  # bytes of an XML file
-_ENCODING = re.compile(r"^\s*<\?xml[^>]*\?>")
+_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 CVAT_KINDS = {"polygon": "polygon", "polyline": "line", "points": "point", "mask": "bitmap"}
 SUBSETS = {"train": "train", "validation": "val", "val": "val", "test": "test"}
 
 
 def voc_score(tree: FileTree) -> int:
-    return len(_files(tree, b"<annotation", b"<object", without=b"<annotations"))
+    return len(_files(tree, "<annotation", "<object", without="<annotations"))
 
 
 def find_voc(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the labels of Pascal VOC and LabelMe (web) files: one file per image, boxes or polygons."""
-    files = _files(tree, b"<annotation", b"<filename", without=b"<annotations")
+    files = _files(tree, "<annotation", "<filename", without="<annotations")
     return find_shapes(tree, files, _parse_voc, options)
 
 
 def cvat_score(tree: FileTree) -> int:
-    files = _files(tree, b"<annotations", b"<image ") + _files(tree, b"<annotations", b"<track ")
-    return sum(max(1, read_utf8(tree.path(name), limit=_LARGEST).count(b"<image ")) for name in files)
+    files = _files(tree, "<annotations", "<image ") + _files(tree, "<annotations", "<track ")
+    return sum(max(1, read_text(tree, tree.path(name), limit=_LARGEST).count("<image ")) for name in files)
 
 
 def find_cvat(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the labels of "CVAT for images" and "CVAT for video" files: one file with all images or frames."""
-    files = _files(tree, b"<annotations", b"<image ") + _files(tree, b"<annotations", b"<track ")
+    files = _files(tree, "<annotations", "<image ") + _files(tree, "<annotations", "<track ")
     return find_shapes(tree, list(dict.fromkeys(files)), _parse_cvat, options)
 
 
-def _files(tree: FileTree, *marks: bytes, without: bytes | None = None) -> list[str]:
+def _files(tree: FileTree, *marks: str, without: str | None = None) -> list[str]:
     files = []
     for name in tree.with_suffix(".xml"):
         try:
-            data = read_utf8(tree.path(name), limit=_LARGEST)
-        except (FileNotFoundError, ValueError):
+            text = read_text(tree, tree.path(name), limit=_LARGEST)
+        except (FileNotFoundError, ValueError, UnreadableLabel):
             continue
-        if all(mark in data for mark in marks) and (without is None or without not in data):
+        if all(mark in text for mark in marks) and (without is None or without not in text):
             files.append(name)
     return files
 
@@ -70,10 +70,12 @@ def _root(tree: FileTree, name: str) -> Element:
     from defusedxml.ElementTree import fromstring
 
     try:
-        text = read_utf8(tree.path(name), limit=_LARGEST).decode("utf-8-sig")
-        return fromstring(_ENCODING.sub("", text, count=1))  # the parser supports few encodings
-    except (FileNotFoundError, ValueError, ParseError, DefusedXmlException) as error:
-        raise UnreadableLabel(Message("import.no_xml", why=str(error))) from None
+        text = read_text(tree, tree.path(name), limit=_LARGEST)
+        return fromstring(_DECLARATION.sub("", text, count=1))  # the parser supports few encodings
+    except ParseError as error:
+        raise UnreadableLabel(Message("import.no_xml_line", n=error.position[0])) from None
+    except DefusedXmlException:
+        raise UnreadableLabel(Message("import.no_xml")) from None
 
 
 def _size(width: str | None, height: str | None) -> tuple[int, int] | None:
@@ -96,26 +98,28 @@ def _parse_voc(tree: FileTree, name: str) -> Iterator[ShapedImage]:
         else _size(size.findtext("width") or size.findtext("ncols"), size.findtext("height") or size.findtext("nrows"))
     )
     shaped = ShapedImage(filename, stored, split=split_of(name), lost=Counter())
-    for entry in root.findall("object"):
-        if (entry.findtext("deleted") or "0").strip() == "1":
-            continue
-        label = (entry.findtext("name") or "").strip()
-        polygon, box, turned = entry.find("polygon"), entry.find("bndbox"), entry.find("robndbox")
-        mask = entry.findtext("segm/mask")
-        if polygon is not None:
-            shaped.shapes.append(Shape(label, "polygon", _polygon(polygon)))
-        elif box is not None:
-            x0, y0, x1, y1 = (float(box.findtext(key) or "nan") for key in ("xmin", "ymin", "xmax", "ymax"))
-            shaped.shapes.append(Shape(label, "box", [(x0, y0), (x1, y1)]))
-        elif turned is not None:
-            shaped.shapes.append(_turned_box(turned, label))
-        elif mask and (found := _mask_file(tree, name, mask.strip())) is not None:
-            shaped.shapes.append(Shape(label, "bitmap", [(0, 0)], bitmap=partial(_mask_pixels, tree.path(found))))
-        else:
-            shaped.lost[Message("lost.no_shape")] += 1
-        if (entry.findtext("difficult") or "0").strip() == "1":
-            shaped.lost[Message("lost.difficult")] += 1
+    for number, entry in enumerate(root.findall("object"), 1):
+        if (entry.findtext("deleted") or "0").strip() != "1":
+            with shaped.entry("object", number):
+                shaped.shapes.append(_object_shape(tree, name, entry))
+                shaped.lost[Message("lost.difficult")] += (entry.findtext("difficult") or "0").strip() == "1"
     yield shaped
+
+
+def _object_shape(tree: FileTree, name: str, entry: Element) -> Shape:
+    label = (entry.findtext("name") or "").strip()
+    polygon, box, turned = entry.find("polygon"), entry.find("bndbox"), entry.find("robndbox")
+    mask = entry.findtext("segm/mask")
+    if polygon is not None:
+        return Shape(label, "polygon", _polygon(polygon))
+    if box is not None:
+        x0, y0, x1, y1 = (float(box.findtext(key) or "nan") for key in ("xmin", "ymin", "xmax", "ymax"))
+        return Shape(label, "box", [(x0, y0), (x1, y1)])
+    if turned is not None:
+        return _turned_box(turned, label)
+    if mask and (found := _mask_file(tree, name, mask.strip())) is not None:
+        return Shape(label, "bitmap", [(0, 0)], bitmap=partial(_mask_pixels, tree.path(found)))
+    raise UnreadableLabel(Message("import.no_shape"))
 
 
 def _turned_box(box: Element, label: str) -> Shape:
@@ -148,19 +152,33 @@ def _polygon(polygon: Element) -> list[tuple[float, float]]:
     return points
 
 
-def _parse_cvat(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+def _parse_cvat(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     root = _root(tree, name)
-    for image in root.findall("image"):
+
+    def parse(image: Element) -> ShapedImage:
+        if not image.get("name"):
+            raise UnreadableLabel(Message("import.key_missing", key="name"))
         shaped = ShapedImage(image.get("name") or "", _size(image.get("width"), image.get("height")), lost=Counter())
         shaped.split = SUBSETS.get((image.get("subset") or "").casefold()) or split_of(name)
         tags = [tag.get("label") or "" for tag in image.findall("tag")]
         shaped.verdict = tags[0] if len(tags) == 1 else None
         if len(tags) > 1:
             shaped.lost[Message("lost.image_tags")] += len(tags)
-        for entry in sorted(image, key=lambda one: int(one.get("z_order") or 0)):
-            _add_cvat(entry, shaped, entry.get("label") or "")
-        yield shaped
+        for number, entry in sorted(enumerate(image, 1), key=lambda one: _layer(one[1])):
+            if entry.tag != "tag":
+                with shaped.entry("shape", number):
+                    _add_cvat(entry, shaped, label_text(entry.attrib, "label"))
+        return shaped
+
+    yield from each_image(tree, name, "image", root.findall("image"), parse)
     yield from _frames(root, _frame_names(tree, root))
+
+
+def _layer(entry: Element) -> int:
+    try:
+        return int(entry.get("z_order") or 0)
+    except ValueError:
+        return 0
 
 
 def _frame_names(tree: FileTree, root: Element) -> list[str]:
@@ -192,7 +210,8 @@ def _frames(root: Element, names: Sequence[str]) -> Iterator[ShapedImage]:
                 number = int(entry.get("frame") or 0)
                 frames[number].name = names[number] if number < len(names) else f"frame_{number:06d}"
                 frames[number].size = size
-                _add_cvat(entry, frames[number], track.get("label") or "")
+                with frames[number].entry("track", track.get("id") or ""):
+                    _add_cvat(entry, frames[number], label_text(track.attrib, "label"))
     for number in sorted(frames):
         frames[number].lost += lost
         lost.clear()  # the losses of the whole file are counted with its first frame
@@ -214,9 +233,7 @@ def _add_cvat(entry: Element, shaped: ShapedImage, label: str) -> None:
         runs = [int(value) for value in (entry.get("rle") or "").split(",") if value.strip()]
         bitmap = partial(cvat_mask, runs, height, width)
     else:
-        if kind in ("skeleton", "cuboid"):
-            shaped.lost[Message("lost.shape_kind", kind=kind)] += 1
-        return
+        raise UnreadableLabel(Message("import.shape_kind", kind=kind))
     shape = Shape(label, CVAT_KINDS.get(kind, kind), points, bitmap=bitmap)
     shaped.shapes.append(rotated(shape, float(entry.get("rotation") or 0)))
     if entry.find("attribute") is not None:

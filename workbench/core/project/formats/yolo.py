@@ -18,6 +18,7 @@ from workbench.core.project.formats.base import (
     ImportedLabels,
     ImportOptions,
     UnreadableLabel,
+    comparable,
     suffix_of,
     without_suffix,
 )
@@ -25,26 +26,32 @@ from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, polygon, regions
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape
-from workbench.core.project.formats.text_files import decode_text
+from workbench.core.project.formats.text_files import decode_text, read_text
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text
-from workbench.inference.io.json_io import JsonError, read_file
+from workbench.inference.io.json_io import read_file
 
 _NUMBER = r"[ \t]+-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
 _LINE = re.compile(rf"\d+(?:\.0+)?(?:{_NUMBER}){{4,}}\s*", re.I)
-_NEARLY = re.compile(r"\d+(?:\.0+)?(?:[ \t]+(?:[-+]?[\d.]+(?:e[-+]?\d+)?|-?nan|-?inf)){2,}\s*", re.I)
+_NEARLY = re.compile(r"\d+(?:\.0+)?(?:[ \t,;]+(?:[-+]?[\d.,]+(?:e[-+]?\d+)?|-?nan|-?inf)){2,}\s*", re.I)
 _LARGEST = 64 << 20
 _LARGEST_FRACTION = 2  # coordinates may lie a little outside of the image; larger ones are pixels
 _LISTS = frozenset(("train", "val", "valid", "test", "readme", "requirements"))
+_VISIBLE = {0.0, 1.0, 2.0}  # third numbers of key points
 
 
 def recognition_score(tree: FileTree) -> int:
-    return sum(bool(_text_lines(tree, name)) for name in _label_files(tree))
+    return sum(bool(lines) and _NEARLY.fullmatch(lines[0]) is not None for lines in _label_files(tree).values())
 
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the labels found. `known` names the classes if the data set has no list of names."""
-    return find_shapes(tree, _label_files(tree), _Reader(tree, known).parse, options)
+    files = _label_files(tree)
+    reader = _Reader(tree, known, files)
+    batch = find_shapes(tree, list(files), reader.parse, options)
+    if reader.confidences:
+        batch.notes.append(Message("import.yolo_confidences"))
+    return batch
 
 
 def is_object_list(path: Path) -> bool:
@@ -58,89 +65,133 @@ def is_object_list(path: Path) -> bool:
     return _LINE.fullmatch(numbers) is not None
 
 
-def _label_files(tree: FileTree) -> list[str]:
-    """Return text files with object lines, and empty ones beside an image, in a folder "labels" or beside labels.
+def _label_files(tree: FileTree) -> dict[str, list[str] | None]:
+    """Return the lines of the text files that label an image, None for those that cannot be read.
 
-    Files of numbers that are no objects, such as coordinates in pixels, are among them if an image has their name.
+    These are files of objects, files with the name of an image, whatever they contain, and empty ones in a folder
+    "labels" or beside labels.
     """
-    stems = {PurePosixPath(name).stem.casefold() for name in tree.images}
-    files: dict[str, bool] = {}  # name: has objects
+    stems = {comparable(PurePosixPath(name).stem) for name in tree.images}
+    files: dict[str, list[str] | None] = {}
     for name in tree.with_suffix(".txt"):
         path = PurePosixPath(name)
         if path.name.casefold() not in NAME_FILES and path.stem.casefold() not in _LISTS:
             lines = _text_lines(tree, name)
-            if lines is None:
-                continue
-            if _are_objects(lines):
-                files[name] = bool(lines)
-            elif path.stem.casefold() in stems and _NEARLY.fullmatch(lines[0]):
-                files[name] = True
-    folders = {PurePosixPath(name).parent for name, filled in files.items() if filled}
-    return [
-        name
-        for name, filled in files.items()
-        if filled
-        or PurePosixPath(name).stem.casefold() in stems
+            of_image = comparable(path.stem) in stems
+            if of_image or (lines is not None and all(map(_is_object, lines))):
+                files[name] = lines
+    folders = {PurePosixPath(name).parent for name, lines in files.items() if lines}
+    return {
+        name: lines
+        for name, lines in files.items()
+        if lines
+        or comparable(PurePosixPath(name).stem) in stems
         or PurePosixPath(name).parent in folders
         or "labels" in PurePosixPath(name.casefold()).parts[:-1]
-    ]
+    }
 
 
 def _text_lines(tree: FileTree, name: str) -> list[str] | None:
     """Return the lines of a text file that are not blank, or None if it cannot be read."""
     try:
-        text = read_file(tree.path(name), limit=_LARGEST).decode("utf-8-sig")
-    except (FileNotFoundError, JsonError, UnicodeDecodeError):
+        text = read_text(tree, tree.path(name), limit=_LARGEST)
+    except (FileNotFoundError, ValueError, UnreadableLabel):
         return None
     return [line for line in text.splitlines() if line.strip()]
 
 
-def _are_objects(lines: list[str]) -> bool:
-    return all(map(_is_object, lines))
-
-
 def _is_object(line: str) -> bool:
+    """Return True for a number of a class and fractions, of which the last may be a track number."""
     return _LINE.fullmatch(line) is not None and all(
-        abs(float(value)) <= _LARGEST_FRACTION for value in line.split()[1:]
+        abs(float(value)) <= _LARGEST_FRACTION for value in line.split()[1:-1]
     )
 
 
 class _Reader:
-    """Class names of the data sets in a tree, and the parser of their label files."""
+    """Class names of the data sets in a tree, and the parser of their label files.
 
-    def __init__(self, tree: FileTree, known: dict[int, str]) -> None:
+    files: lines of the label files. confidences: outlines are followed by a confidence, since the number of their
+    coordinates is odd in all lines.
+    """
+
+    def __init__(self, tree: FileTree, known: dict[int, str], files: dict[str, list[str] | None]) -> None:
         self._settings = {name: _load_yaml(tree.path(name)) for name in tree.with_suffix(".yaml", ".yml")}
         self._names = _NearestNames(tree, self._settings)
         # Numbers start at 0, the ids of a project at 1.
         self._known = {id - 1: name for id, name in known.items()}
         self._with_points = any(settings.get("kpt_shape") for settings in self._settings.values())
+        numbers = [_fractions(line)[0] for lines in files.values() for line in lines or () if _is_object(line)]
+        outlines = [found for found in numbers if len(found) > 6 and not _has_visibilities(found)]
+        self.confidences = bool(outlines) and all(len(found) % 2 for found in outlines)
+        self._maybe_points = len(outlines) > 2 and len(set(map(len, outlines))) == 1 and all(map(_in_box, outlines))
 
     def parse(self, tree: FileTree, name: str) -> Iterator[ShapedImage]:
         split = split_of(str(PurePosixPath(name).parent))
         shaped = ShapedImage(_image_name(name), split=split, lost=Counter())
         names = self._names.of(name) or self._known
-        for number, line in enumerate(_text_lines(tree, name) or [], 1):
-            if not _is_object(line):
-                raise UnreadableLabel(Message("import.yolo_line", n=number))
-            shaped.shapes.append(self._shape(line, names, shaped))
+        lines = _text_lines(tree, name)
+        if lines is None:
+            shaped.refuse(Message("import.unreadable"))
+        elif lines and not any(_LINE.fullmatch(line) for line in lines):
+            shaped.refuse(Message("import.no_yolo"))
+            shaped.entries += len(lines)
+        else:
+            for number, line in enumerate(lines, 1):
+                with shaped.entry("line", number):
+                    shaped.shapes.append(self._shape(line, names, shaped))
         yield shaped
 
     def _shape(self, line: str, names: dict[int, str], shaped: ShapedImage) -> Shape:
-        first, *values = line.split()
-        number = int(float(first))
+        if not _is_object(line):
+            raise UnreadableLabel(Message("import.yolo_line"))
+        number = int(float(line.split()[0]))
+        if names is not self._known and number not in names:
+            raise UnreadableLabel(Message("import.unlisted_category", id=number))
         label = names.get(number, f"class_{number}")
-        numbers = [float(value) for value in values]
-        if self._with_points and len(numbers) > 5:
+        numbers, track = _fractions(line)
+        count = len(numbers)
+        if count > 5 and (self._with_points or _has_visibilities(numbers)):
             shaped.lost[Message("lost.key_points")] += 1
             numbers = numbers[:4]
+        elif count > 6 and self._maybe_points:
+            raise UnreadableLabel(Message("import.yolo_points"))
+        elif count == 6 and not track and line.split()[-1].isdecimal():
+            raise UnreadableLabel(Message("import.yolo_six"))
+        elif count > 6 and count % 2:
+            if not (self.confidences and 0 <= numbers[-1] <= 1):
+                raise UnreadableLabel(Message("import.odd_coordinates"))
+            numbers = numbers[:-1]
         if len(numbers) in (4, 5):  # the fifth is a probability
             x, y, width, height = numbers[:4]
             return Shape(
                 label, "box", [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)], fractions=True
             )
-        if len(numbers) % 2:
-            raise UnreadableLabel(Message("import.odd_coordinates"))
         return Shape(label, "polygon", list(zip(numbers[::2], numbers[1::2])), fractions=True)
+
+
+def _fractions(line: str) -> tuple[list[float], bool]:
+    """Return (numbers of an object without its class and the number of its track, whether it has such a number)."""
+    values = line.split()[1:]
+    # A track follows the confidence of a box, or that of an outline.
+    track = len(values) > 5 and len(values) % 2 == 0 and values[-1].isdecimal() and int(values[-1]) > 1
+    numbers = [float(value) for value in (values[:-1] if track else values)]
+    if track and _has_visibilities([*numbers, float(values[-1])]):
+        return [*numbers, float(values[-1])], False
+    return numbers, track
+
+
+def _has_visibilities(numbers: list[float]) -> bool:
+    """Return True for a box followed by key points of three numbers, of which the third is 0, 1 or 2."""
+    visibilities = numbers[6::3]
+    certain = len(visibilities) > 2 or 2.0 in visibilities
+    return len(numbers) > 6 and (len(numbers) - 4) % 3 == 0 and certain and _VISIBLE.issuperset(visibilities)
+
+
+def _in_box(numbers: list[float]) -> bool:
+    """Return True if all later points are in the box of the first four numbers, as key points are."""
+    x, y, width, height = numbers[:4]
+    points = zip(numbers[4::2], numbers[5::2])
+    return all(abs(px - x) <= width / 2 + 1e-6 and abs(py - y) <= height / 2 + 1e-6 for px, py in points)
 
 
 class _NearestNames:
@@ -205,8 +256,9 @@ def _load_yaml(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        content = yaml.safe_load(decode_text(read_file(path, limit=1 << 20)))
-    except (FileNotFoundError, ValueError, yaml.YAMLError, RecursionError):
+        # All values are texts: a class "no" or "010" keeps its name.
+        content = yaml.load(decode_text(read_file(path, limit=1 << 20)), yaml.BaseLoader)
+    except (FileNotFoundError, ValueError, UnreadableLabel, yaml.YAMLError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 
@@ -222,8 +274,8 @@ def _names_of(settings: dict[str, Any]) -> dict[int, str]:
 
 def _listed_names(tree: FileTree, name: str) -> dict[int, str]:
     try:
-        text = decode_text(read_file(tree.path(name), limit=1 << 20))
-    except (FileNotFoundError, JsonError, ValueError):
+        text = read_text(tree, tree.path(name), limit=1 << 20)
+    except (FileNotFoundError, ValueError, UnreadableLabel):
         return {}
     return dict(enumerate(line.strip() for line in text.splitlines() if line.strip()))
 
