@@ -4,7 +4,7 @@ Each figure is a ratio of two sums over images, or the mean of such ratios over 
 `VERDICT_METRICS` list them. Sums are pooled over images, and intervals have the part as their unit. Everything that
 shows a metric renders these rows: the command line, the evaluation page, reports, model cards, comparisons, events.
 
-A figure without anything to count has no value. So has one of a class without labels: it would be 0 for a single wrong
+A figure without anything to count has no value, nor has one of a class without labels: it would be 0 for a single wrong
 pixel. A correct empty prediction does not count either, so that a model that predicts nothing never gets good figures.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from workbench.core.evaluation import intervals
 from workbench.core.evaluation.confidence import digits_supported
-from workbench.core.evaluation.intervals import Interval
+from workbench.core.evaluation.intervals import Interval, Statistic, dice, f1, iou, ratio
 from workbench.core.evaluation.stored_predictions import ANY, ImageCounts
 from workbench.core.messages import Message
 
@@ -28,7 +28,7 @@ from workbench.core.messages import Message
 Scope = Literal["any", "class", "mean", "good", "size", "verdict"]
 Unit = Literal["share", "ratio", "rate"]  # of things that are right or wrong; of pixels; events per image
 Alert = Literal["only_background", "everything", "every_good_picture", "one_class", "wrong_class"]
-Sums = tuple[float, float, float]  # numerator, denominator, and what must be above 0 for the ratio to have a value
+Sums = tuple[float, ...]  # of one image, in the columns of the statistic of a metric
 
 _MIN_GOOD_IMAGES = 5  # least number of good images for "every_good_picture"; with fewer it may be chance
 _MIN_DETECTED = 3  # least number of detected defects for "wrong_class"
@@ -39,92 +39,77 @@ _MIN_RIGHT = 2 / 3  # least share of the detected defects with the right class, 
 class Metric:
     """Definition of a figure, with its texts in messages.txt: `figure.ID` and `figure.ID_definition`.
 
-    sums: of one image and a class id or a verdict, or ANY. counts: what the denominator counts, "" for pixels.
-    good: a high value is desirable. shown: in tables of classes.
+    statistic: value of sums over images. sums: of one image and a class id, a verdict, or ANY. counts: what the sums
+    count, "" for pixels. good: a high value is desirable. shown: in tables of classes.
     """
 
     id: str
     unit: Unit
     scopes: tuple[Scope, ...]
+    statistic: Statistic
     sums: Callable[[Any, Any], Sums]
     counts: Literal["defects", "regions", "images", ""] = ""
     good: bool = True
     shown: bool = True
 
 
-def _share(hits: float, total: float) -> Sums:
-    return hits, total, total
-
-
 def _found(image: ImageCounts, id: int) -> Sums:
     defects = image.of_class(id)
-    return _share(sum(defect.found for defect in defects), len(defects))
+    return sum(defect.found for defect in defects), len(defects)
 
 
 def _found_right(image: ImageCounts, id: int) -> Sums:
     defects = image.of_class(id)
-    return _share(sum(defect.predicted == defect.class_id for defect in defects), len(defects))
+    return sum(defect.predicted == defect.class_id for defect in defects), len(defects)
 
 
 def _touching(image: ImageCounts, id: int) -> Sums:
-    count = image.predicted[id]
-    return _share(count.regions - count.false, count.regions)
+    return image.predicted[id].regions - image.predicted[id].false, image.predicted[id].regions
 
 
 def _right_regions(image: ImageCounts, id: int) -> Sums:
-    count = image.predicted[id]
-    return _share(count.right, count.regions)
+    return image.predicted[id].right, image.predicted[id].regions
 
 
 def _alarms(image: ImageCounts, id: int) -> Sums:
-    return image.predicted[id].false, 1, 1
+    return image.predicted[id].false, 1
 
 
-def _pixels(image: ImageCounts, id: int) -> tuple[int, int, int, int]:
-    """Return hit, false and missed pixels, and those without which a ratio has no value."""
-    hit, false, missed = image.pixels[id]
-    return hit, false, missed, hit + missed + (false if id == ANY else 0)
-
-
-def _dice(image: ImageCounts, id: int) -> Sums:
-    hit, false, missed, needed = _pixels(image, id)
-    return 2 * hit, 2 * hit + false + missed, needed
-
-
-def _iou(image: ImageCounts, id: int) -> Sums:
-    hit, false, missed, needed = _pixels(image, id)
-    return hit, hit + false + missed, needed
+def _pixels(image: ImageCounts, id: int) -> Sums:
+    return image.pixels[id]
 
 
 def _pixel_precision(image: ImageCounts, id: int) -> Sums:
-    hit, false, _, _ = _pixels(image, id)
-    return _share(hit, hit + false)
+    hit, false, _ = image.pixels[id]
+    return hit, hit + false
 
 
 def _pixel_recall(image: ImageCounts, id: int) -> Sums:
-    hit, _, missed, _ = _pixels(image, id)
-    return _share(hit, hit + missed)
+    hit, _, missed = image.pixels[id]
+    return hit, hit + missed
 
 
 def _all_missed(image: ImageCounts, id: int) -> Sums:
     defects = len(image.defects)
-    return _share(defects > 0 and image.missed == defects, defects > 0)
+    return defects > 0 and image.missed == defects, defects > 0
+
+
+def _alarmed(image: ImageCounts, id: int) -> Sums:
+    return image.false > 0, 1
 
 
 MASK_METRICS = (
-    Metric("recall", "share", ("any", "class", "size"), _found, "defects"),
-    Metric("recall_right_class", "share", ("any", "class"), _found_right, "defects"),
-    Metric("region_precision", "share", ("any", "class"), _touching, "regions", shown=False),
-    Metric("region_precision_right_class", "share", ("any", "class"), _right_regions, "regions"),
-    Metric("false_alarms", "rate", ("any", "good", "class"), _alarms, "images", good=False),
-    Metric("dice", "ratio", ("any", "mean", "class"), _dice),
-    Metric("iou", "ratio", ("any", "mean", "class"), _iou),
-    Metric("pixel_precision", "ratio", ("any", "class"), _pixel_precision, shown=False),
-    Metric("pixel_recall", "ratio", ("any", "class"), _pixel_recall, shown=False),
-    Metric("missed_images", "share", ("any",), _all_missed, "images", good=False),
-    Metric(
-        "false_alarm_images", "share", ("good",), lambda image, id: _share(image.false > 0, 1), "images", good=False
-    ),
+    Metric("recall", "share", ("any", "class", "size"), ratio, _found, "defects"),
+    Metric("recall_right_class", "share", ("any", "class"), ratio, _found_right, "defects"),
+    Metric("region_precision", "share", ("any", "class"), ratio, _touching, "regions", shown=False),
+    Metric("region_precision_right_class", "share", ("any", "class"), ratio, _right_regions, "regions"),
+    Metric("false_alarms", "rate", ("any", "good", "class"), ratio, _alarms, "images", good=False),
+    Metric("dice", "ratio", ("any", "mean", "class"), dice, _pixels),
+    Metric("iou", "ratio", ("any", "mean", "class"), iou, _pixels),
+    Metric("pixel_precision", "ratio", ("any", "class"), ratio, _pixel_precision, shown=False),
+    Metric("pixel_recall", "ratio", ("any", "class"), ratio, _pixel_recall, shown=False),
+    Metric("missed_images", "share", ("any",), ratio, _all_missed, "images", good=False),
+    Metric("false_alarm_images", "share", ("good",), ratio, _alarmed, "images", good=False),
 )
 
 
@@ -137,27 +122,26 @@ class VerdictCount:
 
 
 def _right(image: VerdictCount, name: Any) -> Sums:
-    return _share(image.truth == image.predicted, 1)
+    return image.truth == image.predicted, 1
 
 
 def _verdict_recall(image: VerdictCount, name: str) -> Sums:
-    return _share(image.truth == image.predicted == name, image.truth == name)
+    return image.truth == image.predicted == name, image.truth == name
 
 
 def _verdict_precision(image: VerdictCount, name: str) -> Sums:
-    return _share(image.truth == image.predicted == name, image.predicted == name)
+    return image.truth == image.predicted == name, image.predicted == name
 
 
 def _verdict_f1(image: VerdictCount, name: str) -> Sums:
-    labeled, predicted = image.truth == name, image.predicted == name
-    return 2 * (labeled and predicted), labeled + predicted, labeled
+    return image.truth == image.predicted == name, image.predicted == name, image.truth == name
 
 
 VERDICT_METRICS = (
-    Metric("accuracy", "share", ("any",), _right, "images"),
-    Metric("verdict_recall", "share", ("verdict",), _verdict_recall, "images"),
-    Metric("verdict_precision", "share", ("verdict",), _verdict_precision, "images"),
-    Metric("f1", "ratio", ("verdict", "mean"), _verdict_f1),
+    Metric("accuracy", "share", ("any",), ratio, _right, "images"),
+    Metric("verdict_recall", "share", ("verdict",), ratio, _verdict_recall, "images"),
+    Metric("verdict_precision", "share", ("verdict",), ratio, _verdict_precision, "images"),
+    Metric("f1", "ratio", ("verdict", "mean"), f1, _verdict_f1, "images"),
 )
 METRICS = {metric.id: metric for metric in (*VERDICT_METRICS, *MASK_METRICS)}
 
@@ -294,15 +278,19 @@ class _Table:
     ) -> Figure:
         """Return a figure. counted: classes, of which the mean is taken if there are several."""
         chosen = [number for number, image in enumerate(self.images) if scope != "good" or image.is_good]
-        values = _sums(sums or metric.sums, [self.images[number] for number in chosen], counted)
+        values = _sums(metric, sums or metric.sums, [self.images[number] for number in chosen], counted)
         by_part = intervals.sum_by_part(values, [self.parts[number] for number in chosen])
         totals = by_part.sum(axis=0)
-        known = totals[totals[:, 2] > 0]
-        value = float(np.mean(known[:, 0] / known[:, 1])) if len(known) else None
-        hits, total = (value or 0.0, float(len(known))) if scope == "mean" else map(float, totals[0, :2])
-        images, parts = (int(np.count_nonzero(count[..., 2].any(axis=1))) for count in (values, by_part))
-        interval = _interval(metric, by_part, scope)
-        return Figure(metric.id, scope, of, name, value, hits, total, interval, images, parts)
+        by_class = metric.statistic(totals)
+        value = None if np.isnan(by_class).all() else float(np.nanmean(by_class))
+        if value is None and scope == "any" and totals.any():
+            value = 0.0  # only false pixels
+        hits, total = float(totals[0, 0]), float(totals[0, 1] if totals.shape[1] == 2 else totals[0].sum())
+        if scope == "mean":
+            hits, total = value or 0.0, float(np.count_nonzero(~np.isnan(by_class)))
+        counts = (~np.isnan(metric.statistic(each)).all(axis=1) for each in (values, by_part))
+        images, parts = (int(np.count_nonzero(count)) for count in counts)
+        return Figure(metric.id, scope, of, name, value, hits, total, _interval(metric, by_part), images, parts)
 
     def sizes(self, metric: Metric) -> list[Figure]:
         """Return the figure for three ranges of areas of defects with about equal counts; [] with too few defects."""
@@ -312,16 +300,26 @@ class _Table:
 
             def of_size(image: ImageCounts, id: int, least: int = least, below: int | None = below) -> Sums:
                 inside = [d for d in image.defects if least <= d.area and (below is None or d.area < below)]
-                return _share(sum(defect.found for defect in inside), len(inside))
+                return sum(defect.found for defect in inside), len(inside)
 
             rows.append(self.figure(metric, "size", (least, below), "", (ANY,), of_size))
         return rows
 
 
-def _sums(sums: Callable[[Any, Any], Sums], images: Sequence[Any], counted: Sequence[Any]) -> np.ndarray:
-    """Return float64 (images, classes, 3) as `Sums`."""
+def _sums(
+    metric: Metric, sums: Callable[[Any, Any], Sums], images: Sequence[Any], counted: Sequence[Any]
+) -> np.ndarray:
+    """Return float64 (images, classes, columns of the statistic)."""
+    columns = 2 if metric.statistic is ratio else 3
     rows = [[sums(image, id) for id in counted] for image in images]
-    return np.array(rows, np.float64).reshape(len(images), len(counted), 3)
+    return np.array(rows, np.float64).reshape(len(images), len(counted), columns)
+
+
+def _interval(metric: Metric, sums: np.ndarray) -> Interval | Message:
+    """Return the interval of a figure. sums: of each part and class, float64 (parts, classes, columns)."""
+    if metric.unit == "rate":
+        return intervals.rate_interval(sums[:, 0, 0], sums[:, 0, 1])
+    return intervals.ratio_interval(sums, metric.statistic)
 
 
 def difference_interval(
@@ -331,25 +329,9 @@ def difference_interval(
 
     figure: names the metric and its class or verdict. first, second: counts of the same images. parts: of each image.
     """
-    both = (
-        intervals.sum_by_part(_sums(figure.metric.sums, images, [figure.of])[:, 0], parts) for images in (first, second)
-    )
-    return intervals.difference_interval(*both, _ratio)
-
-
-def _interval(metric: Metric, sums: np.ndarray, scope: Scope) -> Interval | Message:
-    """Return the interval of a figure. sums: as `Sums`, of each part and class, shape (parts, classes, 3)."""
-    if metric.unit == "rate":
-        return intervals.rate_interval(sums[:, 0, 0], sums[:, 0, 1])
-    if metric.unit == "share" and scope != "mean":
-        return intervals.share_interval(sums[:, 0, 0], sums[:, 0, 1])
-    return intervals.ratio_interval(sums if scope == "mean" else sums[:, 0], _ratio)
-
-
-def _ratio(sums: np.ndarray) -> np.ndarray:
-    """Return the ratio of the first two of `Sums`; nan where the third is 0."""
-    above, below, needed = np.moveaxis(sums, -1, 0)
-    return np.divide(above, below, out=np.full(np.shape(below), np.nan), where=np.asarray(needed) > 0)
+    metric = figure.metric
+    sums = (_sums(metric, metric.sums, images, [figure.of])[:, 0] for images in (first, second))
+    return intervals.difference_interval(*(intervals.sum_by_part(each, parts) for each in sums), metric.statistic)
 
 
 def _alerts(images: Sequence[ImageCounts], figures: Figures) -> tuple[Alert, ...]:
