@@ -414,36 +414,20 @@
 <context>
     <name>ClassTable</name>
     <message>
-        <source>Detected</source>
-        <translation>检出</translation>
-    </message>
-    <message>
-        <source>95% CI</source>
-        <translation>95% 置信区间</translation>
-    </message>
-    <message>
-        <source>False alarms</source>
-        <translation>误报</translation>
-    </message>
-    <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
-    </message>
-    <message>
-        <source>IoU</source>
-        <translation>IoU</translation>
-    </message>
-    <message>
         <source>Metrics by class and defect size</source>
         <translation>按类别和缺陷尺寸统计的指标</translation>
     </message>
     <message>
-        <source>Too few defects to group by size</source>
-        <translation>缺陷太少，无法按尺寸分组</translation>
+        <source>Any defect</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>{hits} of {total}</source>
-        <translation>{hits} / {total}</translation>
+        <source>Mean of classes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Too few defects to group by size</source>
+        <translation>缺陷太少，无法按尺寸分组</translation>
     </message>
 </context>
 <context>
@@ -666,20 +650,28 @@
         <translation>混淆矩阵</translation>
     </message>
     <message>
+        <source>background</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>missed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Label ↓  Prediction →</source>
         <translation>标注 ↓  预测 →</translation>
     </message>
     <message>
-        <source>Recall</source>
-        <translation>召回率</translation>
+        <source>no labels</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>no images</source>
-        <translation>无图片</translation>
+        <source>{n} {n:region|regions} labeled {label} and predicted correctly</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Share of the images with this label that are predicted correctly, with 95% CI</source>
-        <translation>该标注的图片中预测正确的比例，附 95% 置信区间</translation>
+        <source>{n} {n:region|regions}; label: {label}, prediction: {predicted}</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>{n} {n:image|images} labeled {label} and predicted correctly</source>
@@ -782,12 +774,20 @@
         <translation>此工作点下没有误报</translation>
     </message>
     <message>
+        <source>predicted as {name}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Missed defects  {n}</source>
         <translation>漏检  {n}</translation>
     </message>
     <message>
         <source>False alarms  {n}</source>
         <translation>误报  {n}</translation>
+    </message>
+    <message>
+        <source>Classes</source>
+        <translation type="unfinished">类别</translation>
     </message>
     <message>
         <source>Images  {n}</source>
@@ -1251,6 +1251,10 @@
     <message>
         <source>All predictions have the same class although the images contain several classes. Train longer or label more defects of the other classes.</source>
         <translation>图片中有多个类别，但所有预测都是同一类别。请延长训练，或标注更多其他类别的缺陷。</translation>
+    </message>
+    <message>
+        <source>Many defects are detected, but with a wrong class. The recall of any defect says nothing about the class: see the recall with the right class and the tab of the classes.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>{n} {n:image|images} of {parts} {parts:part|parts}.</source>
@@ -1924,41 +1928,6 @@
     <message>
         <source>Forward</source>
         <translation>前进</translation>
-    </message>
-</context>
-<context>
-    <name>HeadlineMetrics</name>
-    <message>
-        <source>Recall</source>
-        <translation>召回率</translation>
-    </message>
-    <message>
-        <source>False alarms per image</source>
-        <translation>每张图片的误报</translation>
-    </message>
-    <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
-    </message>
-    <message>
-        <source>A labeled defect counts as detected if predictions cover at least 10% of it. The interval is a Wilson interval.</source>
-        <translation>预测覆盖标注缺陷的 10% 以上即计为检出。区间为 Wilson 区间。</translation>
-    </message>
-    <message>
-        <source>Predicted regions that touch no labeled defect. The interval accounts for images of the same part being similar.</source>
-        <translation>与任何标注缺陷都不相交的预测区域。区间已考虑同一零件图片的相似性。</translation>
-    </message>
-    <message>
-        <source>Dice and IoU over the pixels of all images. Good images without predictions do not count.</source>
-        <translation>所有图片像素合计的 Dice 与 IoU；没有预测区域的良品图片不计入。</translation>
-    </message>
-    <message>
-        <source>good images: {rate}</source>
-        <translation>良品图片：{rate}</translation>
-    </message>
-    <message>
-        <source>95% CI: {range}</source>
-        <translation>95% 置信区间：{range}</translation>
     </message>
 </context>
 <context>
@@ -5154,8 +5123,8 @@
         <translation>全部 {n} 张图片均不确定，需人工复判。</translation>
     </message>
     <message>
-        <source>Of the other {given} {given:verdict|verdicts}, {left} {left:is|are} wrong (95% CI: {interval}).</source>
-        <translation>其余 {given} 个判定中有 {left} 个错误（95% 置信区间：{interval}）。</translation>
+        <source>Of the other {given} {given:verdict|verdicts}, {left} {left:is|are} wrong ({interval}).</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>This value is saved with the run.</source>
@@ -6177,6 +6146,30 @@
         <translation>刷新</translation>
     </message>
     <message>
+        <source>Feret diameter, maximum</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Feret diameter, minimum</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Number of pixels of the region.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Longest side of the box around the region, along rows or columns of the image.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Length: the greatest distance of two parallel lines that enclose the corners of all pixels.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Width: the least distance of two parallel lines that enclose the corners of all pixels.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>The project has changed since these numbers were computed.</source>
         <translation>计算这些数值后项目已更改。</translation>
     </message>
@@ -6249,12 +6242,20 @@
         <translation>px²</translation>
     </message>
     <message>
-        <source>Area, {unit}</source>
-        <translation>面积（{unit}）</translation>
+        <source>Area of a region: the number of its pixels, with a pixel scale in square units.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Length, {unit}</source>
-        <translation>长度（{unit}）</translation>
+        <source>Connected regions of the class; pixels that touch at a corner are connected.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>px</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{measure}, {unit}</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Regions</source>
@@ -6287,14 +6288,6 @@
     <message>
         <source>Test</source>
         <translation>测试</translation>
-    </message>
-    <message>
-        <source>Area, px²</source>
-        <translation>面积（px²）</translation>
-    </message>
-    <message>
-        <source>Length, px</source>
-        <translation>长度（px）</translation>
     </message>
     <message>
         <source>Reading labels: {done} of {total} {total:image|images}</source>
@@ -7144,10 +7137,6 @@
         <translation>此训练记录没有可评估的验证或测试图片。</translation>
     </message>
     <message>
-        <source>{right} of {total} correct: accuracy {share} (95% CI: {interval}), macro F1 {f1}</source>
-        <translation>{total} 张中 {right} 张正确：正确率 {share}（95% 置信区间：{interval}），宏平均 F1 {f1}</translation>
-    </message>
-    <message>
         <source>{n} {n:image has|images have} a new verdict that the model does not predict. Train again to include it.</source>
         <translation>{n} 张图片现在的判定不在此模型的判定之内。请重新训练以包含该判定。</translation>
     </message>
@@ -7494,10 +7483,6 @@
         <source>False alarms</source>
         <translation>误报</translation>
     </message>
-    <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
-    </message>
 </context>
 <context>
     <name>_VerdictDelegate</name>
@@ -7696,20 +7681,12 @@
         <translation>在验证图片上，除“{verdict}”外，模型没有正确预测任何判定（{share} 的图片正确）。使用模型前，请设置更多判定或延长训练时间。</translation>
     </message>
     <message>
-        <source>The model detects {found} of {n} {n:defect|defects} in the validation images (Dice {dice}). Label more defects or train longer before you use the model.</source>
-        <translation>验证图片中有 {n} 处缺陷，模型检出 {found} 处（Dice {dice}）。使用模型前，请标注更多缺陷或延长训练时间。</translation>
-    </message>
-    <message>
-        <source>Mean Dice of the classes</source>
-        <translation>各类别的平均 Dice</translation>
+        <source>The model detects {found} of {n} {n:defect|defects} in the validation images ({metric}). Label more defects or train longer before you use the model.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Detected {before} → {after} of {all}</source>
         <translation>检出 {before} → {after}，共 {all}</translation>
-    </message>
-    <message>
-        <source>False alarms per image {before} → {after}</source>
-        <translation>每张图片的误报 {before} → {after}</translation>
     </message>
 </context>
 <context>
@@ -7891,24 +7868,8 @@
         <translation>（{best}，当前为 {other}）</translation>
     </message>
     <message>
-        <source>Dice {value} on {n} validation {n:image|images}</source>
-        <translation>{n} 张验证图片上 Dice 为 {value}</translation>
-    </message>
-    <message>
         <source>Export {name}</source>
         <translation>导出 {name}</translation>
-    </message>
-    <message>
-        <source>Dice {value}</source>
-        <translation>Dice {value}</translation>
-    </message>
-    <message>
-        <source>{value} correct on {n} validation {n:image|images}</source>
-        <translation>{n} 张验证图片的正确率为 {value}</translation>
-    </message>
-    <message>
-        <source>{value} correct</source>
-        <translation>正确率 {value}</translation>
     </message>
     <message>
         <source>range on other parts unknown</source>
@@ -7929,6 +7890,10 @@
     <message>
         <source>To use this run, select it in the list of runs.</source>
         <translation>要使用此训练记录，请在训练记录列表中选择它。</translation>
+    </message>
+    <message>
+        <source>{metric} on {n} validation {n:image|images}</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Failed</source>
@@ -8222,6 +8187,10 @@
         <translation>损失</translation>
     </message>
     <message>
+        <source>Dice, any defect</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Learning rate</source>
         <translation>学习率</translation>
     </message>
@@ -8248,14 +8217,6 @@
     <message>
         <source>dash-dotted</source>
         <translation>点划线</translation>
-    </message>
-    <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
-    </message>
-    <message>
-        <source>Images/s</source>
-        <translation>图片/秒</translation>
     </message>
     <message>
         <source>Data wait</source>
@@ -8286,12 +8247,12 @@
         <translation>CPU 占用率</translation>
     </message>
     <message>
-        <source>Mean F1 score of the verdicts on the validation images. The star marks the model that is kept.</source>
-        <translation>各判定在验证图片上的平均 F1。星号表示保留的模型。</translation>
+        <source>F1, mean of verdicts</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Dice of all classes together on the validation images. The star marks the model that is kept: the one with the best mean of this Dice and of the Dice of each class.</source>
-        <translation>所有类别合并后在验证图片上的 Dice。星号表示保留的模型：此 Dice 与各类别 Dice 的平均值最高。</translation>
+        <source>Mean F1 score of the verdicts on the validation images. The star marks the model that is kept.</source>
+        <translation>各判定在验证图片上的平均 F1。星号表示保留的模型。</translation>
     </message>
     <message>
         <source>Only fp16 training uses a loss scale. This run uses {name}.</source>
@@ -8304,6 +8265,14 @@
     <message>
         <source>Memory</source>
         <translation>内存</translation>
+    </message>
+    <message>
+        <source>Patches/s</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Dice of any defect on the validation images. The star marks the weights that are kept: the newest ones whose score, the mean of this Dice and of the mean of classes, is at most one standard error of the difference below the best one, on the same images and by part.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>This run has no data for this curve.</source>
@@ -8811,6 +8780,14 @@
     <message>
         <source>The model of the run {name} was added from a file, so {what}.</source>
         <translation>训练记录 {name} 的模型从文件添加，{what}。</translation>
+    </message>
+    <message>
+        <source>Nothing was imported, because {n} of the labels found cannot be used, for example {first}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Correct them, or import without the option strict.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The setting {key} cannot be {value}: {why}.</source>
@@ -9410,32 +9387,12 @@
         <translation>{hits} / {total}</translation>
     </message>
     <message>
-        <source>{low}–{high}</source>
-        <translation>{low}–{high}</translation>
-    </message>
-    <message>
         <source>{low}–{high}%</source>
         <translation>{low}–{high}%</translation>
     </message>
     <message>
-        <source>No defects labeled</source>
-        <translation>没有标注缺陷</translation>
-    </message>
-    <message>
-        <source>too few for a single value; 95% CI {range}</source>
-        <translation>数量太少，无法给出单一数值；95% 置信区间 {range}</translation>
-    </message>
-    <message>
         <source>95% CI {range}</source>
         <translation>95% 置信区间 {range}</translation>
-    </message>
-    <message>
-        <source>{count} on {pictures} {pictures:image|images}</source>
-        <translation>{pictures} 张图片上 {count} 处</translation>
-    </message>
-    <message>
-        <source>too few parts for a 95% CI</source>
-        <translation>零件过少，无法给出 95% 置信区间</translation>
     </message>
     <message>
         <source>px²</source>
@@ -11331,8 +11288,140 @@
         <translation>其中没有任何标注带有形状</translation>
     </message>
     <message>
-        <source>line {n} is not a number of a class followed by fractions of the image&apos;s width and height</source>
-        <translation>第 {n} 行不是“类别编号 + 相对于图片宽高的小数”</translation>
+        <source>Images without a labeled defect that have a false alarm.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Accuracy</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Images whose verdict is predicted correctly.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Images with this label that are predicted correctly.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Images with this prediction whose label is the same.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>F1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Harmonic mean of recall and precision of a verdict.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{metric}, any defect</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{metric}, mean of classes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{metric}, good images</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{metric}, by size</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{metric}, {name}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{n} of {m}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>95% CI {range}</source>
+        <translation type="unfinished">95% 置信区间 {range}</translation>
+    </message>
+    <message>
+        <source>no 95% CI: {why}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>not stored</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Any defect</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Mean of classes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Mean of verdicts</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Whole model</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>missed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>background</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Regions by labeled (row) and predicted class (column)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name}: {text}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Many defects are detected, but with a wrong class. The recall of any defect says nothing about the class: see the recall with the right class.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the model has no verdict {name}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the verdict was deleted</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{metric} {n} in 32 bits, {m} in reduced precision</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>All images of a part are in the same split.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{n} {n:part has|parts have} images in several splits, such as `{first}`, so the metrics are too high.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The weights and the temperature of the probabilities were chosen on validation images, so the metrics are slightly optimistic.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{metric}, mean of verdicts</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>images or annotations are missing in the file</source>
@@ -11343,10 +11432,6 @@
         <translation>文件不是多边形列表</translation>
     </message>
     <message>
-        <source>the file is not valid XML ({why})</source>
-        <translation>文件不是有效的 XML（{why}）</translation>
-    </message>
-    <message>
         <source>the number of coordinates is odd</source>
         <translation>坐标个数为奇数</translation>
     </message>
@@ -11355,20 +11440,12 @@
         <translation>游程长度与掩膜尺寸不符</translation>
     </message>
     <message>
-        <source>{n} {n:image has|images have} several labels and got no verdict</source>
-        <translation>{n} 张图片有多个标签，未设置判定</translation>
-    </message>
-    <message>
         <source>{n} {name} are not part of {format} files.</source>
         <translation>{format} 文件不包含：{name}（{n}）。</translation>
     </message>
     <message>
         <source>the name of the image is longer than {n} bytes</source>
         <translation>图片的文件名超过 {n} 字节</translation>
-    </message>
-    <message>
-        <source>the embedded image is damaged ({why})</source>
-        <translation>内嵌的图片已损坏（{why}）</translation>
     </message>
     <message>
         <source>the label was drawn on {w} × {h} pixels, but the image is {width} × {height}</source>
@@ -11449,10 +11526,6 @@
     <message>
         <source>the image {path} is outside of the imported folder and is not read</source>
         <translation>图片 {path} 在导入的文件夹之外，未读取</translation>
-    </message>
-    <message>
-        <source>the file cannot be read ({why})</source>
-        <translation>文件无法读取（{why}）</translation>
     </message>
     <message>
         <source>the color ({color}) is not in use</source>
@@ -11607,10 +11680,6 @@
         <translation>{first}{rest}</translation>
     </message>
     <message>
-        <source>{n}% ({low}–{high}%), {hits} of {total}</source>
-        <translation>{n}%（{low}–{high}%），{hits} / {total}</translation>
-    </message>
-    <message>
         <source>{n} ({low}–{high})</source>
         <translation>{n}（{low}–{high}）</translation>
     </message>
@@ -11683,48 +11752,12 @@
         <translation>使用方法</translation>
     </message>
     <message>
-        <source>Correct verdicts</source>
-        <translation>判定正确率</translation>
-    </message>
-    <message>
-        <source>Defects detected</source>
-        <translation>检出的缺陷</translation>
-    </message>
-    <message>
         <source>False alarms per image</source>
         <translation>每张图片的误报</translation>
     </message>
     <message>
-        <source>Dice of all classes</source>
-        <translation>全部类别的 Dice</translation>
-    </message>
-    <message>
         <source>Time per image</source>
         <translation>每张图片用时</translation>
-    </message>
-    <message>
-        <source>{low}–{high}%, {n} {split} {n:image|images}</source>
-        <translation>{low}–{high}%，{n} 张{split}图片</translation>
-    </message>
-    <message>
-        <source>{hits} of {total}; {low}–{high}%</source>
-        <translation>{hits} / {total}；{low}–{high}%</translation>
-    </message>
-    <message>
-        <source>no defects</source>
-        <translation>没有缺陷</translation>
-    </message>
-    <message>
-        <source>on {n} {split} {n:image|images}</source>
-        <translation>{n} 张{split}图片</translation>
-    </message>
-    <message>
-        <source>{low}–{high}</source>
-        <translation>{low}–{high}</translation>
-    </message>
-    <message>
-        <source>too few images for an interval</source>
-        <translation>图片太少，无法给出区间</translation>
     </message>
     <message>
         <source>{n} ms</source>
@@ -11783,28 +11816,52 @@
         <translation>精确率</translation>
     </message>
     <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
+        <source>{n} validation/test {n:image as it is|images as they are} and with each change of lighting, measured at the end of the training with its thresholds. The worst of nine changes also is the least of nine metrics that vary by chance.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>All classes</source>
-        <translation>全部类别</translation>
+        <source>Labeled defects that are detected: predictions of any class cover at least 10% of them.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Recall, right class</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Labeled defects that are detected, and most of the predicted pixels on them have their class.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Precision of regions</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Predicted regions that touch a labeled defect of any class.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Precision of regions, right class</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Predicted regions on which most of the labeled pixels have the predicted class.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Predicted regions that touch no labeled defect, divided by the images.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Dice</source>
+        <translation>Dice</translation>
     </message>
     <message>
         <source>The model detects no defects at all. Train longer or label more defects.</source>
         <translation>模型没有检出任何缺陷。请延长训练或标注更多缺陷。</translation>
     </message>
     <message>
-        <source>Fewer than {n} images show {names}: too few for an interval of the Dice.</source>
-        <translation>含 {names} 的图片不足 {n} 张：无法给出 Dice 的区间。</translation>
-    </message>
-    <message>
         <source>No image shows {names}: the performance on it is unknown.</source>
         <translation>没有含 {names} 的图片：其性能未知。</translation>
-    </message>
-    <message>
-        <source>A defect counts as detected if predictions cover at least 10% of it. Dice: twice the common pixels divided by all pixels of label and prediction. Its interval is computed by bootstrapping over images with 2000 samples.</source>
-        <translation>预测覆盖缺陷面积的 10% 及以上时，该缺陷计为检出。Dice：公共像素的两倍除以标注与预测的像素之和；其区间由对图片的 2000 次自助抽样得出。</translation>
     </message>
     <message>
         <source>Size of defect</source>
@@ -11839,24 +11896,48 @@
         <translation>{first}（{rest}）</translation>
     </message>
     <message>
-        <source>By image</source>
-        <translation>按图片</translation>
-    </message>
-    <message>
         <source>Share</source>
         <translation>比例</translation>
+    </message>
+    <message>
+        <source>Twice the common pixels divided by all pixels of label and prediction, of all images together. Images without either do not count.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>IoU</source>
+        <translation type="unfinished">IoU</translation>
+    </message>
+    <message>
+        <source>Common pixels divided by the pixels of label or prediction, of all images together.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Pixel precision</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Predicted pixels that are labeled.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Pixel recall</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Labeled pixels that are predicted.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Images with defects of which none is detected</source>
         <translation>有缺陷但一处也未检出的图片</translation>
     </message>
     <message>
-        <source>Good images with false alarms</source>
-        <translation>有误报的良品图片</translation>
+        <source>Images with labeled defects, none of which is detected.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Predicted regions that touch no defect</source>
-        <translation>与缺陷不相交的预测区域</translation>
+        <source>Good images with false alarms</source>
+        <translation>有误报的良品图片</translation>
     </message>
     <message>
         <source>Verdict</source>
@@ -11875,20 +11956,8 @@
         <translation>标注（行）、预测（列）</translation>
     </message>
     <message>
-        <source>{split} images, largest error first</source>
-        <translation>{split}图片，错误最严重的在前</translation>
-    </message>
-    <message>
         <source>labeled {truth}, predicted {name} ({n}%)</source>
         <translation>标注为 {truth}，预测为 {name}（{n}%）</translation>
-    </message>
-    <message>
-        <source>its only defect missed</source>
-        <translation>唯一的缺陷漏检</translation>
-    </message>
-    <message>
-        <source>{n} of {m} {m:defect|defects} missed</source>
-        <translation>{m} 处缺陷漏检 {n} 处</translation>
     </message>
     <message>
         <source>1 false alarm</source>
@@ -12011,14 +12080,6 @@
         <translation>{name} 在验证/测试图片上：{metrics}。</translation>
     </message>
     <message>
-        <source>accuracy {n} in 32 bits, {m} in reduced precision</source>
-        <translation>正确率：32 位 {n}，低精度 {m}</translation>
-    </message>
-    <message>
-        <source>defects detected {n} in 32 bits, {m} in reduced precision</source>
-        <translation>检出的缺陷：32 位 {n}，低精度 {m}</translation>
-    </message>
-    <message>
         <source>Time from image to result in milliseconds, measured on {machine}.</source>
         <translation>从图片到结果的时间，单位毫秒，测量所用 CPU：{machine}。</translation>
     </message>
@@ -12089,10 +12150,6 @@
     <message>
         <source>Without a defect</source>
         <translation>没有缺陷</translation>
-    </message>
-    <message>
-        <source>{n} labeled {n:image|images} of {m} {m:group|groups}; each group belongs to one split. Labels: revision `{revision}`; validation and test: `{hash}`.</source>
-        <translation>{m} 个分组的 {n} 张已标注图片；每个分组只属于一个数据划分。标注版本：`{revision}`；验证与测试：`{hash}`。</translation>
     </message>
     <message>
         <source>{n} {n:image|images} could not be used. First reason: {why}</source>
@@ -12351,10 +12408,6 @@
         <translation>在 {m} 个零件的 {n} 张{split}图片上按当前标注测得。区间为 95% 置信区间。</translation>
     </message>
     <message>
-        <source>These images were set apart before the training. All images of a part belong to the same split.</source>
-        <translation>这些图片在训练前就已分出。同一零件的所有图片属于同一数据划分。</translation>
-    </message>
-    <message>
         <source>Training images are included, so the metrics do not apply to new images.</source>
         <translation>包含训练图片，因此这些指标不能说明对新图片的效果。</translation>
     </message>
@@ -12375,28 +12428,240 @@
         <translation>图片包含多个类别，但所有预测都是同一类别。</translation>
     </message>
     <message>
-        <source>On good images</source>
-        <translation>良品图片上</translation>
-    </message>
-    <message>
-        <source>Of class {name}</source>
-        <translation>类别 {name}</translation>
-    </message>
-    <message>
-        <source>95% CI</source>
-        <translation>95% 置信区间</translation>
-    </message>
-    <message>
-        <source>Counted</source>
-        <translation>计数</translation>
-    </message>
-    <message>
         <source>{n} on {m} {m:image|images}</source>
         <translation>{m} 张图片上 {n} 处</translation>
     </message>
     <message>
         <source>This operating point was set for the evaluation and is not stored with the run.</source>
         <translation>此工作点仅为本次评估设定，未保存到训练记录。</translation>
+    </message>
+    <message>
+        <source>it is not a number of a class followed by fractions of the image&apos;s width and height</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file has the name of an image, but no line is a number of a class followed by fractions of the image&apos;s width and height</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>six numbers may be a triangle, or a box with its confidence and the number of a track</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the numbers may be an outline, or a box with key points; a data.yaml with kpt_shape decides it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The outlines end with a number that was taken as a confidence.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the image has several verdicts: {names}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file is not valid XML</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file is not valid XML; the fault is in line {n}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the row has {n} of {m} cells</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the size of the image is unknown</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the last annotation of the image is empty, earlier ones are not</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the mask is damaged</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the embedded image is damaged</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file cannot be read</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>it covers no pixel of the image</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>shapes of type {kind} cannot be imported</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>several images have the name of the file: {names}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{file} names the image {inside}, but has the name of {image}, whose label it became; check it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{file} names the image {inside} inside; the label was used for the image of its own name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>no image of the file has the id {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>several images have the id {id}: {names}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the image with the id {id} has no file name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>no category of the file has the id {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the category {id} has several names: {names}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{file} has the name of the image and was not read, so it is not known whether the image has no defects</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>a label that was not read may belong to the image ({why})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>its label has no other entries, so it is not known whether the image has no defects</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>it has the name of an image, but was not read as {format}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the image file is not used</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>this encoding is not known</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{file}: {entry}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file is not a text file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the text is not in the encoding {encoding}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>annotation {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>image {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>shape {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>line {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>row {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>task {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>region {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>object {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>segment {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>track {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>tag {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>category {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>item {id}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file is not valid JSON</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file is not valid JSON; the fault is in line {n}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>this user may not read the file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the value “{key}” is missing</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the encoding of the text is unclear; choose the encoding</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file is nested too deeply</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>there is not enough memory to read it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>a value is missing or of the wrong kind</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Fewer than {n} images show {names}: the metrics of {names} are not reliable.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{n} labeled {n:image|images} of {m} {m:group|groups}. Labels: revision `{revision}`; validation and test: `{hash}`.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>These images were set apart before the training.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Predicted probability</source>
@@ -12561,10 +12826,6 @@
     <message>
         <source>{n} {n:image is|images are} left out, because one of the runs was trained on {n:it or did not evaluate it|them or did not evaluate them}.</source>
         <translation>有 {n} 张图片未计入，因为其中一条训练记录用它们训练过或未评估它们。</translation>
-    </message>
-    <message>
-        <source>Better or worse: the interval of the difference does not contain 0. The interval is computed by drawing parts with replacement 2000 times and measuring both runs on the same draw; below {n} parts there is none.</source>
-        <translation>更好或更差：差值的区间不包含 0。区间通过对零件有放回抽样 2000 次、并在同一样本上测量两条训练记录得到；少于 {n} 个零件时不给出区间。</translation>
     </message>
     <message>
         <source>Both runs make the same errors on every image.</source>
@@ -12879,6 +13140,14 @@
         <translation>其训练仍在进行，模型可能会改变</translation>
     </message>
     <message>
+        <source>{n} {n:part|parts}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>A statement on a single new part needs {needed} parts, {n} {n:counts|count}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Only {n} {n:part|parts} of the validation/test images {n:counts|count} in the metric. A forecast needs at least {m}.</source>
         <translation>验证/测试图片中只有 {n} 个零件计入该指标。给出预计范围至少需要 {m} 个零件。</translation>
     </message>
@@ -12925,10 +13194,6 @@
     <message>
         <source>Difference in points</source>
         <translation>差值（百分点）</translation>
-    </message>
-    <message>
-        <source>{n} validation/test {n:image as it is|images as they are} and with each change of lighting, measured at the end of the training with its thresholds.</source>
-        <translation>{n} 张验证/测试图片的原图及其各种光照变化，训练结束时用训练选定的阈值测得。</translation>
     </message>
     <message>
         <source>Measured at the end of the training with its thresholds, on the validation/test images of that time.</source>
@@ -12981,14 +13246,6 @@
     <message>
         <source>An image is {bad} if its anomaly score, the area of its regions weighted by the probability, is above {n} px²; otherwise it is {good}.</source>
         <translation>如果图片的异常分数（其区域按概率加权的面积）高于 {n} px²，则判定为 {bad}；否则判定为 {good}。</translation>
-    </message>
-    <message>
-        <source>mean Dice of the classes {n} in 32 bits, {m} in reduced precision</source>
-        <translation>各类别的平均 Dice：32 位 {n}，低精度 {m}</translation>
-    </message>
-    <message>
-        <source>{metric}: {name}</source>
-        <translation>{metric}：{name}</translation>
     </message>
     <message>
         <source>this is not an image file that can be read</source>
@@ -13141,6 +13398,10 @@
     <message>
         <source>The learning-rate schedule follows the elapsed time, so training ends on time.</source>
         <translation>学习率按已用时间变化，确保按时结束。</translation>
+    </message>
+    <message>
+        <source>Better or worse: the interval of the difference does not contain 0. The interval is that of a paired comparison by part; below {n} parts there is none.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Ignored 1 damaged line in results.jsonl. The images concerned are processed again.</source>

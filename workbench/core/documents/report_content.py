@@ -74,7 +74,8 @@ def _data(evaluation: SplitEvaluation) -> Iterator[Block]:
     elif not evaluation.run.adopted:
         yield Paragraph(Message("report.held_out"))
     if "val" in evaluation.split:
-        yield Paragraph(Message("report.validation_used"), warns=True)
+        used = "report.validation_used" if isinstance(evaluation, MaskEvaluation) else "report.validation_weights"
+        yield Paragraph(Message(used), warns=True)
     if evaluation.leaks:
         first = evaluation.leaks[0].held_out_key
         yield Paragraph(Message("report.leaks", n=len(evaluation.leaks), first=first), warns=True)
@@ -151,7 +152,7 @@ def _threshold_charts(evaluation: MaskEvaluation) -> Iterator[Block]:
     )
     place = evaluation.images.place
     line = sorted([*zip(thresholds, recall, precision), *([(mark[0], *place)] if mark else [])])
-    series = [Series(Message("card.all_classes"), [(x, y) for _, x, y in line])]  # the line passes through the point
+    series = [Series(Message("card.scope_any"), [(x, y) for _, x, y in line])]  # the line passes through the point
     series.append(Series(Message("card.operating_point"), [place], dots=True))
     yield Chart(Message("report.over_recall"), Message("card.recall"), Message("card.precision"), series)
 

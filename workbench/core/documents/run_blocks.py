@@ -109,10 +109,19 @@ def data_blocks(dataset: Dataset) -> list[Block]:
     revision, held_out = labels_revision(dataset), dataset.held_out_hash
     text = Message("card.data_text", n=len(dataset.items), m=groups, revision=revision, hash=held_out)
     blocks: list[Block] = [Table([Message("card.images"), *(Message(names[name]) for name in columns)], rows)]
-    blocks.append(Paragraph(text))
+    blocks += [Paragraph(text), *split_of_parts(dataset)]
     if dataset.skipped:
         blocks.append(Paragraph(Message("card.skipped", n=len(dataset.skipped), why=dataset.skipped[0].why)))
     return blocks
+
+
+def split_of_parts(dataset: Dataset) -> Iterator[Block]:
+    """Yield whether all images of each part are in the same split."""
+    divided = dataset.divided_groups
+    if divided:
+        yield Paragraph(Message("card.divided_parts", n=len(divided), first=divided[0]), warns=True)
+    else:
+        yield Paragraph(Message("card.whole_parts"))
 
 
 def settings_blocks(run: Run, *, only: Collection[str] | None = None) -> list[Block]:

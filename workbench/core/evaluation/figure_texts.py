@@ -29,7 +29,7 @@ def full_name(id: str, scope: Scope, name: str = "") -> str:
         return Message("figure.of_class", metric=metric, name=name)
     if (scope == "any" and id in _PLAIN) or id == "false_alarm_images":
         return metric  # says by itself what it counts
-    return Message(f"figure.of_{scope}", metric=metric)
+    return Message("figure.of_mean_verdicts" if id == "f1" else f"figure.of_{scope}", metric=metric)
 
 
 def definition(id: str) -> str:

@@ -27,6 +27,7 @@ from workbench.core.documents.run_blocks import (
     point_origin_blocks,
     settings_blocks,
 )
+from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.figure_texts import NOTHING
 from workbench.core.evaluation.operating_point import TRAINED, OperatingPointOrigin
 from workbench.core.evaluation.split_evaluation import SplitEvaluation
@@ -159,7 +160,7 @@ def _performance(sources: CardSources) -> Iterator[Block]:
     elif result.split == "test":
         measured = "card.measured_test_chosen" if "test" in sources.point.chosen_on else "card.measured_test"
     else:
-        measured = "card.measured_validation"
+        measured = "card.measured_validation" if sources.settings.task == "segmentation" else "card.measured_weights"
     yield Paragraph(Message(measured, n=evaluated))
     if evaluated < result.total - len(found.skipped):
         yield Paragraph(Message("card.partial", n=evaluated, m=result.total), warns=True)
@@ -198,11 +199,12 @@ def _parity(sources: CardSources) -> list[Block]:
 
 
 def _reduced_metrics(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    names = {"dice": "card.reduced_dice", "accuracy": "card.reduced_accuracy", "found": "card.reduced_detected"}
-    for key, id in names.items():
+    names = {"dice": ("dice", "mean"), "accuracy": ("accuracy", "any"), "found": ("recall", "any")}
+    for key, name in names.items():
         if before.get(key) is not None and after.get(key) is not None:
             form = "d" if isinstance(before[key], int) else ".3f"
-            yield Message(id, n=f"{before[key]:{form}}", m=f"{after[key]:{form}}")
+            values = {"n": f"{before[key]:{form}}", "m": f"{after[key]:{form}}"}
+            yield Message("card.reduced", metric=figure_texts.full_name(*name), **values)
 
 
 # --- speed ------------------------------------------------------------------------------------------------
