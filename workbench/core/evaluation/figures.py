@@ -79,6 +79,10 @@ def _pixels(image: ImageCounts, id: int) -> Sums:
     return image.pixels[id]
 
 
+def _edges(image: ImageCounts, id: int) -> Sums:
+    return image.edges[id]
+
+
 def _pixel_precision(image: ImageCounts, id: int) -> Sums:
     hit, false, _ = image.pixels[id]
     return hit, hit + false
@@ -106,6 +110,7 @@ MASK_METRICS = (
     Metric("false_alarms", "rate", ("any", "good", "class"), ratio, _alarms, "images", good=False),
     Metric("dice", "ratio", ("any", "mean", "class"), dice, _pixels),
     Metric("iou", "ratio", ("any", "mean", "class"), iou, _pixels),
+    Metric("boundary_iou", "ratio", ("any", "mean", "class"), iou, _edges),
     Metric("pixel_precision", "ratio", ("any", "class"), ratio, _pixel_precision, shown=False),
     Metric("pixel_recall", "ratio", ("any", "class"), ratio, _pixel_recall, shown=False),
     Metric("missed_images", "share", ("any",), ratio, _all_missed, "images", good=False),

@@ -7,7 +7,7 @@ crosses patches. Therefore all counts can be made per patch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ from workbench.inference.regions import drop_small_in_place
 from workbench.inference.verdict_rule import RegionTable
 
 ANY = 0  # any class, in place of a class id
+BOUNDARY = 2  # pixels: width of the edge of a region in the boundary IoU
 DETECTED_SHARE = 0.1  # share of a labeled defect that predictions must cover for the defect to count as found
 MIN_PROBABILITY = 0.05  # lowest threshold that can be evaluated
 _CELL = 32  # pixels: side of the square cells along which patches are cut
@@ -161,12 +162,14 @@ class RegionCount:
 class ImageCounts:
     """Counts of one image at one operating point.
 
-    pixels: class id, or ANY, to (hit, false, missed) pixels. predicted: class id, or ANY, to predicted regions.
+    pixels: class id, or ANY, to (hit, false, missed) pixels; edges: of these, those at the edge of label and of
+    prediction. predicted: class id, or ANY, to predicted regions.
     marked, size: number of predicted pixels and of all pixels.
     """
 
     key: str
     pixels: Mapping[int, tuple[int, int, int]]
+    edges: Mapping[int, tuple[int, int, int]]
     defects: tuple[DefectCount, ...]
     predicted: Mapping[int, RegionCount]
     marked: int = 0
@@ -217,9 +220,10 @@ class ImageEvaluation:
 class StoredPrediction:
     """Label and network output of one image.
 
-    labeled_pixels: class id, or ANY, -> number. truths: label of each patch, uint8 (h, w). numbers: for each
-    patch, int32 (h, w) with the 1-based index into `defects`, 0 elsewhere. label: hash of the label file.
-    milliseconds: duration of the prediction; None if it was read from the cache.
+    labeled_pixels: class id, or ANY, -> number; labeled_edges: of these, those at an edge. edges: of the labels in each
+    patch, as of `find_edges`. truths: label of each patch, uint8 (h, w). numbers: for each patch, int32 (h, w) with the
+    1-based index into `defects`, 0 elsewhere. label: hash of the label file. milliseconds: duration of the prediction;
+    None if it was read from the cache.
     """
 
     key: str
@@ -233,6 +237,8 @@ class StoredPrediction:
     numbers: tuple[np.ndarray, ...]
     label: str = ""
     milliseconds: float | None = None
+    labeled_edges: Mapping[int, int] = field(default_factory=dict)
+    edges: tuple[np.ndarray, ...] = ()
 
     @property
     def part(self) -> str:
@@ -278,8 +284,30 @@ def collect_prediction(
         LabeledDefect(id, area, box, float(peak) / 255) for (id, area, box), peak in zip(regions, peaks[1:].tolist())
     )
     truths = tuple(np.ascontiguousarray(truth[patch.slices]) for patch in patches)
-    rest = tuple(patches), truths, tuple(numbers), label, milliseconds
+    planes = find_edges(truth, classes)
+    edges = tuple(np.ascontiguousarray(planes[(slice(None), *patch.slices)]) for patch in patches)
+    rest = tuple(patches), truths, tuple(numbers), label, milliseconds, _count_edges(planes, classes), edges
     return StoredPrediction(key, group, width, height, defects, labeled, *rest)
+
+
+def find_edges(mask: np.ndarray, classes: Sequence[int]) -> np.ndarray:
+    """Return the class ids of the pixels of a mask, uint8 (H, W), that are within BOUNDARY of an edge, uint8 (2, H, W).
+
+    First plane: edges of the regions of each class. Second plane: edges of the regions of any class.
+    """
+    planes = np.zeros((2, *mask.shape), np.uint8)
+    known = np.where(mask <= MAX_CLASS_ID, mask, 0).astype(np.uint8)
+    for plane, ids in ((planes[0], classes), (planes[1], [ANY])):
+        for id in ids:
+            region = (known > 0 if id == ANY else known == id).astype(np.uint8)
+            if region.any():
+                inside = cv2.erode(region, np.ones((3, 3), np.uint8), iterations=BOUNDARY, borderValue=0)
+                np.copyto(plane, known, where=region > inside)
+    return planes
+
+
+def _count_edges(planes: np.ndarray, classes: Sequence[int]) -> dict[int, int]:
+    return {ANY: int(np.count_nonzero(planes[1])), **{id: int(np.count_nonzero(planes[0] == id)) for id in classes}}
 
 
 def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -> ImageEvaluation:
@@ -287,10 +315,12 @@ def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -
     ids = sorted(entry.id for entry in settings.classes)
     tally = _Tally(ids, len(prediction.defects))
     tables: list[RegionTable] = []
-    for patch, truth, numbers in zip(prediction.patches, prediction.truths, prediction.numbers):
+    parts = zip(prediction.patches, prediction.truths, prediction.numbers, prediction.edges)
+    for patch, truth, numbers, edges in parts:
         mask = patch.apply_operating_point(settings)
         if mask is not None and mask.any():
             tally.add(patch, mask, truth, numbers)
+            tally.add_edges(mask, truth, edges)
             present = np.bincount(mask.reshape(-1), minlength=256)
             tables.append(
                 _verdict_table(
@@ -315,6 +345,13 @@ def _verdict_table(
     return RegionTable.of(measured, (patch.left, patch.top), border_exponent=settings.border_exponent)
 
 
+def _split(
+    hit: Mapping[int, int], predicted: Mapping[int, int], labeled: Mapping[int, int]
+) -> dict[int, tuple[int, int, int]]:
+    """Return hit, false and missed pixels of each class."""
+    return {id: (hit[id], predicted[id] - hit[id], labeled[id] - hit[id]) for id in hit}
+
+
 class _Tally:
     """Sum of the counts of all patches of one image. ids: classes of the model, in ascending order."""
 
@@ -326,6 +363,8 @@ class _Tally:
         self._predicted = dict.fromkeys([ANY, *ids], 0)
         self._covered = np.zeros((defects + 1, len(ids)), np.int64)  # pixels of each defect, by predicted class
         self._regions = np.zeros((len(ids), 3), int)  # as in RegionCount
+        self._edge_hit = dict.fromkeys([ANY, *ids], 0)
+        self._edge = dict.fromkeys([ANY, *ids], 0)
         self._marked = 0
         self.alarms: list[FalseAlarm] = []
 
@@ -346,6 +385,17 @@ class _Tally:
         on_defect = counted & (defect > 0)
         np.add.at(self._covered, (defect[on_defect], self._channel[predicted[on_defect]]), 1)
         self._add_regions(patch, mask, marked, labeled)
+
+    def add_edges(self, mask: np.ndarray, truth: np.ndarray, labeled: np.ndarray) -> None:
+        """Add the edges of the prediction in one patch. labeled: edges of the label, as of `find_edges`."""
+        of_class, of_any = find_edges(mask, self._ids) * (truth <= MAX_CLASS_ID)
+        correct = np.bincount(of_class[of_class == labeled[0]], minlength=256)
+        for id, count in enumerate(np.bincount(of_class.reshape(-1), minlength=256)):
+            if count and id != ANY:
+                self._edge_hit[id] += int(correct[id])
+                self._edge[id] += int(count)
+        self._edge_hit[ANY] += int(np.count_nonzero((of_any > 0) & (labeled[1] > 0)))
+        self._edge[ANY] += int(np.count_nonzero(of_any))
 
     def _add_regions(self, patch: ProbabilityPatch, mask: np.ndarray, marked: np.ndarray, labeled: np.ndarray) -> None:
         """Add the predicted regions of any class.
@@ -377,14 +427,14 @@ class _Tally:
             self.alarms.append(FalseAlarm(self._ids[own[number]], int(area[number]), box, peak))
 
     def counts(self, prediction: StoredPrediction) -> ImageCounts:
-        hit, predicted, labeled = self._hit, self._predicted, prediction.labeled_pixels
         covered = self._covered[1:]
         found = covered.sum(axis=1) >= prediction.needed_pixels
         classes = covered.argmax(axis=1)
         regions = {id: RegionCount(*map(int, row)) for id, row in zip(self._ids, self._regions)}
         return ImageCounts(
             prediction.key,
-            {id: (hit[id], predicted[id] - hit[id], labeled[id] - hit[id]) for id in hit},
+            _split(self._hit, self._predicted, prediction.labeled_pixels),
+            _split(self._edge_hit, self._edge, prediction.labeled_edges),
             tuple(
                 DefectCount(defect.class_id, defect.area, self._ids[number] if is_found else ANY)
                 for defect, number, is_found in zip(prediction.defects, classes, found)
