@@ -419,11 +419,11 @@
     </message>
     <message>
         <source>Any defect</source>
-        <translation type="unfinished"></translation>
+        <translation>任意缺陷</translation>
     </message>
     <message>
         <source>Mean of classes</source>
-        <translation type="unfinished"></translation>
+        <translation>各类别平均</translation>
     </message>
     <message>
         <source>Too few defects to group by size</source>
@@ -651,11 +651,11 @@
     </message>
     <message>
         <source>background</source>
-        <translation type="unfinished"></translation>
+        <translation>背景</translation>
     </message>
     <message>
         <source>missed</source>
-        <translation type="unfinished"></translation>
+        <translation>漏检</translation>
     </message>
     <message>
         <source>Label ↓  Prediction →</source>
@@ -663,15 +663,15 @@
     </message>
     <message>
         <source>no labels</source>
-        <translation type="unfinished"></translation>
+        <translation>无标注</translation>
     </message>
     <message>
         <source>{n} {n:region|regions} labeled {label} and predicted correctly</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} 个标注为 {label} 的区域预测正确</translation>
     </message>
     <message>
         <source>{n} {n:region|regions}; label: {label}, prediction: {predicted}</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} 个区域；标注：{label}，预测：{predicted}</translation>
     </message>
     <message>
         <source>{n} {n:image|images} labeled {label} and predicted correctly</source>
@@ -775,7 +775,7 @@
     </message>
     <message>
         <source>predicted as {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>预测为 {name}</translation>
     </message>
     <message>
         <source>Missed defects  {n}</source>
@@ -787,7 +787,7 @@
     </message>
     <message>
         <source>Classes</source>
-        <translation type="unfinished">类别</translation>
+        <translation>类别</translation>
     </message>
     <message>
         <source>Images  {n}</source>
@@ -1254,7 +1254,7 @@
     </message>
     <message>
         <source>Many defects are detected, but with a wrong class. The recall of any defect says nothing about the class: see the recall with the right class and the tab of the classes.</source>
-        <translation type="unfinished"></translation>
+        <translation>许多缺陷已检出，但类别错误。任意缺陷的召回率与类别无关：请查看类别正确的召回率和“类别”选项卡。</translation>
     </message>
     <message>
         <source>{n} {n:image|images} of {parts} {parts:part|parts}.</source>
@@ -5124,7 +5124,7 @@
     </message>
     <message>
         <source>Of the other {given} {given:verdict|verdicts}, {left} {left:is|are} wrong ({interval}).</source>
-        <translation type="unfinished"></translation>
+        <translation>其余 {given} 个判定中有 {left} 个错误（{interval}）。</translation>
     </message>
     <message>
         <source>This value is saved with the run.</source>
@@ -7682,7 +7682,7 @@
     </message>
     <message>
         <source>The model detects {found} of {n} {n:defect|defects} in the validation images ({metric}). Label more defects or train longer before you use the model.</source>
-        <translation type="unfinished"></translation>
+        <translation>模型在验证图片中检出 {n} 处缺陷中的 {found} 处（{metric}）。使用模型之前，请标注更多缺陷或延长训练。</translation>
     </message>
     <message>
         <source>Detected {before} → {after} of {all}</source>
@@ -7893,7 +7893,7 @@
     </message>
     <message>
         <source>{metric} on {n} validation {n:image|images}</source>
-        <translation type="unfinished"></translation>
+        <translation>{metric}（{n} 张验证图片）</translation>
     </message>
     <message>
         <source>Failed</source>
@@ -8188,7 +8188,7 @@
     </message>
     <message>
         <source>Dice, any defect</source>
-        <translation type="unfinished"></translation>
+        <translation>Dice，任意缺陷</translation>
     </message>
     <message>
         <source>Learning rate</source>
@@ -8248,7 +8248,7 @@
     </message>
     <message>
         <source>F1, mean of verdicts</source>
-        <translation type="unfinished"></translation>
+        <translation>F1，各判定平均</translation>
     </message>
     <message>
         <source>Mean F1 score of the verdicts on the validation images. The star marks the model that is kept.</source>
@@ -8268,11 +8268,11 @@
     </message>
     <message>
         <source>Patches/s</source>
-        <translation type="unfinished"></translation>
+        <translation>图块/秒</translation>
     </message>
     <message>
         <source>Dice of any defect on the validation images. The star marks the weights that are kept: the newest ones whose score, the mean of this Dice and of the mean of classes, is at most one standard error of the difference below the best one, on the same images and by part.</source>
-        <translation type="unfinished"></translation>
+        <translation>验证图片上任意缺陷的 Dice。星号标记所保留的权重：其评价值（此 Dice 与各类别平均 Dice 的平均值）在相同图片上按零件比较，低于最佳值不超过差值的一个标准误差的最新权重。</translation>
     </message>
     <message>
         <source>This run has no data for this curve.</source>
@@ -11288,140 +11288,148 @@
         <translation>其中没有任何标注带有形状</translation>
     </message>
     <message>
+        <source>Boundary IoU</source>
+        <translation>边界 IoU</translation>
+    </message>
+    <message>
+        <source>IoU of the pixels within 2 pixels of the edges of label and prediction: how well the outlines agree.</source>
+        <translation>标注与预测边缘 2 像素以内像素的 IoU：轮廓的吻合程度。</translation>
+    </message>
+    <message>
         <source>Images without a labeled defect that have a false alarm.</source>
-        <translation type="unfinished"></translation>
+        <translation>没有标注缺陷但有误报的图片。</translation>
     </message>
     <message>
         <source>Accuracy</source>
-        <translation type="unfinished"></translation>
+        <translation>正确率</translation>
     </message>
     <message>
         <source>Images whose verdict is predicted correctly.</source>
-        <translation type="unfinished"></translation>
+        <translation>判定预测正确的图片。</translation>
     </message>
     <message>
         <source>Images with this label that are predicted correctly.</source>
-        <translation type="unfinished"></translation>
+        <translation>具有此标注且预测正确的图片。</translation>
     </message>
     <message>
         <source>Images with this prediction whose label is the same.</source>
-        <translation type="unfinished"></translation>
+        <translation>具有此预测且标注相同的图片。</translation>
     </message>
     <message>
         <source>F1</source>
-        <translation type="unfinished"></translation>
+        <translation>F1</translation>
     </message>
     <message>
         <source>Harmonic mean of recall and precision of a verdict.</source>
-        <translation type="unfinished"></translation>
+        <translation>判定的召回率与精确率的调和平均。</translation>
     </message>
     <message>
         <source>{metric}, any defect</source>
-        <translation type="unfinished"></translation>
+        <translation>{metric}，任意缺陷</translation>
     </message>
     <message>
         <source>{metric}, mean of classes</source>
-        <translation type="unfinished"></translation>
+        <translation>{metric}，各类别平均</translation>
     </message>
     <message>
         <source>{metric}, good images</source>
-        <translation type="unfinished"></translation>
+        <translation>{metric}，良品图片</translation>
     </message>
     <message>
         <source>{metric}, by size</source>
-        <translation type="unfinished"></translation>
+        <translation>{metric}，按大小</translation>
     </message>
     <message>
         <source>{metric}, {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>{metric}，{name}</translation>
     </message>
     <message>
         <source>{n} of {m}</source>
-        <translation type="unfinished"></translation>
+        <translation>{m} 中的 {n}</translation>
     </message>
     <message>
         <source>95% CI {range}</source>
-        <translation type="unfinished">95% 置信区间 {range}</translation>
+        <translation>95% 置信区间 {range}</translation>
     </message>
     <message>
         <source>no 95% CI: {why}</source>
-        <translation type="unfinished"></translation>
+        <translation>无 95% 置信区间：{why}</translation>
     </message>
     <message>
         <source>not stored</source>
-        <translation type="unfinished"></translation>
+        <translation>未存储</translation>
     </message>
     <message>
         <source>Any defect</source>
-        <translation type="unfinished"></translation>
+        <translation>任意缺陷</translation>
     </message>
     <message>
         <source>Mean of classes</source>
-        <translation type="unfinished"></translation>
+        <translation>各类别平均</translation>
     </message>
     <message>
         <source>Mean of verdicts</source>
-        <translation type="unfinished"></translation>
+        <translation>各判定平均</translation>
     </message>
     <message>
         <source>Whole model</source>
-        <translation type="unfinished"></translation>
+        <translation>整个模型</translation>
     </message>
     <message>
         <source>missed</source>
-        <translation type="unfinished"></translation>
+        <translation>漏检</translation>
     </message>
     <message>
         <source>background</source>
-        <translation type="unfinished"></translation>
+        <translation>背景</translation>
     </message>
     <message>
         <source>Regions by labeled (row) and predicted class (column)</source>
-        <translation type="unfinished"></translation>
+        <translation>按标注类别（行）和预测类别（列）统计的区域</translation>
     </message>
     <message>
         <source>{name}: {text}</source>
-        <translation type="unfinished"></translation>
+        <translation>{name}：{text}</translation>
     </message>
     <message>
         <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts.</source>
-        <translation type="unfinished"></translation>
+        <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件时不给出。</translation>
     </message>
     <message>
         <source>Many defects are detected, but with a wrong class. The recall of any defect says nothing about the class: see the recall with the right class.</source>
-        <translation type="unfinished"></translation>
+        <translation>许多缺陷已检出，但类别错误。任意缺陷的召回率与类别无关：请查看类别正确的召回率。</translation>
     </message>
     <message>
         <source>the model has no verdict {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>模型没有判定 {name}</translation>
     </message>
     <message>
         <source>the verdict was deleted</source>
-        <translation type="unfinished"></translation>
+        <translation>判定已被删除</translation>
     </message>
     <message>
         <source>{metric} {n} in 32 bits, {m} in reduced precision</source>
-        <translation type="unfinished"></translation>
+        <translation>{metric} 32 位时为 {n}，低精度时为 {m}</translation>
     </message>
     <message>
         <source>All images of a part are in the same split.</source>
-        <translation type="unfinished"></translation>
+        <translation>同一零件的所有图片都在同一划分中。</translation>
     </message>
     <message>
         <source>{n} {n:part has|parts have} images in several splits, such as `{first}`, so the metrics are too high.</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} 个零件的图片分在多个划分中，例如 `{first}`，因此指标偏高。</translation>
     </message>
     <message>
         <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
-        <translation type="unfinished"></translation>
+        <translation>用此导出在 {n} 张未用于训练的验证图片上测得。权重和温度是在这些图片上选定的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
     </message>
     <message>
         <source>The weights and the temperature of the probabilities were chosen on validation images, so the metrics are slightly optimistic.</source>
-        <translation type="unfinished"></translation>
+        <translation>权重和概率的温度是在验证图片上选定的，因此指标略偏乐观。</translation>
     </message>
     <message>
         <source>{metric}, mean of verdicts</source>
-        <translation type="unfinished"></translation>
+        <translation>{metric}，各判定平均</translation>
     </message>
     <message>
         <source>images or annotations are missing in the file</source>
@@ -11817,39 +11825,39 @@
     </message>
     <message>
         <source>{n} validation/test {n:image as it is|images as they are} and with each change of lighting, measured at the end of the training with its thresholds. The worst of nine changes also is the least of nine metrics that vary by chance.</source>
-        <translation type="unfinished"></translation>
+        <translation>在训练结束时用其阈值测得：{n} 张验证/测试图片的原图和每种光照变化。九种变化中最差的一种也是九个随机波动的指标中的最小值。</translation>
     </message>
     <message>
         <source>Labeled defects that are detected: predictions of any class cover at least 10% of them.</source>
-        <translation type="unfinished"></translation>
+        <translation>检出的标注缺陷：任意类别的预测至少覆盖其 10%。</translation>
     </message>
     <message>
         <source>Recall, right class</source>
-        <translation type="unfinished"></translation>
+        <translation>召回率，类别正确</translation>
     </message>
     <message>
         <source>Labeled defects that are detected, and most of the predicted pixels on them have their class.</source>
-        <translation type="unfinished"></translation>
+        <translation>检出的标注缺陷，且其上大部分预测像素的类别与之相同。</translation>
     </message>
     <message>
         <source>Precision of regions</source>
-        <translation type="unfinished"></translation>
+        <translation>区域精确率</translation>
     </message>
     <message>
         <source>Predicted regions that touch a labeled defect of any class.</source>
-        <translation type="unfinished"></translation>
+        <translation>接触到任意类别的标注缺陷的预测区域。</translation>
     </message>
     <message>
         <source>Precision of regions, right class</source>
-        <translation type="unfinished"></translation>
+        <translation>区域精确率，类别正确</translation>
     </message>
     <message>
         <source>Predicted regions on which most of the labeled pixels have the predicted class.</source>
-        <translation type="unfinished"></translation>
+        <translation>其上大部分标注像素的类别与预测相同的预测区域。</translation>
     </message>
     <message>
         <source>Predicted regions that touch no labeled defect, divided by the images.</source>
-        <translation type="unfinished"></translation>
+        <translation>未接触标注缺陷的预测区域数除以图片数。</translation>
     </message>
     <message>
         <source>Dice</source>
@@ -11901,31 +11909,31 @@
     </message>
     <message>
         <source>Twice the common pixels divided by all pixels of label and prediction, of all images together. Images without either do not count.</source>
-        <translation type="unfinished"></translation>
+        <translation>所有图片合计：公共像素的两倍除以标注与预测的全部像素。两者皆无的图片不计入。</translation>
     </message>
     <message>
         <source>IoU</source>
-        <translation type="unfinished">IoU</translation>
+        <translation>IoU</translation>
     </message>
     <message>
         <source>Common pixels divided by the pixels of label or prediction, of all images together.</source>
-        <translation type="unfinished"></translation>
+        <translation>所有图片合计：公共像素除以标注或预测的像素。</translation>
     </message>
     <message>
         <source>Pixel precision</source>
-        <translation type="unfinished"></translation>
+        <translation>像素精确率</translation>
     </message>
     <message>
         <source>Predicted pixels that are labeled.</source>
-        <translation type="unfinished"></translation>
+        <translation>已标注的预测像素。</translation>
     </message>
     <message>
         <source>Pixel recall</source>
-        <translation type="unfinished"></translation>
+        <translation>像素召回率</translation>
     </message>
     <message>
         <source>Labeled pixels that are predicted.</source>
-        <translation type="unfinished"></translation>
+        <translation>预测到的标注像素。</translation>
     </message>
     <message>
         <source>Images with defects of which none is detected</source>
@@ -11933,7 +11941,7 @@
     </message>
     <message>
         <source>Images with labeled defects, none of which is detected.</source>
-        <translation type="unfinished"></translation>
+        <translation>有标注缺陷但一处也未检出的图片。</translation>
     </message>
     <message>
         <source>Good images with false alarms</source>
@@ -12653,15 +12661,15 @@
     </message>
     <message>
         <source>Fewer than {n} images show {names}: the metrics of {names} are not reliable.</source>
-        <translation type="unfinished"></translation>
+        <translation>含 {names} 的图片少于 {n} 张：{names} 的指标不可靠。</translation>
     </message>
     <message>
         <source>{n} labeled {n:image|images} of {m} {m:group|groups}. Labels: revision `{revision}`; validation and test: `{hash}`.</source>
-        <translation type="unfinished"></translation>
+        <translation>{m} 个分组的 {n} 张已标注图片。标注版本 `{revision}`；验证和测试：`{hash}`。</translation>
     </message>
     <message>
         <source>These images were set apart before the training.</source>
-        <translation type="unfinished"></translation>
+        <translation>这些图片在训练前已单独留出。</translation>
     </message>
     <message>
         <source>Predicted probability</source>
@@ -13141,11 +13149,11 @@
     </message>
     <message>
         <source>{n} {n:part|parts}</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} 个零件</translation>
     </message>
     <message>
         <source>A statement on a single new part needs {needed} parts, {n} {n:counts|count}.</source>
-        <translation type="unfinished"></translation>
+        <translation>对单个新零件的说明需要 {needed} 个零件，目前计入 {n} 个。</translation>
     </message>
     <message>
         <source>Only {n} {n:part|parts} of the validation/test images {n:counts|count} in the metric. A forecast needs at least {m}.</source>
@@ -13401,7 +13409,7 @@
     </message>
     <message>
         <source>Better or worse: the interval of the difference does not contain 0. The interval is that of a paired comparison by part; below {n} parts there is none.</source>
-        <translation type="unfinished"></translation>
+        <translation>更好或更差：差值的区间不包含 0。区间来自按零件的配对比较；少于 {n} 个零件时不给出。</translation>
     </message>
     <message>
         <source>Ignored 1 damaged line in results.jsonl. The images concerned are processed again.</source>

@@ -114,7 +114,7 @@ def test_missing_data_is_disabled_with_reason(opened, qtbot):
     assert legend["gpu_load"].isDisabled() and legend["gpu_load"].toolTip(0) == "No NVIDIA driver is installed"
     qtbot.waitUntil(lambda: {"cpu", "ram"} <= set(panel.curves.plots), timeout=3000)
     assert "gpu_load" not in panel.curves.plots
-    assert legend["score"].text(0) == "Macro F1" and legend["cpu"].text(1) == "33%"
+    assert legend["score"].text(0) == "F1, mean of verdicts" and legend["cpu"].text(1) == "33%"
     without_trainer(opened)
 
 
