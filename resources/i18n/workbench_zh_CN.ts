@@ -1931,6 +1931,13 @@
     </message>
 </context>
 <context>
+    <name>HeadlineMetrics</name>
+    <message>
+        <source>good images: {rate}</source>
+        <translation>良品图片：{rate}</translation>
+    </message>
+</context>
+<context>
     <name>HelpCommands</name>
     <message>
         <source>Find &amp;command…</source>
@@ -11345,7 +11352,7 @@
     </message>
     <message>
         <source>{n} of {m}</source>
-        <translation>{m} 中的 {n}</translation>
+        <translation>{n} / {m}</translation>
     </message>
     <message>
         <source>95% CI {range}</source>

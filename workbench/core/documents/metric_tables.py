@@ -49,24 +49,28 @@ def split_name(split: str) -> str:
 
 
 def _cell(row: Figure) -> str | FigureCell:
-    return figure_texts.text(row) if row.metric.unit == "rate" else FigureCell(row)
+    return _text(row) if row.metric.unit == "rate" else FigureCell(row)
 
 
 def _by_class(figures: Figures, each: Scope, head: str) -> Iterator[Block]:
-    """Yield the table of the classes or verdicts, and the definitions of its columns."""
-    rows = [row for row in figures.rows if row.scope == each and row.metric.shown]
+    """Yield the tables of the classes or verdicts: shares of regions or images, then other figures."""
     several = len(figures.classes) > 1
-    ids = [id for id in dict.fromkeys(row.id for row in rows) if several or not id.endswith("right_class")]
-    lines: list[list[str | FigureCell]] = []
-    for of, name in figures.classes.items():
-        lines.append([name, *(_cell(figures.get(id, each, of)) for id in ids)])
-    wholes: tuple[Scope, ...] = ("any", "mean") if several else ()
-    for scope in wholes:
-        found = {row.id: row for row in figures.rows if row.scope == scope}
-        if any(id in found for id in ids):
-            label = Message(f"card.scope_{scope}" if each == "class" else "card.scope_mean_verdicts")
-            lines.append([label, *(_cell(found[id]) if id in found else NOTHING for id in ids)])
-    yield Table([head, *(figure_texts.metric_name(id) for id in ids)], lines)
+    shown = {row.id: row.metric for row in figures.rows if row.scope == each and row.metric.shown}
+    for shares in (True, False):
+        ids = [id for id, metric in shown.items() if (metric.unit == "share") == shares]
+        ids = [id for id in ids if several or not id.endswith("right_class")]
+        lines = [[name, *(_text(figures.get(id, each, of)) for id in ids)] for of, name in figures.classes.items()]
+        for scope in ("any", "mean") if several else ():
+            found = {row.id: row for row in figures.rows if row.scope == scope}
+            if found.keys() & set(ids):
+                label = Message(f"card.scope_{scope}" if each == "class" else "card.scope_mean_verdicts")
+                lines.append([label, *(_text(found[id]) if id in found else NOTHING for id in ids)])
+        if ids:
+            yield Table([head, *(figure_texts.metric_name(id) for id in ids)], lines)
+
+
+def _text(row: Figure) -> str:
+    return figure_texts.text(row, digits=2 if row.metric.unit == "rate" else 3)
 
 
 def _definitions(figures: Figures) -> Paragraph:

@@ -109,7 +109,7 @@ MASK_METRICS = (
     Metric("region_precision_right_class", "share", ("any", "class"), ratio, _right_regions, "regions"),
     Metric("false_alarms", "rate", ("any", "good", "class"), ratio, _alarms, "images", good=False),
     Metric("dice", "ratio", ("any", "mean", "class"), dice, _pixels),
-    Metric("iou", "ratio", ("any", "mean", "class"), iou, _pixels),
+    Metric("iou", "ratio", ("any", "mean", "class"), iou, _pixels, shown=False),
     Metric("boundary_iou", "ratio", ("any", "mean", "class"), iou, _edges),
     Metric("pixel_precision", "ratio", ("any", "class"), ratio, _pixel_precision, shown=False),
     Metric("pixel_recall", "ratio", ("any", "class"), ratio, _pixel_recall, shown=False),

@@ -71,10 +71,10 @@ class ClassTable(QTableWidget):
         if not sizes and figures.get("recall").total:
             self._add_texts([self.tr("Too few defects to group by size"), *[""] * len(ids)])
             self.setSpan(self.rowCount() - 1, 0, 1, self.columnCount())
-        self._claim_width(len(figures.classes))
+        self._claim_width(self.rowCount() - max(1, len(sizes)))
 
     def _claim_width(self, classes: int) -> None:
-        """Claim the width of all columns with the class names, up to a limit, from the plot beside the table."""
+        """Claim the width of all columns with the names of the first rows, up to a limit, from the plot beside it."""
         header = self.horizontalHeader()
         others = sum(
             max(self.sizeHintForColumn(column), header.sectionSizeHint(column))

@@ -58,7 +58,8 @@ class HeadlineMetrics(QWidget):
             detail = evaluation_texts.detail(figure)
             if id == "false_alarms" and class_id is None and 0 < figures.good < figures.images:
                 good = figures.get(id, "good")
-                detail = formatting.clauses(detail, f"{evaluation_texts.name(good)}: {evaluation_texts.value(good)}")
+                good_text = self.tr("good images: {rate}").format(rate=evaluation_texts.value(good))
+                detail = formatting.clauses(detail, good_text)
             metric.show_figure(evaluation_texts.name(figure), evaluation_texts.value(figure), detail)
             metric.setVisible(len(figures.classes) > 1 or id != "recall_right_class")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication
@@ -14,6 +15,7 @@ from workbench.ui.text import formatting
 from workbench.ui.text.message_translation import translate_message
 
 NOTHING = "–"
+_HEAD = 14  # characters in a line of the head of a column
 
 
 def name(figure: Figure) -> str:
@@ -22,8 +24,9 @@ def name(figure: Figure) -> str:
 
 
 def column(id: str) -> str:
-    """Return the name of a metric for the head of a column, in two lines if it is qualified."""
-    return translate_message(figure_texts.metric_name(id)).replace(", ", ",\n").replace("，", "，\n")
+    """Return the name of a metric for the head of a column, in several lines."""
+    lines = translate_message(figure_texts.metric_name(id)).replace("，", "，\n").splitlines()
+    return "\n".join(textwrap.fill(line, _HEAD, break_long_words=False) for line in lines)
 
 
 def tip(id: str) -> str:
