@@ -305,5 +305,5 @@ def test_large_areas_are_in_square_millimeters():
     assert isinstance(table, Table)
     assert [str(row[3]) for row in table.rows] == ["2499 (999,600 µm²)", "2500 (1 mm²)"]
     sizes = [(0, 77), (77, 3300), (3300, None)]
-    names = [str(size_name(third, *size, 20.0)).rpartition("(")[2] for third, size in enumerate(sizes)]
+    names = [str(size_name(third, size, 20.0)).rpartition("(")[2] for third, size in enumerate(sizes)]
     assert names == ["below 30,800 µm²)", "0.0308–1.32 mm²)", "1.32 mm² and more)"]

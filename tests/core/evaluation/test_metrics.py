@@ -164,7 +164,7 @@ def test_intervals_belong_to_the_figure_beside_them():
     assert not report["dice_interval"][0] <= report["dice_any"] <= report["dice_interval"][1]
 
 
-def test_swapped_classes_are_told_although_every_defect_is_detected():
+def test_swapped_classes_are_reported_although_every_defect_is_detected():
     """Recall of any defect stays at 100 %; that with the right class is 0, and an alert says so."""
     truth = np.zeros((30, 40), np.uint8)
     truth[3:9, 3:9], truth[3:9, 20:26], truth[20:24, 5:12] = 1, 2, 1

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPushButton
 from tests.session.mask_run import FALSE, MISSED
 from tests.ui.evaluation.evaluation_windows import CONTROL_SHIFT
 from workbench.core.evaluation import operating_point
+from workbench.core.geometry.drawing import Rect
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.ui.evaluation import defect_browser
@@ -232,3 +233,21 @@ def test_current_labels_and_validation_images(window, page, application, run, qt
         "thresholds were chosen on these images" in page.notices.texts[0]
         and "Test images were not used" in page.notices.texts[0]
     )
+
+
+def test_cell_of_the_classes_opens_its_regions(page, qtbot):
+    browser = page.browser
+    browser.tabs["classes"].click()
+    matrix = browser.matrix
+    assert matrix.isVisible()
+    assert [matrix.horizontalHeaderItem(number).text() for number in (1, 2, 3)] == ["scratch", "pit", "missed"]
+    cells = {(0, 0): 6, (1, 2): 1, (2, 1): 1}  # detected scratches, the missed pit, the false alarm
+    for (row, column), count in cells.items():
+        matrix.setCurrentCell(row, column + 1)
+        assert matrix.item(row, column + 1).text() == str(count) and len(browser.gallery.cards) == count
+    assert browser.gallery.cards[0].prediction.key == FALSE
+    with qtbot.waitSignal(browser.region_chosen) as chosen:
+        browser.gallery.clicked.emit(browser.gallery.model().index(0, 0))
+    assert chosen.args == [FALSE, Rect(60, 5, 14, 10)]
+    matrix.setCurrentCell(0, 2)
+    assert not browser.gallery.cards  # no scratch is predicted as a pit

@@ -6,17 +6,18 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from workbench.core.documents.document import Block, FigureCell, Headline, Paragraph, Table
+from workbench.core.documents.document import Block, FigureCell, Headline, Paragraph, Points, Table
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.figure_report import region_confusion
 from workbench.core.evaluation.figure_texts import NOTHING
 from workbench.core.evaluation.figures import Alert, Figure, Figures, Scope
 from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
-from workbench.core.messages import Message, join
+from workbench.core.messages import Message
 from workbench.core.metric_units import metric_unit
 from workbench.inference.model_settings import UNSURE
 
+_SCOPES = {"any": "card.scope_any", "mean": "card.scope_mean"}
 FEW = 10  # images with a class, or with a verdict, below which its figures are not reliable
 _ALERTS: Mapping[Alert, str] = {
     "only_background": "card.no_predictions",
@@ -63,7 +64,7 @@ def _by_class(figures: Figures, each: Scope, head: str) -> Iterator[Block]:
         for scope in ("any", "mean") if several else ():
             found = {row.id: row for row in figures.rows if row.scope == scope}
             if found.keys() & set(ids):
-                label = Message(f"card.scope_{scope}" if each == "class" else "card.scope_mean_verdicts")
+                label = Message(_SCOPES[scope] if each == "class" else "card.scope_mean_verdicts")
                 lines.append([label, *(_text(found[id]) if id in found else NOTHING for id in ids)])
         if ids:
             yield Table([head, *(figure_texts.metric_name(id) for id in ids)], lines)
@@ -73,12 +74,12 @@ def _text(row: Figure) -> str:
     return figure_texts.text(row, digits=2 if row.metric.unit == "rate" else 3)
 
 
-def _definitions(figures: Figures) -> Paragraph:
-    ids = dict.fromkeys(row.id for row in figures.rows if row.metric.shown)
-    texts = [
-        Message("card.definition", name=figure_texts.metric_name(id), text=figure_texts.definition(id)) for id in ids
+def _definitions(figures: Figures) -> Points:
+    definitions = [
+        Message("card.definition", name=figure_texts.metric_name(id), text=figure_texts.definition(id))
+        for id in dict.fromkeys(row.id for row in figures.rows if row.metric.shown)
     ]
-    return Paragraph(join("list.sentences", [*texts, Message("card.intervals", n=MIN_PARTS)]))
+    return Points([*definitions, Message("card.intervals", n=MIN_PARTS)])
 
 
 # --- masks ------------------------------------------------------------------------------------------------
@@ -107,13 +108,14 @@ def _masks(evaluation: MaskEvaluation) -> Iterator[Block]:
     sizes = figures.all("recall", "size")
     if sizes:
         um = evaluation.settings.um_per_pixel
-        lines = [[size_name(third, *row.of, um), _cell(row)] for third, row in enumerate(sizes)]
+        lines = [[size_name(third, row.of, um), _cell(row)] for third, row in enumerate(sizes)]
         yield Table([Message("card.defect_size"), figure_texts.metric_name("recall")], lines)
     yield _definitions(figures)
 
 
-def size_name(third: int, low: int, high: int | None, um: float | None) -> str:
+def size_name(third: int, limits: tuple[int, int | None], um: float | None) -> str:
     """Return the name of a range of areas in pixels. um: micrometers per pixel; None if unknown."""
+    low, high = limits
     sizes = _range(low, high, 1, "px²")
     if um:
         unit, divisor = metric_unit((high or low) * um**2, 2)

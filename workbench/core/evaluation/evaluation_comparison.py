@@ -145,7 +145,8 @@ def _differences(
 ) -> list[FigureDifference]:
     pairs = [pair for id, scope in shown for pair in zip(both[0].all(id, scope), both[1].all(id, scope))]
     pairs.sort(key=lambda pair: list(both[0].classes).index(pair[0].of) if pair[0].name else -1)
-    return [FigureDifference(pair, difference_interval(pair[0], *counts, parts)) for pair in pairs]
+    first, second = counts
+    return [FigureDifference(pair, difference_interval(pair[0], first, second, parts)) for pair in pairs]
 
 
 def _result(

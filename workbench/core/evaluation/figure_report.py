@@ -26,8 +26,8 @@ def mask_report(figures: Figures, um: float | None = None) -> dict[str, Any]:
     report: dict[str, Any] = {}
     for id, row in means.items():
         report |= {id: row.value, f"{id}_interval": row.edges, f"{id}_mean": row.value}
-    for id, row in any_defect.items():
-        key = id if id.endswith(("right_class", "images")) else f"{id}_any"
+    for row in [*any_defect.values(), figures.get("false_alarm_images", "good")]:
+        key = row.id if row.id.endswith(("right_class", "images")) else f"{row.id}_any"
         report |= {key: row.value, f"{key}_interval": row.edges}
     return report | {
         "any_defect": {_PIXELS.get(id, id): row.value for id, row in any_defect.items() if row.metric.unit == "ratio"},
@@ -148,5 +148,5 @@ def _stored(
     total: float = 0,
 ) -> Figure:
     images, parts = metrics.get("pictures", 0), metrics.get("parts", 0)
-    interval = Interval(*edges, "", parts) if edges else Message("interval.not_stored")
+    interval = Interval(edges[0], edges[1], "", parts) if edges else Message("interval.not_stored")
     return Figure(id, scope, ANY, "", value, hits, total, interval, images, parts)

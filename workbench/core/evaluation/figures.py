@@ -37,7 +37,7 @@ _MIN_RIGHT = 2 / 3  # least share of the detected defects with the right class, 
 
 @dataclass(frozen=True)
 class Metric:
-    """Definition of a figure, with its texts in messages.txt: `figure.ID` and `figure.ID_definition`.
+    """Definition of a figure, with its texts in messages.txt: "figure." with its id, and with "_definition".
 
     statistic: value of sums over images. sums: of one image and a class id, a verdict, or ANY. counts: what the sums
     count, "" for pixels. good: a high value is desirable. shown: in tables of classes.
@@ -187,7 +187,7 @@ class Figure:
         return self.metric.unit != "share" or digits_supported(int(self.total))
 
     def to_json(self) -> dict[str, Any]:
-        known = isinstance(self.interval, Interval)
+        known = self.interval if isinstance(self.interval, Interval) else None
         return {
             "id": self.id,
             "scope": self.scope,
@@ -195,7 +195,7 @@ class Figure:
             "value": self.value,
             "unit": self.metric.unit,
             "interval": self.edges,
-            "method": self.interval.method if known else None,
+            "method": known and known.method,
             "why": None if known else str(self.interval),
             "counted": {"images": self.images, "parts": self.parts, self.metric.counts or "pixels": self.total},
         }
@@ -335,8 +335,9 @@ def difference_interval(
     figure: names the metric and its class or verdict. first, second: counts of the same images. parts: of each image.
     """
     metric = figure.metric
-    sums = (_sums(metric, metric.sums, images, [figure.of])[:, 0] for images in (first, second))
-    return intervals.difference_interval(*(intervals.sum_by_part(each, parts) for each in sums), metric.statistic)
+    old, new = (_sums(metric, metric.sums, images, [figure.of])[:, 0] for images in (first, second))
+    old, new = (intervals.sum_by_part(sums, parts) for sums in (old, new))
+    return intervals.difference_interval(old, new, metric.statistic)
 
 
 def _alerts(images: Sequence[ImageCounts], figures: Figures) -> tuple[Alert, ...]:
