@@ -77,7 +77,7 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "run": "name of the run",
             "model": "unet or resnet",
             "split": "evaluated images",
-            "figures": "list of {id, scope, of, value, unit, interval, method, why, counted}: all figures, with the scope "
+            "figures": "list of {id, scope, of, value, unit, interval, method, why, counted}: all figures, of scope "
             "any, class, mean, good, size or verdict, the 95% interval by part, or why there is none",
             "dice": "mean of the classes that are labeled, also as dice_mean; a key with _interval is the interval of "
             "the key without it",
@@ -96,8 +96,8 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "false_alarms_any": "predicted regions that touch no defect, per image",
             "missed_images": "share of the defective images without a detected defect",
             "false_alarm_images": "share of the good images with a false alarm",
-            "per_class": "object of the metrics of each class or verdict; of a UNet, precision and recall count pixels, "
-            "recall_defects counts defects",
+            "per_class": "object of the metrics of each class or verdict; of a UNet, precision and recall count "
+            "pixels, recall_defects counts defects",
             "regions": "object of the counts of regions",
             "region_confusion": "{labeled, predicted, rows}: classes and background, classes and missed, regions",
             "by_size": "list of the recall of any defect by area",
