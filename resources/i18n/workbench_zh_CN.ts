@@ -21,6 +21,33 @@
     </message>
 </context>
 <context>
+    <name>AccountBox</name>
+    <message>
+        <source>{unused} of {seen} {seen:image|images}</source>
+        <translation>{seen} 张图片中的 {unused} 张</translation>
+    </message>
+    <message>
+        <source>{unused} of {seen} label {seen:file|files}</source>
+        <translation>{seen} 个标注文件中的 {unused} 个</translation>
+    </message>
+    <message>
+        <source>{unused} of {seen} {seen:label entry|label entries}</source>
+        <translation>{seen} 个标注条目中的 {unused} 个</translation>
+    </message>
+    <message>
+        <source>Cannot be used: {what}.</source>
+        <translation>无法使用：{what}。</translation>
+    </message>
+    <message>
+        <source>{n} × {reason} ({place})</source>
+        <translation>{n} × {reason}（{place}）</translation>
+    </message>
+    <message>
+        <source>{n} {n:image gets its|images get their} readable labels, but {n:is|are} not marked as done.</source>
+        <translation>{n} 张图片会得到可读取的标注，但不会标记为已完成。</translation>
+    </message>
+</context>
+<context>
     <name>AdoptionDialog</name>
     <message>
         <source>Add model from file</source>
@@ -641,6 +668,17 @@
     <message>
         <source>Measured on {n} {n:image|images} of {parts} {parts:part|parts} that neither run was trained on.</source>
         <translation>指标在 {n} 张图片（{parts} 个零件）上测得，两条训练记录均未使用这些图片训练。</translation>
+    </message>
+</context>
+<context>
+    <name>ConcernList</name>
+    <message>
+        <source>Invert the masks</source>
+        <translation>反转掩膜</translation>
+    </message>
+    <message>
+        <source>Leave out this class</source>
+        <translation>不导入此类别</translation>
     </message>
 </context>
 <context>
@@ -2504,6 +2542,10 @@
         <translation>掩膜中的所有值都作为这一个类别，适用于给单个对象编号的掩膜。</translation>
     </message>
     <message>
+        <source>For text files that are not UTF-8 and do not name their encoding</source>
+        <translation>用于既不是 UTF-8 也未注明编码的文本文件</translation>
+    </message>
+    <message>
         <source>Copy new images into the project</source>
         <translation>将新图片复制到项目中</translation>
     </message>
@@ -2560,6 +2602,50 @@
         <translation>所有掩膜使用一个类别(&amp;C)</translation>
     </message>
     <message>
+        <source>Automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>Western (Windows-1252)</source>
+        <translation>西欧（Windows-1252）</translation>
+    </message>
+    <message>
+        <source>Simplified Chinese (GB18030)</source>
+        <translation>简体中文（GB18030）</translation>
+    </message>
+    <message>
+        <source>Traditional Chinese (Big5)</source>
+        <translation>繁体中文（Big5）</translation>
+    </message>
+    <message>
+        <source>Japanese (Shift-JIS)</source>
+        <translation>日文（Shift-JIS）</translation>
+    </message>
+    <message>
+        <source>Japanese (EUC)</source>
+        <translation>日文（EUC）</translation>
+    </message>
+    <message>
+        <source>Korean (CP949)</source>
+        <translation>韩文（CP949）</translation>
+    </message>
+    <message>
+        <source>Cyrillic (Windows-1251)</source>
+        <translation>西里尔文（Windows-1251）</translation>
+    </message>
+    <message>
+        <source>Cyrillic (KOI8-R)</source>
+        <translation>西里尔文（KOI8-R）</translation>
+    </message>
+    <message>
+        <source>Cyrillic (CP866)</source>
+        <translation>西里尔文（CP866）</translation>
+    </message>
+    <message>
+        <source>&amp;Encoding</source>
+        <translation>编码(&amp;E)</translation>
+    </message>
+    <message>
         <source>Also found: {formats}</source>
         <translation>还发现：{formats}</translation>
     </message>
@@ -2574,6 +2660,10 @@
     <message>
         <source>Images without a label ({n}) have no defects: import them as done</source>
         <translation>没有标注的图片（{n} 张）没有缺陷：导入为已完成</translation>
+    </message>
+    <message>
+        <source>{file} as {encoding}: {names}</source>
+        <translation>{file} 按 {encoding} 读取：{names}</translation>
     </message>
     <message>
         <source>training</source>
@@ -3303,6 +3393,17 @@
     <message>
         <source>new</source>
         <translation>新增</translation>
+    </message>
+</context>
+<context>
+    <name>MaskQuestion</name>
+    <message>
+        <source>To which images do these masks belong? They are not imported before you choose.</source>
+        <translation>这些掩膜属于哪些图片？选择之前不会导入它们。</translation>
+    </message>
+    <message>
+        <source>{answer} ({n} {n:mask|masks})</source>
+        <translation>{answer}（{n} 个掩膜）</translation>
     </message>
 </context>
 <context>
@@ -5922,6 +6023,10 @@
         <translation>添加图片</translation>
     </message>
     <message>
+        <source>Add images with defects</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Add a class</source>
         <translation>添加类别</translation>
     </message>
@@ -6056,6 +6161,10 @@
     <message>
         <source>The training is running. The project is read-only in this window, so no image can be labeled.</source>
         <translation>正在训练。此窗口中的项目为只读，无法标注图片。</translation>
+    </message>
+    <message>
+        <source>All images are good images. A model that finds defects learns from images with defects: add some, and label them.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The model is being exported.</source>
@@ -8465,14 +8574,6 @@
         <translation>请至少再标注一张图片。</translation>
     </message>
     <message>
-        <source>No training image has a labeled defect.</source>
-        <translation>训练图片中没有已标注的缺陷。</translation>
-    </message>
-    <message>
-        <source>Label some defects first.</source>
-        <translation>请先标注一些缺陷。</translation>
-    </message>
-    <message>
         <source>Classes are being changed in all masks. Labels cannot be edited at the moment.</source>
         <translation>正在更改所有掩膜中的类别，暂时无法编辑标注。</translation>
     </message>
@@ -8523,6 +8624,14 @@
     <message>
         <source>{path} is not a Defect Workbench project: it has no project.json.</source>
         <translation>{path} 不是 Defect Workbench 项目：其中没有 project.json。</translation>
+    </message>
+    <message>
+        <source>{path} is not a Defect Workbench project: its project.json is that of another program.</source>
+        <translation>{path} 不是 Defect Workbench 项目：其中的 project.json 属于另一个程序。</translation>
+    </message>
+    <message>
+        <source>Choose another folder, or create a project elsewhere and import this folder.</source>
+        <translation>请选择其他文件夹，或在别处新建项目后导入此文件夹。</translation>
     </message>
     <message>
         <source>{path} was written by a newer version of Defect Workbench (format {found}; this version supports up to {known}).</source>
@@ -8685,6 +8794,14 @@
         <translation>只有 {found} 张已标注图片，训练至少需要两张。</translation>
     </message>
     <message>
+        <source>All labeled images are good images: none has a labeled defect, from which a UNet learns.</source>
+        <translation>所有已标注的图片都是良品：没有标注任何缺陷，UNet 无从学习。</translation>
+    </message>
+    <message>
+        <source>Label at least two images with a defect. &apos;workbench spots&apos; lists the spots that differ most.</source>
+        <translation>请至少标注两张有缺陷的图片。“workbench spots”会列出差异最大的位置。</translation>
+    </message>
+    <message>
         <source>This project has no class named {name}.</source>
         <translation>此项目没有名为 {name} 的类别。</translation>
     </message>
@@ -8789,12 +8906,20 @@
         <translation>训练记录 {name} 的模型从文件添加，{what}。</translation>
     </message>
     <message>
-        <source>Nothing was imported, because {n} of the labels found cannot be used, for example {first}.</source>
+        <source>Please check the images: {why}.</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Correct them, or import without the option strict.</source>
+        <source>Correct or remove them before labeling.</source>
         <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Nothing was imported, because {n} of the labels found cannot be used, for example {first}.</source>
+        <translation>未导入任何内容，因为找到的标注中有 {n} 个无法使用，例如 {first}。</translation>
+    </message>
+    <message>
+        <source>Correct them, or import without the option strict.</source>
+        <translation>请更正它们，或不使用 strict 选项导入。</translation>
     </message>
     <message>
         <source>The setting {key} cannot be {value}: {why}.</source>
@@ -11139,170 +11264,6 @@
         <translation>图片标签（tag）</translation>
     </message>
     <message>
-        <source>categories of whole images</source>
-        <translation>整图类别</translation>
-    </message>
-    <message>
-        <source>objects without a shape</source>
-        <translation>没有形状的对象</translation>
-    </message>
-    <message>
-        <source>annotations without a shape</source>
-        <translation>没有形状的标注</translation>
-    </message>
-    <message>
-        <source>flags “difficult”</source>
-        <translation>“difficult”标记</translation>
-    </message>
-    <message>
-        <source>crowd flags</source>
-        <translation>iscrowd 标记</translation>
-    </message>
-    <message>
-        <source>key point sets</source>
-        <translation>关键点组</translation>
-    </message>
-    <message>
-        <source>polygons with fewer than three points</source>
-        <translation>少于三个点的多边形</translation>
-    </message>
-    <message>
-        <source>annotations of images that are not listed</source>
-        <translation>所属图片未列出的标注</translation>
-    </message>
-    <message>
-        <source>choices</source>
-        <translation>多选结果（choices）</translation>
-    </message>
-    <message>
-        <source>rotated shapes of images of unknown size</source>
-        <translation>尺寸未知的图片上的旋转形状</translation>
-    </message>
-    <message>
-        <source>further labels of the same region</source>
-        <translation>同一区域的其他标签</translation>
-    </message>
-    <message>
-        <source>further annotations of the same image</source>
-        <translation>同一张图片的其他标注</translation>
-    </message>
-    <message>
-        <source>masks of earlier annotations of the same image</source>
-        <translation>同一张图片较早标注的掩膜</translation>
-    </message>
-    <message>
-        <source>descriptions</source>
-        <translation>描述文字</translation>
-    </message>
-    <message>
-        <source>depths of cuboids</source>
-        <translation>长方体的深度</translation>
-    </message>
-    <message>
-        <source>notes</source>
-        <translation>备注</translation>
-    </message>
-    <message>
-        <source>groups of several polygons</source>
-        <translation>由多个多边形组成的分组</translation>
-    </message>
-    <message>
-        <source>shapes of type {kind}</source>
-        <translation>{kind} 类型的形状</translation>
-    </message>
-    <message>
-        <source>annotations of type {kind}</source>
-        <translation>{kind} 类型的标注</translation>
-    </message>
-    <message>
-        <source>results of type {kind}</source>
-        <translation>{kind} 类型的结果</translation>
-    </message>
-    <message>
-        <source>its image was found neither beside it nor in the project</source>
-        <translation>其图片既不在标注文件旁边，也不在项目中</translation>
-    </message>
-    <message>
-        <source>the image has several flags ({names}) and gets no verdict</source>
-        <translation>该图片有多个标记（{names}），因此不设置判定</translation>
-    </message>
-    <message>
-        <source>flags of shapes were not imported: {names}</source>
-        <translation>形状的标记（flags）未导入：{names}</translation>
-    </message>
-    <message>
-        <source>the label file has {n} MB; files of up to {m} MB can be imported. Export the labels in several parts</source>
-        <translation>标注文件大小为 {n} MB；最多可导入 {m} MB 的文件。请将标注分成几部分导出</translation>
-    </message>
-    <message>
-        <source>{n} {n:pixel is|pixels are} covered by several classes. The last class is used.</source>
-        <translation>{n} 个像素被多个类别覆盖，采用最后一个类别。</translation>
-    </message>
-    <message>
-        <source>{n} {n:object touches others of its|objects touch others of their} class and became one region with them.</source>
-        <translation>{n} 个对象与同类的其他对象相接，已合并为一个区域。</translation>
-    </message>
-    <message>
-        <source>{n} {n:number of a single object was|numbers of single objects were} not imported.</source>
-        <translation>未导入 {n} 个单个对象的编号。</translation>
-    </message>
-    <message>
-        <source>{n} {n:image is a copy of a labeled image|images are copies of labeled images} in another folder and {n:was|were} not imported.</source>
-        <translation>{n} 张图片是其他文件夹中已标注图片的副本，未导入。</translation>
-    </message>
-    <message>
-        <source>the image of task {n} was not found. Add the JSON export to the folder, or name the image task-{n}</source>
-        <translation>未找到任务 {n} 的图片。请将 JSON 导出文件放入该文件夹，或将图片命名为 task-{n}</translation>
-    </message>
-    <message>
-        <source>the mask holds {n} different {n:value|values}, as a mask of numbered objects does; import it with a class name</source>
-        <translation>该掩膜含有 {n} 个不同的值，如同对象编号掩膜；请指定类别名称后导入</translation>
-    </message>
-    <message>
-        <source>{n} {n:image has|images have} no objects in the label files. {n:It was imported as an image|They were imported as images} without defects.</source>
-        <translation>{n} 张图片在标注文件中没有对象，已作为没有缺陷的图片导入。</translation>
-    </message>
-    <message>
-        <source>{n} {n:image has|images have} no label. {n:It was imported as an image|They were imported as images} without defects.</source>
-        <translation>{n} 张图片没有标注，已作为没有缺陷的图片导入。</translation>
-    </message>
-    <message>
-        <source>{n} {n:image is|images are} in folders of images without defects. {n:It|They} got the verdict OK and an empty mask.</source>
-        <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
-    </message>
-    <message>
-        <source>The images are in folders without names of verdicts, so the part of each file name before its last _ became the verdict.</source>
-        <translation>图片所在的文件夹名不是判定，因此将每个文件名中最后一个“_”之前的部分作为判定。</translation>
-    </message>
-    <message>
-        <source>The folders train and test were not imported as the data split, because train holds no defects.</source>
-        <translation>未采用 train 和 test 文件夹作为数据划分，因为 train 中没有缺陷。</translation>
-    </message>
-    <message>
-        <source>The masks are black and white: values from {n} on were taken as the defect.</source>
-        <translation>掩膜为黑白图片：值不小于 {n} 的像素视为缺陷。</translation>
-    </message>
-    <message>
-        <source>the file has {n} {n:page|pages}; save each mask as a file of one page</source>
-        <translation>该文件有 {n} 页；请将每个掩膜另存为单页文件</translation>
-    </message>
-    <message>
-        <source>the file holds no array of class IDs</source>
-        <translation>文件中没有类别 ID 数组</translation>
-    </message>
-    <message>
-        <source>none of its annotations has a shape</source>
-        <translation>其中没有任何标注带有形状</translation>
-    </message>
-    <message>
-        <source>Boundary IoU</source>
-        <translation>边界 IoU</translation>
-    </message>
-    <message>
-        <source>IoU of the pixels within 2 pixels of the edges of label and prediction: how well the outlines agree.</source>
-        <translation>标注与预测边缘 2 像素以内像素的 IoU：轮廓的吻合程度。</translation>
-    </message>
-    <message>
         <source>Images without a labeled defect that have a false alarm.</source>
         <translation>没有标注缺陷但有误报的图片。</translation>
     </message>
@@ -11439,6 +11400,126 @@
         <translation>{metric}，各判定平均</translation>
     </message>
     <message>
+        <source>flags “difficult”</source>
+        <translation>“difficult”标记</translation>
+    </message>
+    <message>
+        <source>crowd flags</source>
+        <translation>iscrowd 标记</translation>
+    </message>
+    <message>
+        <source>key point sets</source>
+        <translation>关键点组</translation>
+    </message>
+    <message>
+        <source>polygons with fewer than three points</source>
+        <translation>少于三个点的多边形</translation>
+    </message>
+    <message>
+        <source>further labels of the same region</source>
+        <translation>同一区域的其他标签</translation>
+    </message>
+    <message>
+        <source>further annotations of the same image</source>
+        <translation>同一张图片的其他标注</translation>
+    </message>
+    <message>
+        <source>masks of earlier annotations of the same image</source>
+        <translation>同一张图片较早标注的掩膜</translation>
+    </message>
+    <message>
+        <source>descriptions</source>
+        <translation>描述文字</translation>
+    </message>
+    <message>
+        <source>depths of cuboids</source>
+        <translation>长方体的深度</translation>
+    </message>
+    <message>
+        <source>notes</source>
+        <translation>备注</translation>
+    </message>
+    <message>
+        <source>groups of several polygons</source>
+        <translation>由多个多边形组成的分组</translation>
+    </message>
+    <message>
+        <source>its image was found neither beside it nor in the project</source>
+        <translation>其图片既不在标注文件旁边，也不在项目中</translation>
+    </message>
+    <message>
+        <source>the image has several flags ({names}) and gets no verdict</source>
+        <translation>该图片有多个标记（{names}），因此不设置判定</translation>
+    </message>
+    <message>
+        <source>flags of shapes were not imported: {names}</source>
+        <translation>形状的标记（flags）未导入：{names}</translation>
+    </message>
+    <message>
+        <source>the label file has {n} MB; files of up to {m} MB can be imported. Export the labels in several parts</source>
+        <translation>标注文件大小为 {n} MB；最多可导入 {m} MB 的文件。请将标注分成几部分导出</translation>
+    </message>
+    <message>
+        <source>{n} {n:pixel is|pixels are} covered by several classes. The last class is used.</source>
+        <translation>{n} 个像素被多个类别覆盖，采用最后一个类别。</translation>
+    </message>
+    <message>
+        <source>{n} {n:object touches others of its|objects touch others of their} class and became one region with them.</source>
+        <translation>{n} 个对象与同类的其他对象相接，已合并为一个区域。</translation>
+    </message>
+    <message>
+        <source>{n} {n:number of a single object was|numbers of single objects were} not imported.</source>
+        <translation>未导入 {n} 个单个对象的编号。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image is a copy of a labeled image|images are copies of labeled images} in another folder and {n:was|were} not imported.</source>
+        <translation>{n} 张图片是其他文件夹中已标注图片的副本，未导入。</translation>
+    </message>
+    <message>
+        <source>the image of task {n} was not found. Add the JSON export to the folder, or name the image task-{n}</source>
+        <translation>未找到任务 {n} 的图片。请将 JSON 导出文件放入该文件夹，或将图片命名为 task-{n}</translation>
+    </message>
+    <message>
+        <source>the mask holds {n} different {n:value|values}, as a mask of numbered objects does; import it with a class name</source>
+        <translation>该掩膜含有 {n} 个不同的值，如同对象编号掩膜；请指定类别名称后导入</translation>
+    </message>
+    <message>
+        <source>{n} {n:image has|images have} no objects in the label files. {n:It was imported as an image|They were imported as images} without defects.</source>
+        <translation>{n} 张图片在标注文件中没有对象，已作为没有缺陷的图片导入。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image has|images have} no label. {n:It was imported as an image|They were imported as images} without defects.</source>
+        <translation>{n} 张图片没有标注，已作为没有缺陷的图片导入。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image is|images are} in folders of images without defects. {n:It|They} got the verdict OK and an empty mask.</source>
+        <translation>{n} 张图片位于无缺陷图片的文件夹中，已设为判定 OK 并赋予空掩膜。</translation>
+    </message>
+    <message>
+        <source>The images are in folders without names of verdicts, so the part of each file name before its last _ became the verdict.</source>
+        <translation>图片所在的文件夹名不是判定，因此将每个文件名中最后一个“_”之前的部分作为判定。</translation>
+    </message>
+    <message>
+        <source>The folders train and test were not imported as the data split, because train holds no defects.</source>
+        <translation>未采用 train 和 test 文件夹作为数据划分，因为 train 中没有缺陷。</translation>
+    </message>
+    <message>
+        <source>The masks are black and white: values from {n} on were taken as the defect.</source>
+        <translation>掩膜为黑白图片：值不小于 {n} 的像素视为缺陷。</translation>
+    </message>
+    <message>
+        <source>the file has {n} {n:page|pages}; save each mask as a file of one page</source>
+        <translation>该文件有 {n} 页；请将每个掩膜另存为单页文件</translation>
+    </message>
+    <message>
+        <source>the file holds no array of class IDs</source>
+        <translation>文件中没有类别 ID 数组</translation>
+    </message>
+    <message>
+        <source>none of its annotations has a shape</source>
+        <translation>其中没有任何标注带有形状</translation>
+    </message>
+    <message>
         <source>images or annotations are missing in the file</source>
         <translation>文件中缺少图片或标注条目</translation>
     </message>
@@ -11471,10 +11552,6 @@
         <translation>有一个形状没有标签</translation>
     </message>
     <message>
-        <source>the shape {name} is damaged ({why})</source>
-        <translation>形状 {name} 已损坏（{why}）</translation>
-    </message>
-    <message>
         <source>the file has more than {n} different labels</source>
         <translation>文件中的不同标签超过 {n} 个</translation>
     </message>
@@ -11501,10 +11578,6 @@
     <message>
         <source>the file is a {mode} image, not a mask</source>
         <translation>文件为 {mode} 图片，不是掩膜</translation>
-    </message>
-    <message>
-        <source>the file is damaged or not an image ({why})</source>
-        <translation>文件已损坏或不是图片（{why}）</translation>
     </message>
     <message>
         <source>the values are not integers from 0</source>
@@ -11557,6 +11630,30 @@
     <message>
         <source>the mask has the class IDs {ids}, which are not listed in {file}</source>
         <translation>掩膜含有未列在 {file} 中的类别 ID：{ids}</translation>
+    </message>
+    <message>
+        <source>the file is compressed with losses and is not clearly black and white, so its values cannot be trusted</source>
+        <translation>文件经过有损压缩且不是明确的黑白图片，因此其数值不可信</translation>
+    </message>
+    <message>
+        <source>Values of masks that no class list explains: {ids}, in up to {n} {n:mask|masks}.</source>
+        <translation>掩膜中有类别列表未说明的值：{ids}，最多涉及 {n} 个掩膜。</translation>
+    </message>
+    <message>
+        <source>The folders of masks belong to the folders of images in their order.</source>
+        <translation>掩膜文件夹按顺序对应图片文件夹。</translation>
+    </message>
+    <message>
+        <source>The masks in “{masks}” belong to the images in “{images}”.</source>
+        <translation>“{masks}”中的掩膜属于“{images}”中的图片。</translation>
+    </message>
+    <message>
+        <source>Files that are masks by their name or by their content only are images.</source>
+        <translation>仅从名称或仅从内容看是掩膜的文件是图片。</translation>
+    </message>
+    <message>
+        <source>Files that are masks by their name or by their content only are masks.</source>
+        <translation>仅从名称或仅从内容看是掩膜的文件是掩膜。</translation>
     </message>
     <message>
         <source>local_contrast must be from 0 to {n}</source>
@@ -11925,6 +12022,14 @@
     <message>
         <source>Common pixels divided by the pixels of label or prediction, of all images together.</source>
         <translation>所有图片合计：公共像素除以标注或预测的像素。</translation>
+    </message>
+    <message>
+        <source>Boundary IoU</source>
+        <translation>边界 IoU</translation>
+    </message>
+    <message>
+        <source>IoU of the pixels within 2 pixels of the edges of label and prediction: how well the outlines agree.</source>
+        <translation>标注与预测边缘 2 像素以内像素的 IoU：轮廓的吻合程度。</translation>
     </message>
     <message>
         <source>Pixel precision</source>
@@ -12451,219 +12556,11 @@
         <translation>此工作点仅为本次评估设定，未保存到训练记录。</translation>
     </message>
     <message>
-        <source>it is not a number of a class followed by fractions of the image&apos;s width and height</source>
+        <source>the mask is black and white, but the other masks number their classes, so its class is unknown</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>the file has the name of an image, but no line is a number of a class followed by fractions of the image&apos;s width and height</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>six numbers may be a triangle, or a box with its confidence and the number of a track</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the numbers may be an outline, or a box with key points; a data.yaml with kpt_shape decides it</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>The outlines end with a number that was taken as a confidence.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the image has several verdicts: {names}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the file is not valid XML</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the file is not valid XML; the fault is in line {n}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the row has {n} of {m} cells</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the size of the image is unknown</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the last annotation of the image is empty, earlier ones are not</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the mask is damaged</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the embedded image is damaged</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the file cannot be read</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>it covers no pixel of the image</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>shapes of type {kind} cannot be imported</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>several images have the name of the file: {names}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>{file} names the image {inside}, but has the name of {image}, whose label it became; check it</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>{file} names the image {inside} inside; the label was used for the image of its own name</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>no image of the file has the id {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>several images have the id {id}: {names}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the image with the id {id} has no file name</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>no category of the file has the id {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the category {id} has several names: {names}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>{file} has the name of the image and was not read, so it is not known whether the image has no defects</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>a label that was not read may belong to the image ({why})</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>its label has no other entries, so it is not known whether the image has no defects</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>it has the name of an image, but was not read as {format}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the image file is not used</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>this encoding is not known</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>{file}: {entry}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the file is not a text file</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the text is not in the encoding {encoding}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>annotation {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>image {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>shape {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>line {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>row {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>task {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>region {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>object {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>segment {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>track {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>tag {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>category {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>item {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the file is not valid JSON</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the file is not valid JSON; the fault is in line {n}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>this user may not read the file</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the value “{key}” is missing</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the encoding of the text is unclear; choose the encoding</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the file is nested too deeply</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>there is not enough memory to read it</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>a value is missing or of the wrong kind</source>
+        <source>its image has masks in other folders as well; answer the question about it (--pair: {options})</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -13253,6 +13150,322 @@
     <message>
         <source>the image of the panoptic segments holds {n} {n:segment|segments} that the file does not list</source>
         <translation>全景分段图片中有 {n} 个分段未列在文件中</translation>
+    </message>
+    <message>
+        <source>it is not a number of a class followed by fractions of the image&apos;s width and height</source>
+        <translation>它不是类别编号加上按图片宽高的比例值</translation>
+    </message>
+    <message>
+        <source>the file has the name of an image, but no line is a number of a class followed by fractions of the image&apos;s width and height</source>
+        <translation>文件与图片同名，但没有一行是类别编号加上按图片宽高的比例值</translation>
+    </message>
+    <message>
+        <source>six numbers may be a triangle, or a box with its confidence and the number of a track</source>
+        <translation>六个数可能是三角形，也可能是带置信度和跟踪编号的框</translation>
+    </message>
+    <message>
+        <source>the numbers may be an outline, or a box with key points; a data.yaml with kpt_shape decides it</source>
+        <translation>这些数可能是轮廓，也可能是带关键点的框；含 kpt_shape 的 data.yaml 可以确定</translation>
+    </message>
+    <message>
+        <source>The outlines end with a number that was taken as a confidence.</source>
+        <translation>轮廓末尾的数被当作置信度。</translation>
+    </message>
+    <message>
+        <source>the image has several verdicts: {names}</source>
+        <translation>图片有多个判定：{names}</translation>
+    </message>
+    <message>
+        <source>the file is not valid XML</source>
+        <translation>文件不是有效的 XML</translation>
+    </message>
+    <message>
+        <source>the file is not valid XML; the fault is in line {n}</source>
+        <translation>文件不是有效的 XML；错误在第 {n} 行</translation>
+    </message>
+    <message>
+        <source>the row has {n} of {m} cells</source>
+        <translation>该行只有 {m} 个单元格中的 {n} 个</translation>
+    </message>
+    <message>
+        <source>the size of the image is unknown</source>
+        <translation>图片尺寸未知</translation>
+    </message>
+    <message>
+        <source>the last annotation of the image is empty, earlier ones are not</source>
+        <translation>图片的最后一次标注为空，而之前的不为空</translation>
+    </message>
+    <message>
+        <source>the mask is damaged</source>
+        <translation>掩膜已损坏</translation>
+    </message>
+    <message>
+        <source>{format} files cannot hold the {n:name|names} of {n} {n:class|classes}. In the export: {names}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{format} files cannot hold {n} {n:verdict|verdicts}. In the export: {names}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{n} {n:image has another name|images have other names} in the export: {names}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The names of the project that exported these labels were not restored, because {path} is damaged.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the embedded image is damaged</source>
+        <translation>内嵌图片已损坏</translation>
+    </message>
+    <message>
+        <source>the image has several different labels: {names}; import only one of them</source>
+        <translation>图片有多个不同的标注：{names}；请只导入其中一个</translation>
+    </message>
+    <message>
+        <source>the file cannot be read</source>
+        <translation>无法读取文件</translation>
+    </message>
+    <message>
+        <source>it covers no pixel of the image</source>
+        <translation>它没有覆盖图片的任何像素</translation>
+    </message>
+    <message>
+        <source>shapes of type {kind} cannot be imported</source>
+        <translation>无法导入类型为 {kind} 的形状</translation>
+    </message>
+    <message>
+        <source>several images have the name of the file: {names}</source>
+        <translation>有多张图片与该文件同名：{names}</translation>
+    </message>
+    <message>
+        <source>{file} names the image {inside}, but has the name of {image}, whose label it became; check it</source>
+        <translation>{file} 内写的图片是 {inside}，但文件名对应 {image}，已作为后者的标注；请检查</translation>
+    </message>
+    <message>
+        <source>{file} names the image {inside} inside; the label was used for the image of its own name</source>
+        <translation>{file} 内写的图片是 {inside}；标注已用于与该文件同名的图片</translation>
+    </message>
+    <message>
+        <source>no image of the file has the id {id}</source>
+        <translation>文件中没有编号为 {id} 的图片</translation>
+    </message>
+    <message>
+        <source>several images have the id {id}: {names}</source>
+        <translation>有多张图片的编号为 {id}：{names}</translation>
+    </message>
+    <message>
+        <source>the image with the id {id} has no file name</source>
+        <translation>编号为 {id} 的图片没有文件名</translation>
+    </message>
+    <message>
+        <source>no category of the file has the id {id}</source>
+        <translation>文件中没有编号为 {id} 的类别</translation>
+    </message>
+    <message>
+        <source>the category {id} has several names: {names}</source>
+        <translation>类别 {id} 有多个名称：{names}</translation>
+    </message>
+    <message>
+        <source>{file} has the name of the image and was not read, so it is not known whether the image has no defects</source>
+        <translation>{file} 与图片同名但未被读取，因此无法确定图片没有缺陷</translation>
+    </message>
+    <message>
+        <source>a label that was not read may belong to the image ({why})</source>
+        <translation>可能有未读取的标注属于该图片（{why}）</translation>
+    </message>
+    <message>
+        <source>it is a label in another format; import it with that format</source>
+        <translation>它是另一种格式的标注；请用该格式导入</translation>
+    </message>
+    <message>
+        <source>{n} {n:image has|images have} labels in another format too, which were not read. Only those of the format {format} were imported.</source>
+        <translation>{n} 张图片还有另一种格式的标注，未被读取。只导入了 {format} 格式的标注。</translation>
+    </message>
+    <message>
+        <source>{file} is a label of the image in another format and holds defects</source>
+        <translation>{file} 是该图片另一种格式的标注，其中有缺陷</translation>
+    </message>
+    <message>
+        <source>it has the name of an image, but was not read as {format}</source>
+        <translation>它与图片同名，但未能按 {format} 读取</translation>
+    </message>
+    <message>
+        <source>the image file is not used</source>
+        <translation>图片文件未被使用</translation>
+    </message>
+    <message>
+        <source>this encoding is not known</source>
+        <translation>未知的编码</translation>
+    </message>
+    <message>
+        <source>{n} of {total} masks mark more than half of the image as defect ({share} % on average). If the defects are the dark parts of the masks, invert them</source>
+        <translation>{total} 个掩膜中有 {n} 个把一半以上的图片标为缺陷（平均 {share} %）。如果掩膜中的暗部才是缺陷，请反转掩膜</translation>
+    </message>
+    <message>
+        <source>the class {name} covers whole images ({n}). If it is the background or the part, leave it out</source>
+        <translation>类别 {name} 覆盖了整张图片（{n} 张）。如果它是背景或工件本身，请不要导入</translation>
+    </message>
+    <message>
+        <source>all {n} masks are empty, so every image would have no defects</source>
+        <translation>全部 {n} 个掩膜都为空，所有图片都会成为无缺陷</translation>
+    </message>
+    <message>
+        <source>{n} of {total} {total:image is|images are} black</source>
+        <translation>{total} 张图片中有 {n} 张全黑</translation>
+    </message>
+    <message>
+        <source>{n} of {total} {total:image is|images are} white</source>
+        <translation>{total} 张图片中有 {n} 张全白</translation>
+    </message>
+    <message>
+        <source>{n} of {total} {total:image has|images have} one gray value only</source>
+        <translation>{total} 张图片中有 {n} 张只有一个灰度值</translation>
+    </message>
+    <message>
+        <source>there seem to be two data sets: images of {w} × {h} pixels with the classes {a}, and of {width} × {height} with {b}</source>
+        <translation>似乎混有两个数据集：{w} × {h} 像素的图片含类别 {a}，{width} × {height} 的图片含类别 {b}</translation>
+    </message>
+    <message>
+        <source>Masks that may be inverted</source>
+        <translation>可能被反转的掩膜</translation>
+    </message>
+    <message>
+        <source>If black is the defect in the masks, import them again and invert them: workbench import PROJECT FOLDER --invert --conflicts replace.</source>
+        <translation>如果掩膜中黑色是缺陷，请反转后重新导入：workbench import PROJECT FOLDER --invert --conflicts replace。</translation>
+    </message>
+    <message>
+        <source>Classes that cover whole images</source>
+        <translation>覆盖整张图片的类别</translation>
+    </message>
+    <message>
+        <source>A class for the background or the part is no defect. Remove it, or import again without it: --ignore-class NAME.</source>
+        <translation>表示背景或工件的类别不是缺陷。请删除它，或重新导入时将其排除：--ignore-class NAME。</translation>
+    </message>
+    <message>
+        <source>Masks without any defect</source>
+        <translation>没有任何缺陷的掩膜</translation>
+    </message>
+    <message>
+        <source>Check whether the masks were read as intended. Without a defect a UNet learns nothing.</source>
+        <translation>请检查掩膜是否按预期读取。没有缺陷，UNet 什么也学不到。</translation>
+    </message>
+    <message>
+        <source>Black, white or constant images</source>
+        <translation>全黑、全白或单一灰度的图片</translation>
+    </message>
+    <message>
+        <source>Check the camera and the export of the images, or remove these images.</source>
+        <translation>请检查相机和图片导出，或移除这些图片。</translation>
+    </message>
+    <message>
+        <source>Two data sets in one project</source>
+        <translation>一个项目中有两个数据集</translation>
+    </message>
+    <message>
+        <source>If they show different products, use a project for each.</source>
+        <translation>如果它们是不同的产品，请分别建立项目。</translation>
+    </message>
+    <message>
+        <source>{n} {suffix} {n:file is|files are} not used. Convert {n:it|them} to PNG, for example with {program}.</source>
+        <translation>{n} 个 {suffix} 文件未被使用。请转换为 PNG，例如使用 {program}。</translation>
+    </message>
+    <message>
+        <source>{file}: {entry}</source>
+        <translation>{file}：{entry}</translation>
+    </message>
+    <message>
+        <source>the file is not a text file</source>
+        <translation>文件不是文本文件</translation>
+    </message>
+    <message>
+        <source>the text is not in the encoding {encoding}</source>
+        <translation>文本的编码不是 {encoding}</translation>
+    </message>
+    <message>
+        <source>annotation {id}</source>
+        <translation>标注 {id}</translation>
+    </message>
+    <message>
+        <source>image {id}</source>
+        <translation>图片 {id}</translation>
+    </message>
+    <message>
+        <source>shape {id}</source>
+        <translation>形状 {id}</translation>
+    </message>
+    <message>
+        <source>line {id}</source>
+        <translation>第 {id} 行</translation>
+    </message>
+    <message>
+        <source>row {id}</source>
+        <translation>第 {id} 行</translation>
+    </message>
+    <message>
+        <source>task {id}</source>
+        <translation>任务 {id}</translation>
+    </message>
+    <message>
+        <source>region {id}</source>
+        <translation>区域 {id}</translation>
+    </message>
+    <message>
+        <source>object {id}</source>
+        <translation>对象 {id}</translation>
+    </message>
+    <message>
+        <source>segment {id}</source>
+        <translation>分割段 {id}</translation>
+    </message>
+    <message>
+        <source>track {id}</source>
+        <translation>轨迹 {id}</translation>
+    </message>
+    <message>
+        <source>item {id}</source>
+        <translation>条目 {id}</translation>
+    </message>
+    <message>
+        <source>the file is not valid JSON</source>
+        <translation>文件不是有效的 JSON</translation>
+    </message>
+    <message>
+        <source>the file is not valid JSON; the fault is in line {n}</source>
+        <translation>文件不是有效的 JSON；错误在第 {n} 行</translation>
+    </message>
+    <message>
+        <source>this user may not read the file</source>
+        <translation>当前用户无权读取该文件</translation>
+    </message>
+    <message>
+        <source>the value “{key}” is missing</source>
+        <translation>缺少值“{key}”</translation>
+    </message>
+    <message>
+        <source>the encoding of the text is unclear; choose the encoding</source>
+        <translation>文本编码不明确；请选择编码</translation>
+    </message>
+    <message>
+        <source>the file is nested too deeply</source>
+        <translation>文件嵌套过深</translation>
+    </message>
+    <message>
+        <source>there is not enough memory to read it</source>
+        <translation>内存不足，无法读取</translation>
+    </message>
+    <message>
+        <source>a value is missing or of the wrong kind</source>
+        <translation>缺少某个值或其类型不正确</translation>
+    </message>
+    <message>
+        <source>it may belong to several images; answer the question about it (--pair: {options})</source>
+        <translation>它可能属于多张图片；请先回答相关问题（--pair：{options}）</translation>
+    </message>
+    <message>
+        <source>it is a mask by its name or by its content only; answer the question about it (--pair: {options})</source>
+        <translation>仅从名称或仅从内容看它是掩膜；请先回答相关问题（--pair：{options}）</translation>
     </message>
     <message>
         <source>The metrics of verdicts with fewer than {n} images are not reliable: {names}.</source>

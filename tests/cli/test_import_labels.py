@@ -33,11 +33,16 @@ def root(tmp_path) -> Path:
     return tmp_path / "p"
 
 
-def run(capsys, *arguments) -> dict:
-    status = cli.main(["import", *map(str, arguments), "--json"])
+def run(capsys, *arguments, status: int = 0) -> dict:
+    found = cli.main(["import", *map(str, arguments), "--json"])
     out = capsys.readouterr().out
-    assert status == 0, out
+    assert found == status, out
     return json.loads(out)
+
+
+def tally(**counts) -> dict[str, int]:
+    full = {"used": 0, "kept": 0, "refused": 0, "not_understood": 0} | counts
+    return {"seen": sum(full.values()), **full}
 
 
 def files(root: Path) -> dict[str, bytes]:
@@ -56,11 +61,25 @@ def test_dry_run_changes_nothing(root, folder, capsys):
     ]
 
 
-def test_dry_run_counts_an_image_whose_label_is_refused_as_neither_new_nor_known(root, folder, capsys):
+def test_an_image_whose_label_is_refused_remains_new_and_the_status_is_1(root, folder, capsys):
     write_png(folder / "masks" / "p1.png", np.ones((5, 5), np.uint8))  # not the size of its image
-    plan = run(capsys, root, folder, "--dry-run")
-    assert (plan["pictures"], plan["labelled"], plan["new"], plan["matched"]) == (2, 1, 1, 0)
-    assert len(plan["skipped"]) == 1
+    plan = run(capsys, root, folder, "--dry-run", status=1)
+    assert (plan["pictures"], plan["labelled"], plan["new"], plan["matched"]) == (2, 1, 2, 0)
+    result = run(capsys, root, folder, status=1)
+    for report in (plan, result):
+        assert len(report["skipped"]) == 1
+        assert report["ledger"]["label_files"] == tally(used=1, refused=1)
+        assert report["ledger"]["images"] == tally(used=2) and not report["ledger"]["complete"]
+    with Project.open(root, write=False) as project:
+        assert set(project.images()) == {"images/p0.png", "images/p1.png"}
+        assert annotation.load_note(project, "images/p1.png").status == "new"
+
+
+def test_strict_imports_nothing_that_is_not_complete(root, folder, capsys):
+    before = files(root)
+    write_png(folder / "masks" / "p1.png", np.ones((5, 5), np.uint8))  # not the size of its image
+    assert cli.main(["import", str(root), str(folder), "--strict"]) == 1
+    assert "Nothing was imported" in capsys.readouterr().err and files(root) == before
 
 
 def test_mapped_and_ignored_classes(root, folder, capsys):
@@ -79,6 +98,21 @@ def test_undo_restores_the_project(root, folder, capsys):
     assert undone["pictures"] == 2 and undone["kept"] == [] and files(root) == before
     assert cli.main(["import", str(root), "--undo"]) == 1
     assert "no import that can be undone" in capsys.readouterr().err
+
+
+def test_undo_survives_imports_that_change_nothing(root, folder, tmp_path, capsys):
+    write_png(tmp_path / "old" / "images" / "p0.png", np.full((16, 24), 60, np.uint8))
+    write_png(tmp_path / "old" / "masks" / "p0.png", np.full((16, 24), 255, np.uint8))
+    run(capsys, root, tmp_path / "old", "--class", "scratch")
+    before = files(root)
+    run(capsys, root, folder, "--conflicts", "replace")
+    after = files(root)
+    (tmp_path / "void").mkdir()
+    assert cli.main(["import", str(root), str(tmp_path / "void"), "--conflicts", "replace"]) == 1
+    run(capsys, root, folder, "--conflicts", "replace")
+    run(capsys, root, folder)
+    assert files(root) == after
+    assert run(capsys, root, "--undo")["pictures"] == 2 and files(root) == before
 
 
 def test_conflicts(root, folder, capsys):

@@ -166,6 +166,36 @@ def test_failed_writing_restores_the_project(opened, qtbot, folder, monkeypatch)
     assert files(opened.project) == before
 
 
+def test_failed_empty_canceled_and_repeated_imports_leave_the_undo_of_the_one_before(
+    opened, qtbot, folder, tmp_path, monkeypatch
+):
+    before, job = files(opened.project), opened.label_import
+    run(opened, qtbot, folder, conflicts="replace")
+    after = files(opened.project)
+    other = shutil.copytree(folder, tmp_path / "other")
+    write_png(other / "masks" / "n1.png", np.ones((20, 30), np.uint8))
+    (tmp_path / "void").mkdir()
+    with qtbot.waitSignal(job.failed, timeout=10_000):
+        job.start([tmp_path / "void"], ImportRequest())
+    with qtbot.waitSignal(job.imported, timeout=10_000) as imported:
+        assert job.start([other], ImportRequest(conflicts="replace"))
+        job.cancel()
+    assert imported.args[0].cancelled
+    assert run(opened, qtbot, folder, conflicts="replace").unchanged == COUNT
+
+    def fail(project, image):
+        raise CannotWrite(path="x", why="no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(import_files, "place_image", fail)
+        with qtbot.waitSignal(job.failed, timeout=10_000), qtbot.waitSignal(job.undone, timeout=10_000):
+            job.start([other], ImportRequest(conflicts="replace"))
+    assert files(opened.project) == after and opened.undo_stack.next_undo.title == "import labels"
+    assert step(opened, qtbot, "undo").kept == () and files(opened.project) == before
+    step(opened, qtbot, "redo")
+    assert files(opened.project) == after
+
+
 def test_archive_stays_unpacked_for_the_import_only(opened, qtbot, folder, tmp_path):
     with zipfile.ZipFile(tmp_path / "labels.zip", "w") as archive:
         for path in folder.rglob("*"):

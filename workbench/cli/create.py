@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.verb_runner import Console
+from workbench.core.images.unused_files import count_unused, unused_texts
 from workbench.core.names import split_names
+from workbench.core.project.plausibility import image_concerns
 from workbench.core.project.project import Project
+from workbench.core.project.sources import walk
 from workbench.core.text_patterns import counted
 
 
@@ -30,11 +33,18 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     ) as project:
         count = len(project.images())
         console.line(f"Project {project.root} with {counted(count, 'image')}.")
+        names = [] if options.pictures is None else [name for name, _ in walk(options.pictures)]
+        unused = count_unused(names)
+        for text in unused_texts(unused):
+            console.line(text)
+        for concern in image_concerns([project.image_path(key) for key in project.images()]):
+            console.line(f"{concern.text}.")
         if not count:
             console.line(f"Copy images to {project.root / 'pictures'}, or: workbench import {options.project} FOLDER")
         return {
             "project": project.root,
             "pictures": count,
+            "unused_files": dict(unused),
             "classes": [info.name for info in project.classes],
             "verdicts": project.file.verdicts,
         }

@@ -20,12 +20,15 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "copied": "images that were new in the project",
             "boxes": "number of bounding boxes that became regions",
             "background": "images without a label; with --background they are imported as images without defects",
-            "ledger": "object: images, label_files, entries -> {seen, used, kept, refused, not_understood}; other_files: "
-            "number of other files; complete: false if anything is refused or not understood, then the exit "
+            "ledger": "object: images, label_files, entries: {seen, used, kept, refused, not_understood}; other_files "
+            "(number); complete: false if anything is refused or not understood, then the exit "
             "status is 1",
             "unfinished": "keys of labeled images that are not marked as done, because something that may belong to "
             "them is not used",
             "encodings": "object: text file -> {encoding, examples}, for files whose encoding was guessed",
+            "concerns": "what is not plausible: list of {kind, text, image, class}",
+            "pairings": "answers to questions about masks: list of {rule for --pair, text, count, examples: list of "
+            "[image or null, mask]}",
             "skipped": _SKIPPED,
             "classes": "names of all classes of the project",
             "added_classes": "names of new classes",
@@ -50,6 +53,8 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "ledger": "as without --dry-run",
             "unfinished": "as without --dry-run",
             "encodings": "as without --dry-run",
+            "pairings": "as without --dry-run",
+            "concerns": "as without --dry-run",
             "skipped": _SKIPPED,
             "ignored": "as without --dry-run",
             "notes": "as without --dry-run",
@@ -171,6 +176,7 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
     },
     "merge": {
         "": {
+            "ledger": "as of the verb import; entries are the labels of the other project",
             "pictures": "images of the other project",
             "matched": "of these, images of both projects",
             "copied": "of these, new images",

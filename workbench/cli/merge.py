@@ -37,6 +37,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     if report.undoable:
         console.line(f"Undo: workbench import {options.project} --undo")
     return {
+        "exit": 0 if report.ledger.complete else 1,
+        "ledger": report.ledger.to_json(),
         "pictures": report.pictures,
         "matched": report.matched,
         "copied": report.copied,
@@ -57,6 +59,8 @@ def import_project(root: Path, other: Path, keep: Keep, console: Console) -> dic
         classes = [info.name for info in project.classes]
     print_report(report, console)
     return {
+        "exit": 0 if report.ledger.complete else 1,
+        "ledger": report.ledger.to_json(),
         "format": "project",
         "pictures": report.matched + report.copied,
         "labelled": report.taken,

@@ -35,6 +35,11 @@ class NotAProject(Problem):
     advice = "Choose another folder, or create a project there."
 
 
+class ForeignProject(NotAProject):
+    message = "{path} is not a Defect Workbench project: its project.json is that of another program."
+    advice = "Choose another folder, or create a project elsewhere and import this folder."
+
+
 class ProjectExists(Problem):
     message = "{path} already holds a project."
     advice = "Open it, or choose an empty folder."
@@ -273,8 +278,8 @@ class TooFewLabels(Problem):
 
 
 class OnlyBackground(Problem):
-    message = "No training image has a labeled defect."
-    advice = "Label some defects first."
+    message = "All labeled images are good images: none has a labeled defect, from which a UNet learns."
+    advice = "Label at least two images with a defect. 'workbench spots' lists the spots that differ most."
 
 
 class UnknownClass(Problem):
@@ -352,6 +357,11 @@ class TooManyPoints(Problem):
 
 class RunAdopted(Problem):
     message = "The model of the run {name} was added from a file, so {what}."
+
+
+class ImplausibleImages(Problem):
+    message = "Please check the images: {why}."
+    advice = "Correct or remove them before labeling."
 
 
 class NotAllUsed(Problem):

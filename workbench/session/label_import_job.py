@@ -57,18 +57,22 @@ class LabelImportJob(Job):
     def open(self, project: Project) -> None:
         """Finish an import or its undo that an earlier process had begun."""
         self._project = project
-        if not project.writable or not import_files.folder_of(project).exists():
-            return
-        if not self._load_record(project):
+        if not project.writable or not self._load_record(project):
             return
         state = self._record.state if self._record is not None else ""
         if state == "doing":
             self._write("recovering", lambda _: self.recovered.emit(self._record))
         elif state == "undoing":
             self.undo_import()
-        elif state != "done":
-            self._record, delete = None, lambda _: import_journal.delete(project)
-            self._begin("deleting", delete, lambda _: self._lock.release(), self._failed)
+        elif import_files.new_folder(project).exists() or (
+            state != "done" and import_files.last_folder(project).exists()
+        ):
+            self._record, recover = None, lambda _: import_journal.recover(project)
+            self._begin("deleting", recover, self._recovered, self._failed)
+
+    def _recovered(self, record: ImportRecord | None) -> None:
+        self._lock.release()
+        self._record = record
 
     def _load_record(self, project: Project) -> bool:
         try:
@@ -162,20 +166,20 @@ class LabelImportJob(Job):
 
         from workbench.core.project.importing import prepare_import
 
-        def prepare(task: Task) -> tuple[ImportReport, ImportRecord]:
+        def prepare(task: Task) -> tuple[ImportReport, ImportRecord | None]:
             files, progress = self._open_files(project, paths), ThinnedProgress(task.report)
             return prepare_import(project, files, request, progress=progress, stopped=task.cancelled)
 
         self._begin("importing", prepare, self._prepared, self._failed, NothingToImport)
         return True
 
-    def _prepared(self, result: tuple[ImportReport, ImportRecord]) -> None:
-        report, self._record = result
+    def _prepared(self, result: tuple[ImportReport, ImportRecord | None]) -> None:
+        report, record = result
         self._lock.release()
-        if report.cancelled:
-            self._record = None
+        if record is None:  # the last import can still be undone
             self.imported.emit(report)
             return
+        self._record = record
 
         def end(_: ImportPass) -> None:
             self._start_barrier()
@@ -218,7 +222,8 @@ class LabelImportJob(Job):
         except Problem as problem:
             self._failed(problem)
             return
-        self._undo_stack.move_barrier_to_undone("import labels")
+        if self._record is not None and self._record.state == "undone":  # not one that could not be written
+            self._undo_stack.move_barrier_to_undone("import labels")
         self._report_written()
         self.undone.emit(result)
 
@@ -239,7 +244,7 @@ class LabelImportJob(Job):
         try:
             self._record = import_journal.begin(project, record)
         except Problem as problem:
-            self._record = None
+            self._load_record(project)
             self._failed(problem)
             return
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT
-from workbench.core.problems import CannotWrite
+from workbench.core.problems import CannotWrite, NothingToImport
 from workbench.core.project import annotation, import_files, import_journal, importing
 from workbench.core.project.import_request import ImportRequest
 from workbench.core.project.importing import import_labels
@@ -156,6 +157,7 @@ def test_full_disk_leaves_the_project_as_it_was(root, folder, monkeypatch):
 
 KILLED = """
 import os, signal, sys
+from workbench.core.problems import CannotWrite
 from workbench.core.project import import_files, import_journal, importing
 from workbench.core.project.import_request import ImportRequest
 from workbench.core.project.project import Project
@@ -184,6 +186,19 @@ with Project.open(sys.argv[1]) as project:
         kill_before(import_files, "link_file")
     if stage == "finish":
         kill_before(import_journal, "finish")
+    if stage == "replace":
+        kill_before(import_journal, "delete")
+    if stage == "replaced":
+        kill_before(import_journal, "replace_path")
+    if stage == "failed":
+        place, placed = import_files.place_image, []
+        def fail_third(project, image):
+            placed.append(image)
+            if len(placed) == 3:
+                raise CannotWrite(path="x", why="no space left")
+            return place(project, image)
+        import_files.place_image = fail_third
+        kill_before(import_files, "_restore")
     if stage != "restore" and stage != "forget":
         importing.import_labels(project, sys.argv[2], ImportRequest(conflicts="replace"))
     record = import_journal.begin_undo(project, import_journal.load_record(project))
@@ -239,6 +254,84 @@ def test_killed_import_is_finished_or_leaves_the_project_as_it_was(root, folder,
         report = import_labels(project, folder, ImportRequest(conflicts="replace"))
         assert report.labeled == COUNT
     assert without_times(content(root)) == without_times(after)
+
+
+def changed(folder: Path) -> Path:
+    """Return a copy of the folder with other masks and one more image."""
+    other = shutil.copytree(folder, folder.with_name("other"))
+    for number in range(COUNT + 1):
+        write_png(other / "images" / f"p{number}.png", np.full((16, 24), 60 + number, np.uint8))
+        write_png(other / "masks" / f"p{number}.png", np.full((16, 24), 1 + number % 2, np.uint8))
+    return other
+
+
+SECOND = [("prepare", 4, False), ("begin", 1, True), ("write", 2, True), ("replaced", 1, True), ("failed", 2, False)]
+SECOND += [pytest.param(*point, marks=pytest.mark.slow) for point in (("list", 1, False), ("replace", 1, True))]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
+@pytest.mark.parametrize(("stage", "count", "written"), SECOND)
+def test_killed_import_is_complete_or_the_one_before_can_be_undone(root, folder, tmp_path, stage, count, written):
+    before, other = content(root), changed(folder)
+    (other / "labels.txt").write_text("__background__\nscratch\ncrater\nstain\n", "utf-8")
+    write_png(other / "masks" / "p0.png", np.full((16, 24), 3, np.uint8))
+    with Project.open(root) as project:
+        import_labels(project, folder, ImportRequest(conflicts="replace"))
+    first, copy = content(root), shutil.copytree(root, tmp_path / "copy")
+    with Project.open(copy) as project:
+        import_labels(project, other, ImportRequest(conflicts="replace"))
+    second = content(copy)
+    killed(root, other, stage, count)
+    with Project.open(root) as project:
+        record = import_journal.recover(project)
+        assert record.path == str(other if written else folder)
+        assert without_times(content(root)) == without_times(second if written else first)
+        assert undo(project).kept == ()
+    assert without_times(content(root)) == without_times(first if written else before)
+    assert {path.name for path in (root / "journal").iterdir()} == {"import"}
+
+
+def cancel(project: Project, folder: Path) -> None:
+    with open_labels(project, changed(folder)) as files:
+        report, record = importing.prepare_import(
+            project, files, ImportRequest(conflicts="replace"), stopped=iter([False, True]).__next__
+        )
+    assert report.cancelled and record is None
+
+
+def import_empty(project: Project, folder: Path) -> None:
+    folder.with_name("void").mkdir()
+    with pytest.raises(NothingToImport):
+        import_labels(project, folder.with_name("void"))
+
+
+def repeat(project: Project, folder: Path) -> None:
+    assert import_labels(project, folder).unchanged == COUNT
+
+
+def repeat_with_replacement(project: Project, folder: Path) -> None:
+    report = import_labels(project, folder, ImportRequest(conflicts="replace"))
+    assert (report.replaced, report.unchanged, report.undoable) == (0, COUNT, False)
+
+
+def fail_to_write(project: Project, folder: Path) -> None:
+    (project.root / "masks" / "images" / "p6.png.png").mkdir()  # in the place of a file
+    with pytest.raises(CannotWrite):
+        import_labels(project, changed(folder), ImportRequest(conflicts="replace"))
+    (project.root / "masks" / "images" / "p6.png.png").rmdir()
+
+
+@pytest.mark.parametrize("second", [cancel, import_empty, repeat, repeat_with_replacement, fail_to_write])
+def test_import_without_a_change_leaves_the_undo_of_the_one_before(root, folder, second):
+    before = content(root)
+    with Project.open(root) as project:
+        import_labels(project, folder, ImportRequest(conflicts="replace"))
+        after = {**content(root), **content(root / "journal" / "import")}
+        second(project, folder)
+        assert {**content(root), **content(root / "journal" / "import")} == after
+        assert [path.name for path in (root / "journal").iterdir()] == ["import"]
+        assert undo(project).kept == ()
+    assert content(root) == before
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")

@@ -95,8 +95,8 @@ def test_a_merge_can_be_repeated_and_made_in_the_other_direction(copies):
     assert back.conflicts == [] and first_pixel(theirs, "p1.png") == 11
 
 
-def files(project):
-    names = ("project.json", "pictures", "masks", "notes")
+def files(project, *names):
+    names = names or ("project.json", "pictures", "masks", "notes")
     return {
         p: p.read_bytes()
         for name in names
@@ -136,6 +136,31 @@ def test_a_failed_merge_restores_the_project(copies, monkeypatch):
     with pytest.raises(CannotWrite):
         merge_project(mine, theirs)
     assert files(mine) == before
+
+
+def test_a_stopped_or_failed_merge_leaves_the_undo_of_the_one_before(copies, monkeypatch):
+    mine, theirs = copies
+    work(mine, theirs)
+    before, place = files(mine), import_files.place_image
+    assert merge_project(mine, theirs).undoable
+    label(mine, "p4.png", square(1), who="A", when="09:00")
+    label(theirs, "p4.png", square(2), who="B", when="10:00")
+    merged, journal = files(mine), files(mine, "journal")
+
+    def fail(project, image):
+        place(project, image)
+        raise OSError("the disk is full")
+
+    assert not merge_project(mine, theirs, stopped=iter([False] * 6 + [True]).__next__).complete
+    monkeypatch.setattr(import_files, "place_image", fail)
+    with pytest.raises(CannotWrite):
+        merge_project(mine, theirs)
+    assert files(mine) == merged and files(mine, "journal") == journal
+    record = import_journal.begin_undo(mine, import_journal.load_record(mine))
+    assert import_files.restore_files(mine).kept == ()
+    import_journal.finish_undo(mine, record)
+    own = [mine.mask_path("p4.png"), mine.note_path("p4.png")]
+    assert {path: data for path, data in files(mine).items() if path not in own} == before
 
 
 def test_an_interrupted_merge_is_completed(copies, monkeypatch):

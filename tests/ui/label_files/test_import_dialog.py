@@ -85,9 +85,10 @@ def test_preview_lists_format_classes_and_skipped_files(dialog):
         alignment = dialog.preview.mapping.item(0, column).textAlignment()
         assert dialog.preview.mapping.horizontalHeaderItem(column).textAlignment() == alignment
     assert [dialog.preview.mapping.item(row, 4).text() for row in range(2)] == ["existing", "new"]
-    assert dialog.preview.skipped.table.rowCount() == 1 and not dialog.preview.skipped.table.isVisible()
-    qtbot_click(dialog.preview.skipped.link)
-    assert dialog.preview.skipped.table.isVisible() and "n3.json" in dialog.preview.skipped.table.item(0, 0).text()
+    # What cannot be used is told first, and is not folded away.
+    assert dialog.preview.account.isVisible() and "n3.json" in dialog.preview.account.text.text()
+    assert dialog.preview.skipped.table.rowCount() == 1 and dialog.preview.skipped.table.isVisible()
+    assert "n3.json" in dialog.preview.skipped.table.item(0, 0).text()
     assert not dialog.preview.options.boxes.isVisible() and not dialog.preview.options.conflicts.isVisible()
 
 
@@ -139,14 +140,33 @@ def test_labeled_images_ask_for_the_conflict(opened, folder, qtbot):
     run(dialog, opened, qtbot)
     dialog.accept()
     qtbot.waitUntil(lambda: opened.window.findChild(ImportDialog) is None, timeout=5000)
+    content = json.loads((folder / "n1.json").read_text("utf-8"))
+    content["shapes"].pop()
+    (folder / "n1.json").write_text(json.dumps(content), "utf-8")
     opened.window.label_files.show_import(folder)
     dialog = dialog_of(opened, qtbot)
     assert dialog.preview.options.conflicts.isVisible()
     assert dialog.preview.options._conflicts_label.text().startswith("3 images")
     dialog.preview.options.conflicts.setCurrentIndex(dialog.preview.options.conflicts.findData("replace"))
     run(dialog, opened, qtbot)
-    assert "3 existing labels changed" in dialog.result.details.text()
-    assert session.undo_stack.next_undo.title == "import labels"
+    assert "1 existing label changed.\n2 existing labels kept." in dialog.result.details.text()
+    assert session.undo_stack.next_undo.title == "import labels" and dialog.undo_button.isVisible()
+
+
+def test_an_import_that_changes_nothing_offers_no_undo_and_leaves_that_of_the_one_before(dialog, opened, folder, qtbot):
+    session = opened.services.session
+    images = len(session.keys)
+    run(dialog, opened, qtbot)
+    dialog.accept()
+    qtbot.waitUntil(lambda: opened.window.findChild(ImportDialog) is None, timeout=5000)
+    opened.window.label_files.show_import(folder)
+    dialog = dialog_of(opened, qtbot)
+    run(dialog, opened, qtbot)
+    assert "3 existing labels kept." in dialog.result.details.text() and not dialog.undo_button.isVisible()
+    qtbot.waitUntil(lambda: len(session.keys) == images + 3, timeout=5000)
+    with qtbot.waitSignal(session.label_import.undone, timeout=10_000):
+        session.undo()
+    qtbot.waitUntil(lambda: len(session.keys) == images, timeout=5000)
 
 
 def test_folder_without_labels_shows_what_it_contains(opened, qtbot, tmp_path):
@@ -298,6 +318,7 @@ def test_masks_of_numbered_objects_are_imported_as_one_class(opened, qtbot, tmp_
 
 def test_images_without_a_label_become_done_on_request(dialog, opened, folder, qtbot):
     assert not dialog.preview.options.background.isVisible()
+    (folder / "n3.json").unlink()  # a label without its image might be that of the image without a label
     write_png(folder / "good.png", np.full((40, 60), 91, np.uint8))
     dialog.show_paths([folder])
     qtbot.waitUntil(lambda: dialog.plan is not None and dialog.plan.background == 1, timeout=10_000)

@@ -1,4 +1,4 @@
-"""Files of an import: prepared in `journal/import/new`, put in their places, and restored from `journal/import/old`."""
+"""Files of an import: prepared in `new` of its folder, put in their places, and restored from `old`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,18 @@ class ImportPass:
 
 
 def folder_of(project: Project) -> Path:
-    """Return the folder of the last import in the journal."""
+    """Return the folder of the import that is prepared or written; without one, that of the last import."""
+    folder = new_folder(project)
+    return folder if (folder / "plan.json").exists() else last_folder(project)
+
+
+def new_folder(project: Project) -> Path:
+    """Return the folder of an import until it is written."""
+    return project.root / "journal" / "import-new"
+
+
+def last_folder(project: Project) -> Path:
+    """Return the folder of the last import that was written."""
     return project.root / "journal" / "import"
 
 

@@ -57,6 +57,7 @@ class ImportImages:
         self._project = project
         masks = {real_path(path) for path in mask_files}
         self._by_file: dict[str, ImportImage] = {}
+        self._by_key: dict[str, ImportImage] = {}
         self._by_path: dict[str, list[ImportImage]] = defaultdict(list)
         self._by_stem: dict[str, list[ImportImage]] = defaultdict(list)
         self._new_keys: dict[str, ImportImage] = {}
@@ -67,7 +68,7 @@ class ImportImages:
                 file = os.path.join(folder, *PurePosixPath(key).parts)
                 if file not in masks:
                     image = ImportImage(listed.prefix + key, Path(file))
-                    self._by_file[file] = image
+                    self._by_file[file] = self._by_key[image.key] = image
                     self._by_path[without_suffix(key)].append(image)
                     self._by_stem[PurePosixPath(key).stem].append(image)
 
@@ -75,6 +76,8 @@ class ImportImages:
         """Return the image of a label. Raises UnreadableLabel."""
         if entry.image is not None:
             return self.of_file(entry.image, entry.key)
+        if entry.origin in self._by_key:
+            return self._by_key[entry.origin]
         for table in (self._by_path, self._by_stem):
             for alias in entry.aliases:
                 images = table.get(alias if table is self._by_path else PurePosixPath(alias).name, [])

@@ -1,8 +1,9 @@
-"""Files of one import: prepared in `journal/import`, moved into the project at once, undone and redone as one step.
+"""Files of one import: prepared in a folder, moved into the project at once, undone and redone as one step.
 
 `new/` holds the prepared images, masks and notes, `old/` the files that they replace, `plan.json` the state and the
 changes of project.json, `images.jsonl` one line for each image. Until the state is "doing" the project is as it was;
-from then on an interrupted import, undo or redo is finished by repeating it. The folder stays until the next import.
+from then on an interrupted import, undo or redo is finished by repeating it. The folder is `journal/import-new` until
+the import is written. It then takes the place of the last import, `journal/import`, which can be undone until then.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from workbench.core.project.import_files import (
     ImportedImage,
     Progress,
     folder_of,
+    last_folder,
+    new_folder,
     prepared_path,
     restore_files,
     target_path,
@@ -35,7 +38,7 @@ from workbench.core.project.project import ClassInfo, Project
 from workbench.core.project.sources import Source
 from workbench.core.project.storage import check_links, inside, write_bytes, write_json
 from workbench.core.stored_model import StoredModel
-from workbench.inference.io.atomic_write import replacing
+from workbench.inference.io.atomic_write import replace_path, replacing
 
 FORMAT = 1
 
@@ -56,7 +59,7 @@ class ImportRecord(StoredModel):
 
 
 def load_record(project: Project) -> ImportRecord | None:
-    """Return the state of the last import; None if there is none. Raises ProjectBroken."""
+    """Return the state of the import in `folder_of`; None if there is none. Raises ProjectBroken."""
     try:
         return load_versioned(folder_of(project) / "plan.json", ImportRecord, FORMAT, ProjectBroken)
     except FileNotFoundError:
@@ -65,7 +68,15 @@ def load_record(project: Project) -> ImportRecord | None:
 
 def delete(project: Project) -> None:
     """Delete the journal of the last import, which can no longer be undone. Raises CannotWrite."""
-    folder = folder_of(project)
+    _remove(last_folder(project))
+
+
+def discard(project: Project) -> None:
+    """Delete the journal of an import that is not written. Raises CannotWrite."""
+    _remove(new_folder(project))
+
+
+def _remove(folder: Path) -> None:
     try:
         (folder / "plan.json").unlink(missing_ok=True)
         if folder.exists():
@@ -75,12 +86,13 @@ def delete(project: Project) -> None:
 
 
 class ImportJournal:
-    """Journal of an import that is being prepared. Nothing outside of `journal/import` is written."""
+    """Journal of an import that is being prepared. Nothing outside of `journal/import-new` is written."""
 
     def __init__(self, project: Project) -> None:
-        delete(project)
+        discard(project)
         self.project = project
         self.record = ImportRecord()
+        _write(project, self.record, new_folder(project))
         self._images: dict[str, ImportedImage] = {}
 
     def add(
@@ -119,8 +131,14 @@ class ImportJournal:
         except OSError as error:
             raise CannotWrite.of(target, error) from error
 
-    def close(self) -> ImportRecord:
-        """Write the list of images and the record; afterwards the import can be written. Raises CannotWrite."""
+    def close(self) -> ImportRecord | None:
+        """Write the list of images and the record; afterwards the import can be written. Raises CannotWrite.
+
+        Return None for an import that would change nothing. It is to be discarded.
+        """
+        record = self.record
+        if not (self._images or record.classes or record.verdicts or record.source or record.ignore):
+            return None
         write_images(self.project, list(self._images.values()))
         _write(self.project, self.record)
         return self.record
@@ -129,7 +147,8 @@ class ImportJournal:
 def begin(project: Project, record: ImportRecord) -> ImportRecord:
     """Change project.json as the import requires, before its files are written. Returns the record with state "doing".
 
-    Raises BadClass if another program has used an id or a name meanwhile, and errors of writing.
+    Raises BadClass if another program has used an id or a name meanwhile, and errors of writing: a prepared import is
+    then discarded.
     """
     project.need_write(Message("what.import"))
     project.refresh()
@@ -151,20 +170,30 @@ def begin(project: Project, record: ImportRecord) -> ImportRecord:
             added = [pattern for pattern in record.ignore.get(source.name, []) if pattern not in source.ignore]
             source.ignore = [*source.ignore, *added]
             changed = changed or bool(added)
-        record = record.model_copy(update={"state": "doing"})
-        _write(project, record)
+        doing = record.model_copy(update={"state": "doing"})
+        _write(project, doing)
         if changed:
             project.save()
     except Problem:
         file.classes, file.verdicts, file.sources = before.classes, before.verdicts, before.sources
+        with contextlib.suppress(CannotWrite):
+            discard(project) if record.state == "preparing" else _write(project, record)
         raise
-    return record
+    return doing
 
 
 def finish(project: Project, record: ImportRecord) -> ImportRecord:
-    """Mark the import as written."""
-    record = record.model_copy(update={"state": "done"})
-    _write(project, record)
+    """Mark the import as written. The import before it can no longer be undone."""
+    if record.state != "done":
+        record = record.model_copy(update={"state": "done"})
+        _write(project, record)
+    folder = new_folder(project)
+    if folder_of(project) == folder:
+        delete(project)
+        try:
+            replace_path(folder, last_folder(project))
+        except OSError as error:
+            raise CannotWrite.of(folder, error) from error
     return record
 
 
@@ -176,8 +205,11 @@ def begin_undo(project: Project, record: ImportRecord) -> ImportRecord:
     return record
 
 
-def finish_undo(project: Project, record: ImportRecord) -> ImportRecord:
-    """Remove from project.json what the import added, except classes, verdicts and sources in use."""
+def finish_undo(project: Project, record: ImportRecord) -> ImportRecord | None:
+    """Remove from project.json what the import added, except classes, verdicts and sources in use.
+
+    Returns the last import: the undone one, or if writing had failed, the one before it.
+    """
     project.refresh()
     file, before = project.file, project.file.model_copy(deep=True)
     added = {info.id for info in record.classes}
@@ -200,6 +232,9 @@ def finish_undo(project: Project, record: ImportRecord) -> ImportRecord:
     except Problem:
         file.classes, file.verdicts, file.sources = before.classes, before.verdicts, before.sources
         raise
+    if folder_of(project) == new_folder(project):
+        discard(project)
+        return load_record(project)
     return record
 
 
@@ -217,27 +252,29 @@ def execute(project: Project, record: ImportRecord) -> None:
 
 
 def recover(project: Project, progress: Progress = lambda done, total: None) -> ImportRecord | None:
-    """Finish an interrupted import or undo, and delete one that was not begun. Returns the record of a written import.
+    """Finish an interrupted import or undo, and delete one that was not begun or is undone.
 
-    Raises ProjectBroken and errors of writing.
+    Returns the record of the last written import. Raises ProjectBroken and errors of writing.
     """
     record = load_record(project)
+    if record is None or record.state == "preparing" or folder_of(project) != new_folder(project):
+        discard(project)
+        record = load_record(project)
     if record is not None and record.state == "doing":
         record = begin(project, record)
         write_files(project, progress)
-        return finish(project, record)
-    if record is not None and record.state == "undoing":
+    elif record is not None and record.state == "undoing":
         restore_files(project, progress)
-        finish_undo(project, record)
-        record = None
-    if (record is None or record.state != "done") and folder_of(project).exists():
-        delete(project)
-        return None
-    return record
+        record = finish_undo(project, record)
+    if record is not None and record.state in ("doing", "done"):
+        return finish(project, record)
+    delete(project)
+    return None
 
 
-def _write(project: Project, record: ImportRecord) -> None:
-    write_json(folder_of(project) / "plan.json", record.model_dump(mode="json"), root=project.root)
+def _write(project: Project, record: ImportRecord, folder: Path | None = None) -> None:
+    path = (folder or folder_of(project)) / "plan.json"
+    write_json(path, record.model_dump(mode="json"), root=project.root)
 
 
 def _verdicts_in_use(project: Project) -> set[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.core import problems
 from workbench.core.messages import Message
-from workbench.core.project import annotation, import_files, import_journal
+from workbench.core.project import annotation, import_journal
 from workbench.core.project.import_journal import ImportJournal, ImportRecord
 from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.label_files import LabelFiles, open_labels
@@ -44,9 +44,8 @@ def import_labels(
     import_journal.recover(project)
     with open_labels(project, path) as files:
         report, record = prepare_import(project, files, request, progress=progress)
-    record = import_journal.begin(project, record)
-    import_files.write_files(project)
-    import_journal.finish(project, record)
+    if record is not None:
+        import_journal.execute(project, record)
     return report
 
 
@@ -57,10 +56,11 @@ def prepare_import(
     *,
     progress: Progress | None = None,
     stopped: Callable[[], bool] = lambda: False,
-) -> tuple[ImportReport, ImportRecord]:
+) -> tuple[ImportReport, ImportRecord | None]:
     """Read all labels and prepare the files of the import in the journal; the project itself does not change.
 
-    After `stopped` returned True the journal is deleted and the report is marked as canceled.
+    The record is None if nothing is to be written: `stopped` returned True, and the report is marked as canceled, no
+    label can be imported, or the project has all of it. The last import can then still be undone.
     """
     project.need_write(Message("what.import"))
     journal = ImportJournal(project)
@@ -70,14 +70,14 @@ def prepare_import(
         reading.fill(journal.record)
         if request.strict and not report.ledger.complete:
             raise problems.NotAllUsed(n=len(report.skipped), first=": ".join(report.skipped[0]))
-        if not report.cancelled:
-            journal.close()
+        record = None if report.cancelled or not report.labeled else journal.close()
     except BaseException:
-        import_journal.delete(project)
+        import_journal.discard(project)
         raise
-    if report.cancelled:
-        import_journal.delete(project)
-    return report, journal.record
+    if record is None:
+        import_journal.discard(project)
+    report.undoable = record is not None
+    return report, record
 
 
 class _JournalWriter:
@@ -95,7 +95,7 @@ class _JournalWriter:
             if copied is not None:
                 self._journal.add(image.key, image=copied)
             return
-        merged = read.existing and reading.request.conflicts == "merge"
+        merged, former = read.existing and reading.request.conflicts == "merge", _content(note)
         mask = reading.project_mask(read)
         self._journal.record.classes = list(reading.classes.added)  # for the colors of the mask file
         if merged and mask is not None:
@@ -108,8 +108,23 @@ class _JournalWriter:
             note.status = "started"  # regions made of boxes, and labels that are not complete, are to be checked
         elif not merged:
             note.status = "done"
+        if copied is None and _content(note) == former and _is_stored(reading.project, image.key, mask):
+            read.equal = True
+            return
         note.add(self._action)
         self._journal.add(image.key, image=copied, mask=mask, note=note)
+
+
+def _content(note: annotation.Note) -> dict[str, Any]:
+    return note.model_dump(exclude={"history"})
+
+
+def _is_stored(project: Project, key: str, mask: np.ndarray | None) -> bool:
+    """Return True if an image has this mask, or if there is none to store."""
+    try:
+        return mask is None or np.array_equal(annotation.read_mask(project.mask_path(key)), mask)
+    except (FileNotFoundError, problems.MaskBroken):
+        return False
 
 
 def _merged(mine: np.ndarray | None, theirs: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
 from workbench.core import problems
+from workbench.core.images.unused_files import count_unused, unused_texts
 from workbench.core.messages import Message
 from workbench.core.project.formats import FORMATS, Format, recognized
 from workbench.core.project.formats.base import FileTree, UnreadableLabel, reason, suffix_of
@@ -103,7 +104,8 @@ class LabelFiles:
         """Return the problem that no label was found, with the kinds of files that there are."""
         counts = Counter(suffix_of(name) or "?" for name in self.tree.files)
         kinds = ", ".join(f"{count} {suffix}" for suffix, count in counts.most_common(5))
-        why = Message("import.contents", names=kinds) if kinds else Message("import.no_files")
+        unused = unused_texts(count_unused(self.tree.files))
+        why = unused[0] if unused else Message("import.contents", names=kinds) if kinds else Message("import.no_files")
         return problems.NothingToImport(path=str(self.path), why=why)
 
 

@@ -15,11 +15,20 @@ from typing import Any, Literal
 
 from workbench.core.messages import Message
 from workbench.core.names import numbered_names
-from workbench.core.problems import ImageBroken, MaskBroken, MaskUnknownClass, MaskWrongSize, NoteBroken, NoteTooNew
+from workbench.core.problems import (
+    ImageBroken,
+    MaskBroken,
+    MaskUnknownClass,
+    MaskWrongSize,
+    NoteBroken,
+    NoteTooNew,
+    Problem,
+)
 from workbench.core.project import annotation, import_journal
 from workbench.core.project.annotation import continues, united_history
 from workbench.core.project.grouping import FileTable
 from workbench.core.project.import_journal import ImportJournal
+from workbench.core.project.import_request import Ledger, Tally
 from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.project.project_labels import ProjectLabel, labeled_keys
 from workbench.core.project.storage import inside, same_content
@@ -46,6 +55,7 @@ class MergeReport:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     added_classes: list[str] = field(default_factory=list)
     added_verdicts: list[str] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
     complete: bool = True  # False: stopped, and nothing was merged
     undoable: bool = field(default=False, compare=False)  # the merge is in the journal of imports
 
@@ -71,49 +81,54 @@ def merge_project(
     writer = _JournalWriter(project)
     merge = _Merge(project, other, keep, writer)
     try:
-        report = merge.run(progress, stopped)
-        if merge.added and report.complete:
-            writer.begin()
-        journal = writer.journal
-        if journal is None:
-            return report  # nothing to merge; an earlier import can still be undone
-        if report.complete:
-            record = journal.record
-            record.label_format, record.path, record.labeled = "project", str(other.root), report.taken
-            record.classes, record.verdicts = merge.added, list(report.added_verdicts)
-            journal.close()
+        report, record = merge.run(progress, stopped), writer.journal.record
+        record.label_format, record.path, record.labeled = "project", str(other.root), report.taken
+        record.classes, record.verdicts = merge.added, list(report.added_verdicts)
+        report.undoable = report.complete and writer.journal.close() is not None
     except BaseException:
-        if writer.journal is not None:
-            import_journal.delete(project)
+        writer.discard()
         raise
-    if report.complete:
-        import_journal.execute(project, journal.record)
-        report.undoable = True
-    else:
-        import_journal.delete(project)
+    if not report.undoable:  # stopped, or there is nothing to merge
+        writer.discard()
+        return report
+    try:
+        import_journal.execute(project, record)
+    except Problem:
+        writer.remove_kept()
+        raise
     return report
 
 
 class _JournalWriter:
-    """Writer of merged images and labels into the journal, which is begun with the first one."""
+    """Writer of merged images and labels into the journal."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self.journal: ImportJournal | None = None
+        self.journal = ImportJournal(project)
         self.written: set[str] = set()
-
-    def begin(self) -> ImportJournal:
-        """Return the journal. The first call deletes that of the last import."""
-        if self.journal is None:
-            self.journal = ImportJournal(self._project)
-        return self.journal
+        self._kept: list[Path] = []
 
     def add(self, key: str, classes: list[ClassInfo], **files: Any) -> None:
         """Prepare files of an image, see `ImportJournal.add`. classes: new classes, for the colors of masks."""
-        journal = self.begin()
-        journal.record.classes = classes
-        journal.add(key, **files)
+        self.journal.record.classes = classes
+        self.journal.add(key, **files)
         self.written.add(key)
+
+    def keep(self, key: str, label: ProjectLabel, classes: list[ClassInfo]) -> None:
+        """Copy the label that loses a conflict to `journal/kept`. classes: for the colors of the mask."""
+        parts = {} if label.mask is None else {".png": annotation.encode_mask(label.mask, classes)}
+        parts[".json"] = label.note.model_dump_json(indent=1).encode()
+        self._kept += [annotation.backup_conflict(self._project, key, data, end) for end, data in parts.items()]
+
+    def discard(self) -> None:
+        """Delete what was prepared."""
+        self.remove_kept()
+        import_journal.discard(self._project)
+
+    def remove_kept(self) -> None:
+        """Delete the copies of labels that stay as they are."""
+        for path in self._kept:
+            path.unlink(missing_ok=True)
 
 
 class _Merge:
@@ -143,7 +158,12 @@ class _Merge:
             except (ImageBroken, MaskBroken, MaskWrongSize, MaskUnknownClass, NoteBroken, NoteTooNew) as problem:
                 self.report.skipped.append((key, Message.of(problem)))
             progress(number, len(keys))
-        return self.report
+        report = self.report
+        report.ledger = Ledger(
+            images=Tally(used=report.matched + report.copied, refused=report.pictures - report.matched - report.copied),
+            entries=Tally(used=report.taken, kept=report.kept + report.equal, refused=len(report.skipped)),
+        )
+        return report
 
     def _match_classes(self) -> None:
         """Match classes by name; those that are missing get free ids. The project itself does not change."""
@@ -176,7 +196,7 @@ class _Merge:
             return
         self.report.matched += 1
         if self.writer is not None and mine in self.writer.written:
-            self.report.skipped.append((key, Message("import.second_label", key=mine)))
+            self.report.skipped.append((key, Message("merge.second_label", key=mine)))
             return
         ours = ProjectLabel.load(self.project, mine)
         if theirs.empty or ours.equals(theirs):
@@ -223,7 +243,7 @@ class _Merge:
         self.report.kept += 1
         if self.writer is None:
             return
-        self._back_up(key, theirs)
+        self.writer.keep(key, theirs, [*self.project.classes, *self.added])
         note = ours.note.model_copy(deep=True)
         note.history = united_history(ours.note, theirs.note)
         note.add(_ACT, f"{self.other.file.name}: mine kept")
@@ -240,7 +260,7 @@ class _Merge:
         note = theirs.note.model_copy(deep=True)
         if ours is not None:
             if not ours.empty:
-                self._back_up(key, ours)
+                self.writer.keep(key, ours, [*self.project.classes, *self.added])
             note.history = united_history(ours.note, theirs.note)
             note.pin = note.pin or ours.note.pin
             note.group = note.group or ours.note.group
@@ -249,14 +269,6 @@ class _Merge:
         if mask is None and ours is not None and ours.mask is not None:
             mask = annotation.new_mask((ours.mask.shape[1], ours.mask.shape[0]), note)
         self.writer.add(key, self.added, mask=mask, note=note)
-
-    def _back_up(self, key: str, label: ProjectLabel) -> None:
-        """Copy the label that loses a conflict to `journal/kept`."""
-        if label.mask is not None:
-            data = annotation.encode_mask(label.mask, [*self.project.classes, *self.added])
-            annotation.backup_conflict(self.project, key, data, ".png")
-        data = label.note.model_dump_json(indent=1).encode()
-        annotation.backup_conflict(self.project, key, data, ".json")
 
 
 def _own_key(key: str) -> str:

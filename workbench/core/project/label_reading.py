@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import numpy as np
 
 from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import box_region
-from workbench.core.images.image_files import image_size, read_displayed
+from workbench.core.images.image_files import image_size, read_displayed, thumbnail
 from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import (
@@ -28,11 +28,13 @@ from workbench.core.project.import_images import ImageCopies, ImportImage, Impor
 from workbench.core.project.import_journal import ImportRecord
 from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.label_files import LabelFiles
+from workbench.core.project.plausibility import Plausibility
 from workbench.core.project.project import BACKGROUND, DONT_CARE, ClassInfo, Project, matching_class
 from workbench.core.project.sources import Source, source_of
 from workbench.inference.io.image_io import decode_image
 
 Progress = Callable[[int, int], None]
+_EXAMINED, _EXAMINED_EDGE = 40, 256  # images that are read to see whether they are blank, and their longer side
 _ALREADY_LABELED = Message("import.already_labeled")
 
 
@@ -40,7 +42,8 @@ _ALREADY_LABELED = Message("import.already_labeled")
 class ReadLabel:
     """Label that was read, with its image. label: None for an image without a label. existing: has a label already.
 
-    finished: everything that may belong to the image is in the label.
+    finished: everything that may belong to the image is in the label. equal: set by the consumer if the project has
+    this label already.
     """
 
     image: ImportImage
@@ -50,6 +53,7 @@ class ReadLabel:
     finished: bool = True
     size: tuple[int, int] = (0, 0)  # width, height
     note: annotation.Note = field(default_factory=annotation.Note)
+    equal: bool = False
 
 
 Consumer = Callable[[ReadLabel], None]
@@ -57,6 +61,14 @@ Consumer = Callable[[ReadLabel], None]
 
 class _Copy(Exception):
     """Image without a label that is a copy of a labeled one."""
+
+
+class _Refused(UnreadableLabel):
+    """Label of which no entry can be used. parts: (name of the entry, reason)."""
+
+    def __init__(self, parts: list[tuple[str, str]]) -> None:
+        super().__init__(parts[0][1])
+        self.parts = parts
 
 
 class ImportClasses:
@@ -78,7 +90,7 @@ class ImportClasses:
         table[1:DONT_CARE] = BACKGROUND
         for id, name in sorted(label.names.items()):
             if name not in self._ids:
-                self._ids[name] = self._id_of(name, id)
+                self._ids[name] = self._id_of(name, id, exact=label.exact)
             table[id] = self._ids[name]
         return table
 
@@ -87,11 +99,13 @@ class ImportClasses:
         classes = {info.id: info for info in self._project.classes}
         return {name: classes.get(id) for name, id in self._ids.items()}
 
-    def _id_of(self, name: str, id: int) -> int:
+    def _id_of(self, name: str, id: int, *, exact: bool) -> int:
         mapped = self._names.get(name, name)
         if mapped is None:
             return BACKGROUND
-        known = matching_class(mapped, self._project.classes, exact=name in self._names)
+        similar = [info for info in self._project.classes if not (exact and info in self.added)]
+        known = matching_class(mapped, self.added, exact=True)
+        known = known or matching_class(mapped, similar, exact=name in self._names)
         if known is None:
             file = self._project.file
             used = {info.id for info in file.classes} | set(file.retired_ids)
@@ -107,7 +121,7 @@ class LabelReading:
     def __init__(self, project: Project, files: LabelFiles, request: ImportRequest) -> None:
         self.request, self.files = request, files
         self.format = files.format(request.format)
-        options = ImportOptions(request.class_name, request.threshold, request.boxes, request.background)
+        options = ImportOptions(**{one.name: getattr(request, one.name) for one in fields(ImportOptions)})
         self.tree = replace(files.tree, encoding=request.encoding, guesses={})
         self.batch = self.format.find(self.tree, options, {info.id: info.name for info in project.classes})
         if not self.batch.entries and not self.batch.refused:
@@ -132,8 +146,10 @@ class LabelReading:
         self._copies = ImageCopies()
         self._seen: set[str] = set()
         self._matched: set[str] = set()
-        self._unread = UnreadLabels(self.batch, request)
-        self._account = ImportAccount(self.tree, self.batch, self.report)
+        others = self._labels_of_other_formats(options)
+        self._plausibility = Plausibility()
+        self._unread = UnreadLabels(self.batch, others, all_formats=request.format == "auto")
+        self._account = ImportAccount(self.tree, self.batch, self.report, others)
 
     def run(
         self, consume: Consumer, progress: Progress | None = None, stopped: Callable[[], bool] = lambda: False
@@ -166,9 +182,20 @@ class LabelReading:
         report.notes += [Message(id, n=count) for id, count in sorted(self._lost.items())]
         report.added_classes = [info.name for info in self.classes.added]
         report.added_verdicts = [name for name in self.verdicts if name not in self.project.file.verdicts]
-        report.encodings = dict(self.tree.guesses)
+        report.concerns = self._plausibility.concerns()
+        report.encodings, report.pairings = dict(self.tree.guesses), self.batch.pairings
         self._account.finish()
         return report
+
+    def _labels_of_other_formats(self, options: ImportOptions) -> dict[Path, ImportedEntry]:
+        """Return the labels of other recognized formats in the files that the reader of this format leaves unread."""
+        unread = set(self.batch.unread.values())
+        found: dict[Path, ImportedEntry] = {}
+        for other, _ in self.files.found if unread else ():
+            if other.own_files and other is not self.format:
+                labels = other.find(self.tree, replace(options, background=False), {})
+                found |= {entry.label: entry for entry in labels.entries if entry.label in unread}
+        return found
 
     def _entries_by_image(self) -> list[tuple[ImportImage, list[ImportedEntry]]]:
         """Return the labels of each image, in their order. Labels without an image are refused."""
@@ -202,11 +229,14 @@ class LabelReading:
             kept = why == _ALREADY_LABELED
             self.report.unchanged += kept
             for entry in entries:
-                self._account.refuse_entry(entry, why, kept=kept, broken=isinstance(error, problems.ImageBroken))
+                parts = error.parts if isinstance(error, _Refused) else ()
+                broken = isinstance(error, problems.ImageBroken)
+                self._account.refuse_entry(entry, why, parts, kept=kept, broken=broken)
             if not kept and not isinstance(error, problems.Problem):
                 self._consume_image(image, consume)
         else:
             self._record(read, entries)
+            self._examine(read)
 
     def _read(self, image: ImportImage, entries: list[ImportedEntry]) -> ReadLabel:
         entry, note = entries[0], annotation.load_note(self.project, image.key)
@@ -224,17 +254,20 @@ class LabelReading:
         labels = [one.read(*size) for one in entries]
         label = labels[0]
         if any(_digest(other) != _digest(label) for other in labels[1:]):
-            raise UnreadableLabel(Message("import.second_label", key=image.key))
+            names = ", ".join(dict.fromkeys(one.label.name for one in entries))
+            raise UnreadableLabel(Message("import.second_label", names=names))
         if label.mask is not None and not label.names:  # the mask holds ids of the project
             ids = annotation.ids_in(label.mask)
             label.names = {info.id: info.name for info in self.project.classes if info.id in ids}
         refused = [*entry.refused, *label.refused]
         finished = not refused and all(map(self._unread.is_finished, entries))
-        empty = label.mask is None or not (label.mask.any() or label.boxes)
-        labeled = self.project.mask_path(image.key).exists()
-        if empty and not (finished and self._unread.allows_empty(entry, label, labeled=labeled)):
-            self._account.name_parts(entry, refused)
-            raise UnreadableLabel(Message("import.unused_entries") if refused else self._unread.why(entry))
+        if label.mask is None or not (label.mask.any() or label.boxes):
+            if refused:
+                raise _Refused(refused)
+            labeled = self.project.mask_path(image.key).exists()
+            contradiction = self._unread.contradiction(entry, label, size, labeled=labeled)
+            if contradiction:
+                raise UnreadableLabel(contradiction)
         self.classes.table(label)  # raises for a name that no class can have
         verdict = label.verdict
         label.verdict = self._verdict(verdict)
@@ -247,7 +280,8 @@ class LabelReading:
         report.copied += image.new
         report.labeled += 1
         report.background += entry.background
-        report.replaced += read.existing
+        report.replaced += read.existing and not read.equal
+        report.unchanged += read.equal
         report.boxes += len(label.boxes)
         if not read.finished:
             report.unfinished.append(image.key)
@@ -284,6 +318,14 @@ class LabelReading:
                 part = label.mask[rect.slices]
                 part[region & (part == 0)] = id
         return self.classes.table(label)[label.mask]
+
+    def _examine(self, read: ReadLabel) -> None:
+        """Count a label, and some images, for doubts about the whole."""
+        label, image = read.label, read.image
+        if label is not None and label.mask is not None:
+            self._plausibility.add_mask(image.key, label.mask, label.names)
+        if image.embedded is None and self.report.labeled % max(1, len(self.batch.entries) // _EXAMINED) == 0:
+            self._plausibility.add_image(image.key, thumbnail(image.file, _EXAMINED_EDGE))
 
     def _add_image(self, path: Path, key: str, consume: Consumer) -> None:
         try:

@@ -13,6 +13,7 @@ from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
 from workbench.core.project.sources import Source
 from workbench.core.stored_model import StoredModel
+from workbench.inference.io.json_io import JsonError, read_json
 
 FORMAT = 1
 BACKGROUND, DONT_CARE, NOT_LABELED = 0, 254, 255
@@ -118,6 +119,21 @@ def _plain(name: str) -> str:
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
+def is_project(root: Path) -> bool:
+    """Return True for a folder with a project.json that is not one of another program."""
+    path = root / "project.json"
+    return path.is_file() and not _is_foreign(path)
+
+
+def _is_foreign(path: Path) -> bool:
+    """Return True for readable JSON without the keys that each project of the workbench has."""
+    try:
+        content = read_json(path)
+    except (OSError, JsonError):
+        return False  # a damaged project is reported as such
+    return not (isinstance(content, dict) and {"format", "name"} <= content.keys())
+
+
 def read_project_file(root: Path) -> ProjectFile:
     """Parse and validate project.json, read-only. Raises NotAProject, ProjectBroken, ProjectTooNew."""
     path = root / "project.json"
@@ -127,6 +143,8 @@ def read_project_file(root: Path) -> ProjectFile:
         )
     except FileNotFoundError as error:
         raise problems.NotAProject(path=str(root)) from error
+    except problems.ProjectBroken as error:
+        raise problems.ForeignProject(path=str(root)) if _is_foreign(path) else error from None
     for source in file.sources:
         parts = [len(part.encode()) for part in (f"@{source.name}", *Path(source.path).parts)]
         if max(parts) > 255 or sum(parts) > 4000:

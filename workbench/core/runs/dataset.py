@@ -5,6 +5,7 @@ Groups, not images, are assigned to the splits: images of the same part on both 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection
@@ -105,7 +106,8 @@ def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Co
         listed = [name for name in project.file.verdicts if name in used_verdicts]
         dataset.verdicts = listed + sorted(used_verdicts - set(listed))
     elif not dataset.items:
-        raise problems.NoLabels()
+        # Images can be done without a mask, by a verdict.
+        raise problems.OnlyBackground() if _any_done(project, keys) else problems.NoLabels()
     if len(dataset.items) < 2:
         raise problems.TooFewLabels(found=len(dataset.items))
     if model == "unet" and not any(item.classes for item in dataset.items):
@@ -114,6 +116,14 @@ def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Co
     split_by_part(project, dataset.items, notes, set(trained_keys))
     _write_held_out_note(dataset, set(trained_keys))
     return dataset
+
+
+def _any_done(project: Project, keys: Collection[str]) -> bool:
+    for key in keys:
+        with contextlib.suppress(problems.Problem):
+            if annotation.load_note(project, key).status == "done":
+                return True
+    return False
 
 
 def _leave_out_lone_verdicts(dataset: Dataset, counts: Counter[str | None]) -> None:

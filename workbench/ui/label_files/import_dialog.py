@@ -69,7 +69,7 @@ class ImportDialog(QDialog):
     def _create_widgets(self, style: ThemeManager) -> None:
         self.files = LabelPathField()
         self.preview = ImportPreview(style)
-        self.result = ImportResult()
+        self.result = ImportResult(style)
         self.bar = QProgressBar(textVisible=False)
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.images_only = QPushButton(self.tr("Add images only"))
@@ -125,8 +125,7 @@ class ImportDialog(QDialog):
         """Read the labels of a folder, an archive, or files and folders that were chosen together."""
         self._paths = tuple(paths)
         self.files.show_paths(paths)
-        self.preview.options.set_formats({})
-        self.preview.options.class_name.clear()
+        self.preview.options.forget_files()
         self._job.release()  # the files may have changed since they were read
         self._read_labels()
 
@@ -224,7 +223,7 @@ class ImportDialog(QDialog):
         self.import_button.setEnabled(not job.running and self.plan is not None and self.plan.labels > 0)
         self.images_only.setEnabled(not importing)
         self.images_only.setVisible(self._offers_images and not imported)
-        self.undo_button.setVisible(imported)
+        self.undo_button.setVisible(imported and self.result.undoable)
         self.close_button.setText(self.tr("Close") if imported else self.tr("Cancel"))
 
     def _undo(self) -> None:

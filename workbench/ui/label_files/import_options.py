@@ -34,6 +34,9 @@ class ImportOptionsRow(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._format_chosen = False  # by the user
+        self._answers: list[str] = []
+        self._invert = False
         self.format = QComboBox()
         self.threshold = QSpinBox(minimum=0, maximum=65535)
         self.threshold.setSpecialValueText(self.tr("automatic"))
@@ -45,6 +48,8 @@ class ImportOptionsRow(QWidget):
         self.class_name.setToolTip(
             self.tr("Every value of the masks becomes this one class, as for masks that number single objects.")
         )
+        self.encoding = QComboBox()
+        self.encoding.setToolTip(self.tr("For text files that are not UTF-8 and do not name their encoding"))
         self.boxes, self.conflicts = QComboBox(), QComboBox()
         self.split = QCheckBox(checked=True)
         self.copy = QCheckBox(self.tr("Copy new images into the project"), checked=True)
@@ -85,6 +90,7 @@ class ImportOptionsRow(QWidget):
         grid.addWidget(self.background, 3, 0, 1, 3)
         grid.setColumnStretch(2, 1)
         self.format.activated.connect(lambda _: self._choose_format())
+        self.encoding.activated.connect(lambda _: self.format_chosen.emit())
         self.threshold.valueChanged.connect(lambda _: self.format_chosen.emit())
         self.class_name.editingFinished.connect(self._choose_class_name)
 
@@ -102,6 +108,7 @@ class ImportOptionsRow(QWidget):
         row.addWidget(self._also, 1)
         column.addLayout(row)
         column.addWidget(self._make_mask_row())
+        column.addWidget(self._make_encoding_row())
         self.format.setMinimumWidth(240)
         return widget
 
@@ -117,6 +124,50 @@ class ImportOptionsRow(QWidget):
         row.addWidget(self.class_name)
         row.addStretch(1)
         return self._mask_row
+
+    def _make_encoding_row(self) -> QWidget:
+        self._encoding_row = QWidget()
+        row = QHBoxLayout(self._encoding_row)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(12)
+        for text, name in (
+            (self.tr("Automatic"), None),
+            (self.tr("Western (Windows-1252)"), "cp1252"),
+            (self.tr("Simplified Chinese (GB18030)"), "gb18030"),
+            (self.tr("Traditional Chinese (Big5)"), "big5"),
+            (self.tr("Japanese (Shift-JIS)"), "cp932"),
+            (self.tr("Japanese (EUC)"), "euc_jp"),
+            (self.tr("Korean (CP949)"), "cp949"),
+            (self.tr("Cyrillic (Windows-1251)"), "cp1251"),
+            (self.tr("Cyrillic (KOI8-R)"), "koi8_r"),
+            (self.tr("Cyrillic (CP866)"), "cp866"),
+        ):
+            self.encoding.addItem(text, name)
+        self._examples = ElidedLabel(Qt.TextElideMode.ElideRight)
+        self._examples.setObjectName("muted")
+        row.addWidget(_label(self.tr("&Encoding"), self.encoding))
+        row.addWidget(self.encoding)
+        row.addWidget(self._examples, 1)
+        self._encoding_row.hide()
+        return self._encoding_row
+
+    def forget_files(self) -> None:
+        """Return to the automatic choices, for other files."""
+        self._format_chosen, self._answers, self._invert = False, [], False
+        self.encoding.setCurrentIndex(0)
+        self._encoding_row.hide()
+        self.set_formats({})
+        self.class_name.clear()
+
+    def answer(self, rule: str) -> None:
+        """Read the labels again with an answer to a question about masks."""
+        self._answers.append(rule)
+        self.format_chosen.emit()
+
+    def invert_masks(self) -> None:
+        """Read the masks again: black is the defect, or white again."""
+        self._invert = not self._invert
+        self.format_chosen.emit()
 
     def set_formats(self, found: Mapping[str, int], chosen: str = "") -> None:
         """Fill the list of formats: those found in the files first. chosen: the current one, by default unchanged."""
@@ -149,12 +200,31 @@ class ImportOptionsRow(QWidget):
         self.copy.setVisible(bool(plan.new) and plan.request.copy)
         text = self.tr("Images without a label ({n}) have no defects: import them as done")
         self.background.setText(fill(text, n=number(plan.background)))
+        self._show_encodings(plan)
         self.background.setVisible(bool(plan.background))
+
+    def _show_encodings(self, plan: ImportPlan) -> None:
+        files = [
+            self.tr("{file} as {encoding}: {names}").format(
+                file=path.name, encoding=self._encoding_title(encoding), names=listed(examples)
+            )
+            for path, (encoding, examples) in plan.report.encodings.items()
+        ]
+        self._encoding_row.setVisible(bool(files))
+        self._examples.set_text("; ".join(files[:3]))
+        self._examples.setToolTip("\n".join(files[:30]))
+
+    def _encoding_title(self, name: str) -> str:
+        index = self.encoding.findData(name)
+        return self.encoding.itemText(index) if index >= 0 else name
 
     def reading_choices(self) -> dict[str, Any]:
         """Return the fields of the request that determine how labels are read."""
         return {
-            "format": self.format.currentData() or "auto",
+            "format": (self._format_chosen and self.format.currentData()) or "auto",
+            "encoding": self.encoding.currentData(),
+            "pair": ",".join(self._answers) or None,
+            "invert": self._invert,
             "threshold": self.threshold.value() or None,
             "class_name": self.class_name.text().strip() or None if self._masks_chosen() else None,
         }
@@ -170,6 +240,7 @@ class ImportOptionsRow(QWidget):
         }
 
     def _choose_format(self) -> None:
+        self._format_chosen = True
         self._show_mask_row()
         self.format_chosen.emit()
 

@@ -215,8 +215,9 @@ class ProjectCommands(QObject):
         accepted.
         """
         from workbench.core.project.packing import is_packed
+        from workbench.core.project.project_file import is_project
 
-        if len(paths) == 1 and ((paths[0] / "project.json").is_file() or is_packed(paths[0])):
+        if len(paths) == 1 and (is_project(paths[0]) or is_packed(paths[0])):
             QTimer.singleShot(0, self, lambda: self.open(paths[0]))  # a dialog would block the source program
             return True
         labels = [path for path in paths if is_label_file(path)]

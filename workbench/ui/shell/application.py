@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import signal
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import PySide6
@@ -42,9 +44,46 @@ def unusable_qt(qt: str, python: tuple[int, ...]) -> str:
     return ""
 
 
+def missing_display(environment: Mapping[str, str]) -> str:
+    """Return the reason why no window can be shown, or "". Qt would end the process with a crash.
+
+    Only X11 and Wayland need a display that another program provides.
+    """
+    platform = environment.get("QT_QPA_PLATFORM", "").partition(":")[0]
+    if not sys.platform.startswith("linux") or platform not in ("", "xcb", "wayland", "wayland-egl"):
+        return ""
+    if platform != "xcb" and environment.get("WAYLAND_DISPLAY"):
+        return ""
+    display = environment.get("DISPLAY", "")
+    if display and _answers(display):
+        return ""
+    what = f"the display {display} does not answer" if display else "there is no display"
+    return f"The window cannot be shown, because {what}. The commands work without one: workbench --help"
+
+
+def _answers(display: str) -> bool:
+    """Return True if a program listens at an X11 display such as ":0" or "localhost:10.0"."""
+    host, _, number = display.rpartition(":")
+    screen = number.partition(".")[0]
+    if not screen.isdecimal() or host.startswith("/"):
+        return True  # a form that only Qt knows
+    if host and host != "unix":
+        addresses = [(socket.AF_INET, (host, 6000 + int(screen)))]
+    else:
+        path = f"/tmp/.X11-unix/X{screen}"
+        addresses = [(socket.AF_UNIX, path), (socket.AF_UNIX, f"\0{path}")]
+    for family, address in addresses:
+        with socket.socket(family) as client, contextlib.suppress(OSError):
+            client.settimeout(2)
+            client.connect(address)
+            return True
+    return False
+
+
 def run(project: Path | None) -> int:
     """Open the window, on `project` if given, and return the exit code after the window is closed."""
     reason = unusable_qt(PySide6.__version__, sys.version_info[:2])
+    reason = reason or missing_display(os.environ)
     if reason:
         sys.stderr.write(reason + "\n")
         return 1

@@ -76,6 +76,7 @@ def assert_content(project: Project, path: Path, expected: Expected) -> None:
         return
     report = import_labels(project, path)
     assert (report.labeled, len(report.skipped)) == (len(expected.labels), expected.skipped), report
+    assert len(report.unfinished) == expected.unfinished and report.ledger.complete == (not report.skipped)
     assert expected.format in (None, report.format) and expected.boxes in (None, report.boxes)
     assert expected.images in (None, len(project.images()))
     for part in expected.notes:

@@ -316,7 +316,7 @@ def test_damaged_files_are_reported(project, folder, name, text):
     except problems.NothingToImport:
         assert project.images() == []
     else:
-        assert report.labeled == 0 and [path for path, _ in report.skipped] == [str(folder / name)]
+        assert report.labeled == 0 and {path.partition(": ")[0] for path, _ in report.skipped} == {str(folder / name)}
 
 
 masks = st.tuples(st.integers(1, 12), st.integers(1, 12)).flatmap(
@@ -396,7 +396,7 @@ def test_label_numbers_are_named_by_a_list(project, folder):
 def test_image_with_several_labels_gets_no_verdict(project, folder):
     (folder / "_classes.csv").write_text("filename,scratch,dent\npart 1.png,1,1\n")
     report = import_labels(project, folder)
-    assert report.labeled == 0 and "several labels" in report.skipped[0][1]
+    assert report.labeled == 0 and "several verdicts" in report.skipped[0][1]
 
 
 def test_zip_archives_are_imported_without_leaving_the_folder(project, folder, tmp_path):

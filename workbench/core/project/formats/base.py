@@ -11,27 +11,36 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
+from workbench.core.project.formats.original_names import OriginalNames
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError
 from workbench.inference.io.natural_order import natural_key
 
-# Folder names that describe the kind of content only, not the part or the defect.
+# Names of folders, and words in names, that describe the kind of content only, not the part or the defect. They are
+# in the form of `normalized_name`: without accents.
 IMAGE_FOLDERS = frozenset(
-    "image images img imgs picture pictures jpegimages photo photos input inputs data leftimg8bit "
-    "图 图片 图像 原图 照片".split()
+    "image images img imgs picture pictures pic pics jpegimages photo photos input inputs data leftimg8bit rgb "
+    "bild bilder foto fotos imagen imagenes imagem imagens immagine immagini obraz obrazy изображение изображения фото "
+    "图 图片 图像 原图 照片 圖 圖片 圖像 画像 元画像 写真 이미지 사진 원본".split()
 )
 MASK_FOLDERS = frozenset(
-    "mask masks label labels annotation annotations ann anns groundtruth groundtruths gt gts segmentation "
+    "mask masks label labels annotation annotations annot annots ann anns groundtruth groundtruths gt gts segmentation "
     "segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine gtcoarse "
-    "标注 标签 掩膜 掩码 蒙版 真值".split()
+    "maske masken maskenbild maskenbilder annotierung annotierungen beschriftung beschriftungen masque masques "
+    "etiquette etiquettes veriteterrain mascara mascaras etiqueta etiquetas anotacion anotaciones anotacao anotacoes "
+    "maschera maschere etichetta etichette annotazione annotazioni maska maski masky etykieta etykiety maskeler "
+    "маска маски маскы разметка метка метки аннотация аннотации "
+    "标注 标签 标记 掩膜 掩码 掩模 掩模图 掩膜图 蒙版 真值 標註 標籤 遮罩 掩碼 マスク ラベル 正解 アノテーション "
+    "마스크 라벨 레이블 정답 어노테이션".split()
 )
 # Names of folders and verdicts of images without defects.
 GOOD_NAMES = frozenset(
@@ -102,20 +111,26 @@ class ImportOptions:
 
     class_name: name of all regions. threshold: gray values from this one on are the defect. boxes: regions made of
     boxes: "box" (all pixels), "ellipse" (inscribed) or "cut" (pixels that stand out inside the box). background: images
-    without a label are images without defects.
+    without a label are images without defects. pair: answers to questions about masks, see `PairingChoice`. invert: in
+    black and white masks, black is the defect. unlisted: a mask with values that no name explains is refused
+    ("refuse"), they get the names class_<value> ("name"), or become ignored areas ("ignore").
     """
 
     class_name: str | None = None
     threshold: int | None = None
     boxes: str = "box"
     background: bool = False
+    pair: str | None = None
+    invert: bool = False
+    unlisted: str = "refuse"
 
 
 @dataclass
 class ImportedLabel:
     """Label of one image. mask: uint8 (H, W) of the ids in `names`, with 0, 254 and 255 as in a project; or None.
 
-    boxes: (id in `names`, pixels) of boxes that are not in the mask.
+    boxes: (id in `names`, pixels) of boxes that are not in the mask. exact: different names are different classes,
+    however similar, as the workbench has exported them.
     """
 
     mask: np.ndarray | None = None
@@ -124,6 +139,7 @@ class ImportedLabel:
     notes: list[str] = field(default_factory=list)  # remarks on this image alone, English sentences
     boxes: list[tuple[int, Rect]] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)  # content that a class map cannot hold: message id -> count
+    exact: bool = False
     refused: list[tuple[str, str]] = field(default_factory=list)  # shapes that are left out: (name of the entry, why)
 
 
@@ -150,7 +166,36 @@ class Refusal:
 
 def entry_name(kind: str, id: object) -> str:
     """Return the name of an entry of a label file by its id or number: kind "line", id 7 gives "line 7"."""
-    return Message(f"entry.{kind}", id=str(id)[:80])
+    return Message(_ENTRIES[kind], id=str(id)[:80])
+
+
+_ENTRIES = {
+    "annotation": "entry.annotation",
+    "image": "entry.image",
+    "item": "entry.item",
+    "line": "entry.line",
+    "object": "entry.object",
+    "region": "entry.region",
+    "row": "entry.row",
+    "segment": "entry.segment",
+    "shape": "entry.shape",
+    "task": "entry.task",
+    "track": "entry.track",
+}
+
+
+@dataclass(frozen=True)
+class PairingChoice:
+    """Answer to a question about masks whose images, or whose role, the names and contents do not decide.
+
+    rule: the answer as `ImportOptions.pair`. text: what it means. count: number of masks. examples: (image, mask) of
+    the first ones; the image is None for a file that would become an image itself.
+    """
+
+    rule: str
+    text: str
+    count: int
+    examples: list[tuple[Path | None, Path]] = field(default_factory=list)
 
 
 def empty_label(width: int, height: int) -> ImportedLabel:
@@ -170,7 +215,8 @@ class ImportedEntry:
     label was drawn on, if stored. good: the label is that of an image without defects. background: the image has no
     label in the files and is taken as one without defects. count: number of entries of the label, such as shapes.
     refused: entries of it that are left out, with the reasons; "" as the entry if it is the whole label. remark: a
-    sentence on the image that was chosen. doubtful: the label may be that of another image, so it is to be checked.
+    sentence on the image that was chosen. origin: key of the image in the project that exported the label; "" if
+    unknown. doubtful: the label may be that of another image, so it is to be checked.
     """
 
     label: Path
@@ -187,6 +233,7 @@ class ImportedEntry:
     count: int = 1
     refused: tuple[tuple[str, str], ...] = ()
     remark: str = ""
+    origin: str = ""
     doubtful: bool = False
 
     def place(self, several: bool) -> str:
@@ -200,12 +247,16 @@ class ImportedEntry:
 class ImportedLabels:
     """All labels that one format found under a path. keep_ids: a new class takes the id used in its label.
 
-    refused: what was found and is not imported. unread: image -> label file that no reader understands.
+    refused: what was found and is not imported. unread: image -> label file that no reader understands. pairings:
+    the possible answers to questions about masks, of which none was given. unlisted: value of masks that no name
+    explains -> number of masks.
     """
 
     entries: list[ImportedEntry] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     unread: dict[Path, Path] = field(default_factory=dict)
+    pairings: list[PairingChoice] = field(default_factory=list)
+    unlisted: Counter[int] = field(default_factory=Counter)
     unlabeled: list[tuple[Path, str]] = field(default_factory=list)  # images without a label: (file, key)
     mask_files: list[Path] = field(default_factory=list)  # labels that are themselves image files
     other_masks: list[Path] = field(default_factory=list)  # masks beside the labels, which are not imported
@@ -219,7 +270,7 @@ class FileTree:
 
     chosen: the files, if they were chosen one by one: other images are imported only if they have a label.
     encoding: that of text files that do not state theirs; None to guess it. guesses: text file -> (guessed encoding,
-    examples of its texts), filled by `text_files.read_text`.
+    examples of its texts), filled by `text_files.read_text`. memo: what was found out about the image files.
     """
 
     root: Path
@@ -227,6 +278,7 @@ class FileTree:
     chosen: frozenset[Path] | None = None
     encoding: str | None = None
     guesses: dict[Path, tuple[str, tuple[str, ...]]] = field(default_factory=dict, compare=False, hash=False)
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, hash=False, repr=False)
 
     @classmethod
     def of(cls, path: Path, project: Project | None = None) -> FileTree:
@@ -260,6 +312,11 @@ class FileTree:
         first = sorted((path.relative_to(root).as_posix() for path in set(labels)), key=natural_key)
         others = {path.relative_to(root).as_posix() for path in {*chosen, *found}}.difference(first)
         return cls(root, (*first, *sorted(others, key=natural_key)), frozenset(chosen))
+
+    @cached_property
+    def originals(self) -> OriginalNames:
+        """Original names of labels that the workbench has exported."""
+        return OriginalNames(self.root, self.files)
 
     @cached_property
     def image_stems(self) -> frozenset[str]:
@@ -324,8 +381,14 @@ def without_suffix(relative: str) -> str:
 
 
 def normalized_name(name: str) -> str:
-    """Return a folder's name in a form for comparison: "Ground_Truth" becomes "groundtruth"."""
-    return re.sub(r"[\W_]+", "", name).casefold()
+    """Return a folder's name in a form for comparison: "Ground_Truth" becomes "groundtruth", "Máscaras" "mascaras"."""
+    return re.sub(r"[\W_]+", "", without_accents(name)).casefold()
+
+
+def without_accents(name: str) -> str:
+    """Return a name in the composed form of Unicode, Latin and Cyrillic letters without their accents."""
+    decomposed = unicodedata.normalize("NFD", name)
+    return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", decomposed))
 
 
 def is_good(verdict: str) -> bool:

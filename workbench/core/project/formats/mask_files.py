@@ -7,6 +7,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,13 +15,22 @@ from typing import Literal
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import UnreadableLabel
+from workbench.core.project.formats.base import UnreadableLabel, reason
 from workbench.inference.io import size_limits
+from workbench.inference.io.image_io import ReadError, read_image
 from workbench.inference.io.json_io import read_file
 from workbench.inference.io.regular_files import open_regular
 
-LOSSY = (".jpg", ".jpeg", ".jpe", ".jfif", ".webp")
 ARRAY_SUFFIXES = (".npy", ".npz", ".mat")
+_LOSSY_TIFF = {
+    6: "jpeg",
+    7: "jpeg",
+    34887: "lerc",
+    34892: "jpeg",
+    33003: "jpeg 2000",
+    33005: "jpeg 2000",
+    50001: "webp",
+}
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "I;16B", "I;16L", "I")
 _FORMATS = ("PNG", "TIFF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "PPM", "WEBP")
 
@@ -42,6 +52,25 @@ class RawMask:
         return self.values.shape[1], self.values.shape[0]
 
 
+def losses_of(path: Path) -> str:
+    """Return the compression of a file that changes values, "jpeg" or another one, as its content says; "" if none."""
+    with open_regular(path) as file:
+        head = file.read(4096)
+    if head[:2] == b"\xff\xd8":
+        return "jpeg"
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "" if b"VP8L" in head else "webp"
+    if b"\xff\x4f\xff\x51" in head:  # JPEG 2000; its marker COD says at the end if the transform is reversible
+        position = head.find(b"\xff\x52")
+        return "" if head[position + 13 : position + 14] == b"\1" else "jpeg 2000"
+    if head[:4] in (b"II*\0", b"MM\0*"):
+        import tifffile
+
+        with suppress(Exception), tifffile.TiffFile(path) as file:  # a damaged file can make the parser fail in any way
+            return _LOSSY_TIFF.get(int(file.pages[0].keyframe.compression), "")
+    return ""
+
+
 def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
     """Read a mask whose (width, height) must be `size`; the header is compared before decoding.
 
@@ -50,12 +79,12 @@ def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
     try:
         raw = _read_array(path, size) if path.suffix.lower() in (*ARRAY_SUFFIXES, ".tif", ".tiff") else None
         return raw or _read_image(path, size)
-    except UnreadableLabel:
-        raise
     except FileNotFoundError:
         raise UnreadableLabel(Message("file.missing")) from None
-    except (OSError, ValueError, LookupError, SyntaxError, EOFError, MemoryError, zipfile.BadZipFile) as error:
-        raise UnreadableLabel(Message("import.damaged", why=str(error) or type(error).__name__)) from None
+    except MemoryError as error:
+        raise UnreadableLabel(reason(error)) from None
+    except (OSError, ValueError, LookupError, SyntaxError, EOFError, zipfile.BadZipFile, ReadError):
+        raise UnreadableLabel(Message("import.damaged_mask")) from None
 
 
 def _read_array(path: Path, size: tuple[int, int] | None) -> RawMask | None:
@@ -86,7 +115,7 @@ def _read_image(path: Path, size: tuple[int, int] | None) -> RawMask:
             raise UnreadableLabel(Message("import.mode", mode=mode))
         if mode in ("LA", "PA", "RGBA"):
             return _from_transparent(np.array(file.convert("RGBA")))
-        values = np.array(file)
+        values = read_image(path) if file.format == "PPM" and mode != "1" else np.array(file)  # Pillow rescales these
         if file.mode == "P":
             palette = np.array(file.getpalette("RGB") or [], np.uint8).reshape(-1, 3)
         depth = _bit_depth(path) if file.mode == "L" else 8
@@ -250,8 +279,8 @@ def _from_matlab(data: bytes) -> np.ndarray:
                 and (array == np.rint(array)).all()
             ):
                 return array
-    except (struct.error, zlib.error, IndexError, KeyError) as error:
-        raise UnreadableLabel(Message("import.damaged", why=str(error))) from None
+    except (struct.error, zlib.error, IndexError, KeyError):
+        raise UnreadableLabel(Message("import.damaged_mask")) from None
     raise UnreadableLabel(Message("import.no_mask_array"))
 
 

@@ -1,248 +1,414 @@
-"""Assignment of masks to images by names and folders; file contents are used only as a last resort."""
+"""Assignment of masks to images by all evidence: lists, names, folders, sizes, and the contents of the files.
+
+What the evidence leaves open is a question (`PairingChoice`); until it is answered, no mask is assigned by it.
+"""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
-from workbench.core.project.formats.base import (
-    IMAGE_FOLDERS,
-    MASK_FOLDERS,
-    SPLIT_FOLDERS,
-    FileTree,
-    normalized_name,
-    suffix_of,
-    without_suffix,
-)
+from workbench.core.messages import Message
+from workbench.core.project.formats.base import FileTree, PairingChoice, suffix_of, without_suffix
 from workbench.core.project.formats.data_split import listed_pairs
-from workbench.core.project.formats.mask_detection import MASK_SUFFIXES, is_likely_mask, masks_by_content
-from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES, LOSSY
+from workbench.core.project.formats.mask_content import content_of, size_of
+from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
+from workbench.core.project.formats.mask_names import (
+    CERTAIN,
+    LIKELY,
+    NOT_NAMED,
+    FileName,
+    file_name,
+    is_derived,
+    is_in_mask_folder,
+    mask_level,
+    without_mask_words,
+    words_of,
+)
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
+from workbench.inference.io.natural_order import natural_key
 
-# Colored copies and numbered instances that some tools write beside the masks.
-_DERIVED = re.compile(
-    r"visuali[sz]ation|segmentationobject|instances?$|instance[-_ ]?(ids?|masks?)$|overlay|preview|pseudo[-_ ]?colou?r",
-    re.IGNORECASE,
-)
-# Further files per image of labelme's and Cityscapes' exporters, and masks that Label Studio names by tasks.
-_DERIVED_NAME = re.compile(
-    r"^label_viz$|_(instanceids|instancetrainids|labeltrainids|color)$|^task-\d+-annotation-\d+-by-.*-tag-",
-    re.IGNORECASE,
-)
-_ENDING = re.compile(
-    r"^(?P<stem>.+?)[-_. ]+(?:gtfine_|gtcoarse_)?"
-    r"(masks?|gt|groundtruth|ground[-_]truth|labels?|labelids|seg|segmentation|annotation)$",
-    re.IGNORECASE,
-)
-_MASK_ENDING = re.compile(r"[-_. ](masks?|gt|groundtruth|ground[-_]truth)$", re.IGNORECASE)
-_PREFIX = re.compile(r"^(mask|label|gt|seg)(?P<rest>[-_. ]?\w*\d\w*)$", re.IGNORECASE)
-_IMAGE_ENDING = re.compile(r"^(?P<stem>.+?)[-_. ]+(img|image|rgb|leftimg8bit|photo)$", re.IGNORECASE)
+__all__ = ["Pairing", "is_in_mask_folder", "masks_beside_images", "name_after", "pair", "spellings"]
+
+_LOSSLESS = (".png", ".gif", ".bmp", ".tif", ".tiff", ".pgm", ".pbm", ".pnm", ".dib", *ARRAY_SUFFIXES)
+_OF_EISEG = ("_pseudo", "_cutout")  # ends of its colored mask and of the image cut out by it
+_SAMPLE = 6  # files of a folder whose content tells if it is one of masks
+_EXAMPLES = 3
+Examples = list[tuple[Path | None, Path]]  # (image, mask)
+ORDER, AS_MASKS, AS_IMAGES = "order", "doubtful=masks", "doubtful=images"  # answers
 
 
 @dataclass
 class Pairing:
     """Masks and images of a tree.
 
-    pairs: mask -> image. unpaired: masks whose image is not under the path. images: those without a mask.
+    pairs: mask -> image. unpaired: masks whose image is not under the path; strange: those of them that have the name
+    of an image in a folder of another name. open: mask -> images, of which one is its image. doubtful: file -> its
+    image or None, if it is a mask by its name or by its content only. not_masks: photographs beside an image of the
+    same name -> this image. copies: files that are not imported, such as colored copies. images: those without a mask.
+    choices: possible answers to what is open or doubtful.
     """
 
     pairs: dict[str, str] = field(default_factory=dict)
     unpaired: list[str] = field(default_factory=list)
+    strange: set[str] = field(default_factory=set)
+    open: dict[str, list[str]] = field(default_factory=dict)
+    doubtful: dict[str, str | None] = field(default_factory=dict)
+    not_masks: dict[str, str] = field(default_factory=dict)
+    copies: list[str] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
+    choices: list[PairingChoice] = field(default_factory=list)
 
 
-def pair(tree: FileTree, *, inspect_contents: bool = False) -> Pairing:
-    """Pair the image files of a tree. inspect_contents: if the names are inconclusive, detect masks by content."""
-    files = [f for f in tree.files if suffix_of(f) in IMAGE_SUFFIXES or suffix_of(f) in (".gif", *ARRAY_SUFFIXES)]
-    known = {without_suffix(f) for f in files}
-    files = [f for f in files if not _is_derived(f) and not _is_eiseg_copy(f, known)]
-    xml = set(tree.with_suffix(".xml"))
-    files = [f for f in files if not _is_object_of_xml(f, xml)]
-    masks_only = normalized_name(tree.root.name) in MASK_FOLDERS
-    in_mask_folders = [f for f in files if _mask_level(f) is not None]
-    others = [f for f in files if _mask_level(f) is None]
-    listed = listed_pairs(tree)
-    files = [f for f in files if f not in listed]
-    in_mask_folders = [f for f in in_mask_folders if f not in listed]
-    others = [f for f in others if f not in listed]
-    beside = [f for f in others if f not in listed.values()]
-    result = Pairing(pairs=listed | (_checked_pairs(tree, beside) if in_mask_folders else _pair_in_folder(beside)))
-    used = result.pairs.keys() | set(result.pairs.values())
-    others = [f for f in others if f not in used]
-    if masks_only and not result.pairs:
-        return Pairing(unpaired=_without_copies([f for f in files if suffix_of(f) not in LOSSY]))
-    others = [f for f in others if suffix_of(f) not in ARRAY_SUFFIXES]
-    if in_mask_folders:
-        in_mask_folders = _without_copies(in_mask_folders)
-        _match(in_mask_folders, [*others, *result.pairs.values()], result, strip_mask_folder=True)
-    elif inspect_contents and not result.pairs:
-        masks = masks_by_content(tree, others)
-        _match(masks, [f for f in others if f not in set(masks)], result, strip_mask_folder=False)
-    paired = result.pairs.keys() | set(result.pairs.values()) | set(result.unpaired)
-    result.images = [f for f in others if f not in paired and suffix_of(f) in IMAGE_SUFFIXES]
-    return result
+def pair(tree: FileTree, *, inspect_contents: bool = False, answer: str | None = None) -> Pairing:
+    """Pair the image files of a tree.
 
-
-def is_in_mask_folder(file: str) -> bool:
-    """Return True for masks and for the copies that labelme's exporter writes into folders "<image>_json"."""
-    return _mask_level(file) is not None or _is_derived(file) or PurePosixPath(file).parent.name.endswith("_json")
+    inspect_contents: folders of masks whose names do not tell that they are masks are detected by their content.
+    answer: rules of `PairingChoice`, separated by commas.
+    """
+    key = f"pairing {inspect_contents} {answer} {tree.encoding}"
+    if key not in tree.memo:
+        tree.memo[key] = _Engine(tree, (answer or "").split(",")).run(inspect_contents)
+    return tree.memo[key]
 
 
 def masks_beside_images(tree: FileTree) -> set[str]:
-    """Return the masks beside their images, recognized by names, and by content if mask and image have one name."""
-    images = [f for f in tree.images if not is_in_mask_folder(f)]
-    return set(_checked_pairs(tree, images))
+    """Return the masks of a tree that are recognized by names, and by content if mask and image have one name."""
+    found = pair(tree)
+    alone = {mask for mask in found.unpaired if file_name(mask).named == CERTAIN}
+    return {*found.pairs, *found.open, *found.copies, *alone}.difference(found.pairs.values())
 
 
-def _checked_pairs(tree: FileTree, files: list[str]) -> dict[str, str]:
-    """Pair masks in the folder of their image; those with another suffix only are recognized by content."""
-    pairs = _pair_in_folder(files)
-    twins = [m for m, image in pairs.items() if without_suffix(m).casefold() == without_suffix(image).casefold()]
-    if not all(is_likely_mask(tree, mask) for mask in twins[:: max(1, len(twins) // 6)]):
-        pairs = {mask: image for mask, image in pairs.items() if mask not in twins}
-    return pairs
+class _Engine:
+    """One pass over the files of a tree. rules: answers of the user."""
+
+    def __init__(self, tree: FileTree, rules: Sequence[str]) -> None:
+        self._tree, self._rules = tree, [rule.strip() for rule in rules if rule.strip()]
+        self._result = Pairing()
+
+    def run(self, inspect_contents: bool) -> Pairing:
+        tree, result = self._tree, self._result
+        files = [f for f in tree.files if suffix_of(f) in IMAGE_SUFFIXES or suffix_of(f) in (".gif", *ARRAY_SUFFIXES)]
+        files = self._without_copies(files)
+        result.pairs |= listed_pairs(tree)
+        listed = {*result.pairs, *result.pairs.values()}
+        named: dict[int, list[str]] = {NOT_NAMED: [], LIKELY: [], CERTAIN: []}
+        for file in files:
+            if file not in listed:
+                array = suffix_of(file) in ARRAY_SUFFIXES
+                named[max(file_name(file).named, LIKELY if array else NOT_NAMED)].append(file)
+        root = words_of(tree.root.name)
+        if root.named and not root.rest and not named[LIKELY] and not named[CERTAIN]:
+            named[CERTAIN], named[NOT_NAMED] = named[NOT_NAMED], []  # a folder of masks alone
+        twins = self._twins(named[NOT_NAMED])
+        images = [file for file in named[NOT_NAMED] if file not in twins and file not in result.doubtful]
+        self._match(named[LIKELY], [*images, *result.pairs.values()], required=True)
+        used = self._used()
+        for file in named[LIKELY]:
+            if file not in used:  # a word for masks may also be that of a product: the content decides
+                (named[CERTAIN] if self._looks_like_mask(file) else images).append(file)
+        images = [file for file in images if suffix_of(file) in IMAGE_SUFFIXES]
+        self._match(named[CERTAIN], [*images, *result.pairs.values()])
+        result.pairs |= twins
+        images = self._unused(images)
+        if inspect_contents:
+            self._match_by_content(images)
+        self._leave_rivals_open()
+        self._choose()
+        result.images = self._unused([*images, *(file for file in result.doubtful if AS_IMAGES in self._rules)])
+        return result
+
+    def _used(self) -> set[str]:
+        found = self._result
+        masks = {*found.pairs, *found.pairs.values(), *found.unpaired, *found.open, *found.copies}
+        return masks if AS_IMAGES in self._rules else masks.union(found.doubtful)
+
+    def _unused(self, files: Iterable[str]) -> list[str]:
+        used = self._used()
+        return [file for file in dict.fromkeys(files) if file not in used]
+
+    def _looks_like_mask(self, file: str) -> bool | None:
+        content = content_of(self._tree, file)
+        return None if content is None else content.is_mask
+
+    def _without_copies(self, files: list[str]) -> list[str]:
+        """Return files without the copies of masks: colored ones, arrays of the same numbers, masks of XML objects."""
+        known = {without_suffix(file) for file in files if suffix_of(file) not in ARRAY_SUFFIXES}
+        xml = set(self._tree.with_suffix(".xml"))
+
+        def is_copy(file: str) -> bool:
+            stem, path = without_suffix(file), PurePosixPath(file)
+            owner, separator, number = path.stem.rpartition("_mask_")
+            return (
+                is_derived(file)
+                or any(stem.endswith(end) and stem.removesuffix(end) in known for end in _OF_EISEG)
+                or (suffix_of(file) in ARRAY_SUFFIXES and stem in known and mask_level(file) is not None)
+                or (bool(separator) and number.isdecimal() and str(path.parent.parent / f"{owner}.xml") in xml)
+            )
+
+        copies = set(filter(is_copy, files))
+        self._result.copies = [file for file in files if file in copies]
+        return [file for file in files if file not in copies]
+
+    def _twins(self, files: list[str]) -> dict[str, str]:
+        """Return mask -> image of files that differ in their suffix only. Their content tells which one is the mask."""
+        stems: dict[str, list[str]] = defaultdict(list)
+        for file in files:
+            stems[without_suffix(file).casefold()].append(file)
+        pairs: dict[str, str] = {}
+        for group in stems.values():
+            if len(group) != 2:
+                continue
+            first, second = sorted(group, key=lambda file: suffix_of(file) != ".png")
+            if suffix_of(first) != ".png" and (suffix_of(first) not in _LOSSLESS or suffix_of(second) in _LOSSLESS):
+                first, second = second, first
+            kinds = self._looks_like_mask(first), self._looks_like_mask(second)
+            if kinds[1] and not kinds[0] and content_of(self._tree, first) is not None:
+                first, second, kinds = second, first, kinds[::-1]
+            if kinds[0] or content_of(self._tree, first) is None:  # the reason is told when the mask is read
+                pairs[first] = second
+            elif kinds[0] is None and size_of(self._tree, first) == size_of(self._tree, second):
+                self._result.doubtful[first] = second
+            else:
+                self._result.not_masks[first] = second
+        return pairs
+
+    def _match(self, masks: Sequence[str], images: Iterable[str], *, required: bool = False) -> None:
+        """Find the image of each mask. required: those without an image are left for later."""
+        result, index = self._result, _Images(images, masks)
+        for mask in masks:
+            candidates, strange = index.find(mask)
+            if len(candidates) > 1:
+                same_size = [image for image in candidates if size_of(self._tree, image) == size_of(self._tree, mask)]
+                candidates = same_size or candidates
+            content = None if suffix_of(mask) in ARRAY_SUFFIXES else content_of(self._tree, mask)
+            if not candidates and required:
+                continue
+            if content is not None and content.is_photo:
+                result.doubtful[mask] = candidates[0] if len(candidates) == 1 else None
+            elif len(candidates) == 1:
+                result.pairs[mask] = candidates[0]
+            elif candidates:
+                result.open[mask] = candidates
+            else:
+                result.unpaired.append(mask)
+                result.strange |= {mask} if strange else set()
+
+    def _match_by_content(self, images: list[str]) -> None:
+        """Find masks whose names do not tell that they are: folders in which each file of a sample is a mask.
+
+        Beside masks with such names, they are doubtful. Otherwise they are masks if they have the names of images.
+        """
+        result, folders = self._result, defaultdict[str, list[str]](list)
+        for file in images:
+            folders[str(PurePosixPath(file).parent)].append(file)
+        masks: list[str] = []
+        for group in folders.values():
+            sample = group[:: max(1, len(group) // _SAMPLE)][:_SAMPLE]
+            if all(suffix_of(file) in _LOSSLESS for file in group) and all(map(self._looks_like_mask, sample)):
+                contents = [content_of(self._tree, file) for file in sample]
+                masks += group if any(content is not None and len(content.values) > 1 for content in contents) else []
+        others = [file for file in images if file not in set(masks)]
+        paired = list(result.pairs.values())
+        if not masks or (not others and paired and all(map(self._looks_like_mask, paired[:_SAMPLE]))):
+            return  # no mask, or images that look like masks, too
+        if not others and not paired:
+            result.unpaired += masks
+            return
+        found = Pairing()
+        known = {*result.pairs, *result.open, *result.unpaired}
+        self._result = found
+        self._match(masks, [*others, *paired])
+        self._result = result
+        if known or not found.pairs:
+            result.doubtful |= {mask: found.pairs.get(mask) for mask in masks if known}
+        else:
+            result.pairs = found.pairs
+            result.doubtful |= {mask: None for mask in masks if mask not in found.pairs}
+
+    def _leave_rivals_open(self) -> None:
+        """Leave pairs open if masks in folders of different names may be different labels of one image.
+
+        They are its classes if each is black and white, and each folder has the name of a class.
+        """
+        of_image: dict[str, list[str]] = defaultdict(list)
+        for mask, image in self._result.pairs.items():
+            of_image[image].append(mask)
+        names = {
+            image: {frozenset(file_name(mask).folders) - set(file_name(image).folders) for mask in masks}
+            for image, masks in of_image.items()
+        }
+        rivals = [image for image in of_image if len(names[image]) > 1]
+        numbered = any(self._has_ids(mask) for image in rivals for mask in of_image[image])
+        for image in rivals:
+            if numbered or frozenset() in names[image]:
+                for mask in of_image[image]:
+                    del self._result.pairs[mask]
+                    self._result.open[mask] = [image]
+
+    def _has_ids(self, mask: str) -> bool:
+        """Return True for a mask whose values are numbers or colors of classes."""
+        content = content_of(self._tree, mask)
+        if content is None or content.lossy or not content.values.size:
+            return False
+        return len(content.values) > 2 if content.kind == "colour" else 1 < content.values[-1] < 128
+
+    # --- questions ----------------------------------------------------------------------------------
+
+    def _choose(self) -> None:
+        """Apply the answers to open questions, and list the possible answers to the others."""
+        result, path = self._result, self._tree.path
+        if AS_MASKS in self._rules:
+            chosen = {mask: image for mask, image in result.doubtful.items() if image is not None}
+            result.pairs |= chosen
+            result.doubtful = {mask: None for mask in result.doubtful if mask not in chosen}
+        elif result.doubtful and AS_IMAGES not in self._rules:
+            files: Examples = [(None, path(file)) for file in result.doubtful]
+            masks: Examples = [
+                (path(image), path(mask)) for mask, image in result.doubtful.items() if image is not None
+            ]
+            result.choices.append(_choice(AS_IMAGES, Message("import.doubtful_images"), files))
+            if masks:
+                result.choices.append(_choice(AS_MASKS, Message("import.doubtful_masks"), masks))
+        answers = self._answers()
+        for rule in self._rules:
+            result.pairs |= answers[rule] if rule == ORDER and rule in answers else self._mapped(rule)
+        answered = {image for mask, image in result.pairs.items() if mask in result.open}
+        left = {mask: images for mask, images in result.open.items() if mask not in result.pairs}
+        result.open = {mask: images for mask, images in left.items() if not answered.issuperset(images)}
+        result.copies += [mask for mask in left if mask not in result.open]  # another mask was chosen for the image
+        for rule, pairs in answers.items() if result.open else ():
+            folder, _, target = rule.rpartition("=")
+            text = (
+                Message("import.pair_folder", masks=folder, images=target) if folder else Message("import.pair_order")
+            )
+            examples: Examples = [(path(image), path(mask)) for mask, image in pairs.items()]
+            result.choices.append(_choice(rule, text, examples))
+
+    def _mapped(self, rule: str) -> dict[str, str]:
+        """Return the pairs by an answer "folder of masks=folder of images", or "folder of masks=suffix of images"."""
+        folder, _, target = rule.partition("=")
+        found = {}
+        for mask, images in self._result.open.items():
+            chosen = [image for image in images if target in _places(image)]
+            if folder in _places(mask) and len(chosen) == 1:
+                found[mask] = chosen[0]
+        return found
+
+    def _answers(self) -> dict[str, dict[str, str]]:
+        """Return the pairs by possible answers: one folder of images for one of masks, or all folders in order."""
+        answers: dict[str, dict[str, str]] = defaultdict(dict)
+        folders: dict[str, set[str]] = defaultdict(set)
+        for mask, images in self._result.open.items():
+            folder = str(PurePosixPath(mask).parent)
+            same_folder = len({PurePosixPath(image).parent for image in images}) < len(images)
+            for image in images:
+                target = suffix_of(image) if same_folder else str(PurePosixPath(image).parent)
+                folders[folder].add(target)
+                answers[f"{folder}={target}"][mask] = image
+        targets = sorted(set().union(*folders.values()), key=natural_key)
+        if len(folders) == len(targets) > 1:
+            ordered = [f"{folder}={target}" for folder, target in zip(sorted(folders, key=natural_key), targets)]
+            if all(rule in answers for rule in ordered):
+                return {ORDER: {mask: image for rule in ordered for mask, image in answers[rule].items()}, **answers}
+        return dict(answers)
 
 
-def _is_derived(file: str) -> bool:
-    path = PurePosixPath(file)
-    return any(_DERIVED.search(part) for part in path.parts[:-1]) or bool(_DERIVED_NAME.search(path.stem))
+def _choice(rule: str, text: str, pairs: Examples) -> PairingChoice:
+    return PairingChoice(rule, text, len(pairs), pairs[:_EXAMPLES])
 
 
-def _is_eiseg_copy(file: str, known: set[str]) -> bool:
-    """Return True for the colored mask and the cut-out image that EISeg writes beside a mask. known: all stems."""
-    stem = without_suffix(file)
-    return any(stem.endswith(end) and stem.removesuffix(end) in known for end in ("_pseudo", "_cutout"))
+def _places(file: str) -> set[str]:
+    """Return the places by which an answer may name a file: its folders and its suffix."""
+    return {*(str(folder) for folder in PurePosixPath(file).parents), suffix_of(file)}
 
 
-def _is_object_of_xml(file: str, xml: set[str]) -> bool:
-    """Return True for the mask of one object of a LabelMe file: "Masks/a_mask_0.png" beside "a.xml"."""
-    path = PurePosixPath(file)
-    stem, separator, number = path.stem.rpartition("_mask_")
-    return bool(separator) and number.isdecimal() and str(path.parent.parent / f"{stem}.xml") in xml
+class _Images:
+    """Images by the words of their names. masks: all masks, whose folders may be named like those of the images."""
+
+    def __init__(self, images: Iterable[str], masks: Iterable[str]) -> None:
+        self._by_words: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        self._by_stem: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        self._by_numbers: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        self._mask_folders = {word for mask in masks for word in file_name(mask).folders}
+        self._folders: set[str] = set()
+        for image in dict.fromkeys(images):
+            name = file_name(image)
+            self._folders.update(name.folders)
+            for words in dict.fromkeys([*name.endings(), *name.endings(whole=True)]):
+                self._by_words[words].append(image)
+            for words in {name.stem, name.whole}:
+                self._by_stem[words].append(image)
+            self._by_numbers[_numbers(name.stem)].append(image)
+
+    def find(self, mask: str) -> tuple[list[str], bool]:
+        """Return the images that may be that of a mask, and whether there are others in folders of other names."""
+        name, strange = file_name(mask), False
+        for words in self._searched(mask):
+            images = [image for image in words if image != mask]
+            found = [image for image in images if self._agree(name, file_name(image))]
+            if found:
+                return _best(mask, found), False
+            strange = strange or bool(images)
+        return [], strange
+
+    def _searched(self, mask: str) -> Iterator[list[str]]:
+        """Yield the images with the name of a mask, those with the most words of its path first."""
+        name, path = file_name(mask), PurePosixPath(mask)
+        keys = [(len(words), True, words) for words in name.endings()]
+        if len(path.parts) > 2:  # a folder for each image, as of MVTec LOCO AD
+            keys += [(len(words), False, words) for words in file_name(str(path.parent)).endings() if words]
+        for _, of_file, words in sorted(keys, reverse=True):
+            found = self._by_words.get(words, [])
+            if not of_file:  # the folder has the whole name of the image
+                found = [one for one in found if words[-len(file_name(one).stem) :] == file_name(one).stem]
+            yield found
+        for length in range(len(name.stem) - 1, 0, -1):  # "part 1_crack" is a mask of "part 1"
+            yield self._by_stem.get(name.stem[:length], [])
+            yield self._by_stem.get(name.stem[-length:], [])
+        yield self._by_numbers.get(_numbers(name.stem), [])
+
+    def _agree(self, mask: FileName, image: FileName) -> bool:
+        """Return False if the folder of one has a name that only the other's lacks: "lot 1" against "lot 2"."""
+        own, theirs = set(mask.folders), set(image.folders)
+        if (own - theirs) & self._folders or (theirs - own) & self._mask_folders:
+            return False
+        return mask.split == image.split or mask.split is None or image.split is None
 
 
-def _without_copies(masks: list[str]) -> list[str]:
-    """Return masks without the arrays that some tools write beside an image of the same mask."""
-    stems = {without_suffix(mask) for mask in masks if suffix_of(mask) not in ARRAY_SUFFIXES}
-    return [mask for mask in masks if suffix_of(mask) not in ARRAY_SUFFIXES or without_suffix(mask) not in stems]
+def _best(mask: str, images: list[str]) -> list[str]:
+    """Return the images that share most with a mask: folders, data split, and the exact name."""
+    name, path = file_name(mask), PurePosixPath(mask)
+    own = set(name.folders)
+
+    def agreement(image: str) -> tuple[int, bool, bool, bool, bool]:
+        other = file_name(image)
+        return (
+            len(own.intersection(other.folders)),
+            other.split == name.split,
+            own.issuperset(other.folders),
+            PurePosixPath(image).parent == path.parent,
+            PurePosixPath(image).stem.casefold() == path.stem.casefold(),
+        )
+
+    best = max(map(agreement, images))
+    return [image for image in images if agreement(image) == best]
+
+
+def _numbers(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of a name with numbers in their shortest form."""
+    return tuple(word.lstrip("0") or "0" if word.isdecimal() else word for word in words)
 
 
 def spellings(mask: str) -> tuple[str, ...]:
     """Return possible names of a mask's image, without suffix: "masks/a_mask.png" gives "a_mask" and "a" too."""
-    names = [mask]
-    level = _mask_level(mask)
-    if level is not None:
-        parts = PurePosixPath(mask).parts
-        names.append("/".join(parts[:level] + parts[level + 1 :]))
-    candidates: list[str] = []
-    for name in names:
-        candidates += [name, without_suffix(name)]  # "a.jpg.png" is a mask of "a.jpg"
-        suffix_match = _ENDING.match(PurePosixPath(without_suffix(name)).name)
-        if suffix_match is not None:
-            candidates.append(str(PurePosixPath(name).with_name(suffix_match["stem"])))
-    return tuple(dict.fromkeys(candidates))
-
-
-def _mask_level(file: str) -> int | None:
-    """Return the level of the mask folder in the path, None if the deepest known folder name is not one of masks."""
-    parts = PurePosixPath(file).parts[:-1]
-    for level in range(len(parts) - 1, -1, -1):
-        name = normalized_name(parts[level])
-        if name in MASK_FOLDERS:
-            return level
-        if name in IMAGE_FOLDERS:
-            return None
-    return None
-
-
-def _pair_in_folder(files: list[str]) -> dict[str, str]:
-    """Pair masks in the folder of their image: same stem with another suffix, or a stem that ends with "_mask"."""
-    stems: dict[str, list[str]] = defaultdict(list)
-    for file in files:
-        stems[without_suffix(file).casefold()].append(file)
-    pairs: dict[str, str] = {}
-    for group in stems.values():
-        if len(group) != 2:
-            continue
-        first, second = group
-        for mask, image in ((first, second), (second, first)):
-            lossless = suffix_of(mask) == ".png" or suffix_of(image) in LOSSY
-            if suffix_of(mask) in MASK_SUFFIXES and suffix_of(image) != ".png" and lossless:
-                pairs[mask] = image
-                break
-    for file in files:
-        path = PurePosixPath(file)
-        prefix_match = _PREFIX.match(path.stem)
-        if prefix_match is not None and suffix_of(file) not in LOSSY:
-            names = (path.with_name(f"{word}{prefix_match['rest']}") for word in ("img", "image", "photo", "picture"))
-            found = [p for name in names for p in stems.get(str(name).casefold(), [])]
-            if len(found) == 1:
-                pairs[file] = found[0]
-                continue
-        if path.stem == "label" and len(found := stems.get(str(path.parent / "img").casefold(), [])) == 1:
-            pairs[file] = found[0]
-            continue
-        suffix_match = _ENDING.match(path.stem)
-        if suffix_match is None or file in pairs:
-            continue
-        if suffix_of(file) in LOSSY and _MASK_ENDING.search(path.stem) is None:
-            continue
-        folder = "" if str(path.parent) == "." else f"{path.parent}/"
-        base = (folder + suffix_match["stem"]).casefold()
-        candidates = [p for name in (base, f"{base}_img", f"{base}_image", f"{base}_rgb") for p in stems.get(name, [])]
-        candidates = [p for p in candidates if p != file and p not in pairs]
-        if not candidates and _MASK_ENDING.search(path.stem) is not None:
-            images = {stem: found for stem, found in stems.items() if not _ENDING.match(PurePosixPath(stem).name)}
-            candidates = sorted(_by_prefix(base, images))
-        if len(candidates) == 1:
-            pairs[file] = candidates[0]
-    return pairs
-
-
-def _match(masks: list[str], images: list[str], result: Pairing, *, strip_mask_folder: bool) -> None:
-    """Find the image of each mask: by relative path first, then by a unique name."""
-    by_path: dict[str, set[str]] = defaultdict(set)
-    by_stem: dict[str, set[str]] = defaultdict(set)
-    for image in dict.fromkeys(images):
-        for path in _relatives(image, IMAGE_FOLDERS):
-            by_path[path].add(image)
-            by_path[path + suffix_of(image)].add(image)  # "a.bmp.png" is a mask of "a.bmp", not of "a.jpg"
-        by_path[image.casefold()].add(image)
-        for stem in _stems(image):
-            by_stem[stem].add(image)
-    for mask in masks:
-        paths = _relatives(mask, MASK_FOLDERS) if strip_mask_folder else []
-        candidates: Collection[str] = set()
-        for path in paths:
-            candidates = by_path.get(path, set())
-            if len(candidates) == 1:
-                break
-        if len(candidates) != 1 and strip_mask_folder and len(PurePosixPath(mask).parts) > 2:
-            # MVTec LOCO AD: a folder for each image.
-            of_folder = [by_path.get(path, set()) for path in _relatives(str(PurePosixPath(mask).parent), MASK_FOLDERS)]
-            candidates = next((found for found in of_folder if len(found) == 1), candidates)
-        if len(candidates) != 1:
-            for stem in _stems(mask):
-                candidates = by_stem.get(stem, set())
-                if len(candidates) == 1:
-                    break
-        if not candidates:
-            candidates = _by_prefix(PurePosixPath(mask).stem.casefold(), by_stem)
-        if len(candidates) == 1 and suffix_of(mask) != "":
-            result.pairs[mask] = next(iter(candidates))
-        else:
-            result.unpaired.append(mask)
-
-
-def _by_prefix(stem: str, by_stem: Mapping[str, Collection[str]]) -> Collection[str]:
-    """Return the images with the longest name that `stem` continues: "part 1_crack" is a mask of "part 1"."""
-    for end in range(len(stem) - 1, 0, -1):
-        if stem[end] in "-_. " and stem[:end] in by_stem:
-            return by_stem[stem[:end]]
-    return set()
+    path, level = PurePosixPath(mask), mask_level(mask)
+    paths = [path] if level is None else [path, PurePosixPath(*path.parts[:level], *path.parts[level + 1 :])]
+    stems = [path.name, path.stem, without_mask_words(path.stem)]
+    stems += [without_suffix(path.stem)] if suffix_of(path.stem) in IMAGE_SUFFIXES else []  # "a.jpg.png"
+    return tuple(dict.fromkeys(str(path.with_name(stem)) for path in paths for stem in stems))
 
 
 def name_after(mask: str, image: str) -> str:
@@ -250,44 +416,8 @@ def name_after(mask: str, image: str) -> str:
     stem, start = PurePosixPath(mask).stem, PurePosixPath(image).stem
     if not stem.casefold().startswith(start.casefold()):
         return ""
-    ending = _ENDING.match(stem)
-    if ending is not None and len(ending["stem"]) >= len(start):
-        stem = ending["stem"]
     name = stem[len(start) :]
     if name.casefold().startswith(suffix_of(image)):  # "a.bmp_crack"
         name = name[len(suffix_of(image)) :]
-    name = name.strip("-_. ")
-    return "" if name.isdecimal() or re.fullmatch(r"(masks?|gt|labels?)[-_. ]*\d*", name, re.IGNORECASE) else name
-
-
-def _relatives(file: str, folders: frozenset[str]) -> list[str]:
-    """Return variants of the path in lower case: without suffix, kind folder, split folder and name ending."""
-    path = PurePosixPath(without_suffix(file))
-    parts = list(path.parts[:-1])
-    variants = [parts]
-    level = next((i for i in range(len(parts) - 1, -1, -1) if normalized_name(parts[i]) in folders), None)
-    if level is not None:
-        variants = [parts[:level] + parts[level + 1 :]]
-    split = next((i for i, part in enumerate(variants[0]) if normalized_name(part) in SPLIT_FOLDERS), None)
-    if split is not None:
-        variants.append(variants[0][:split] + variants[0][split + 1 :])
-    return ["/".join([*v, stem]).casefold() for v in variants for stem in _endings(path.name)]
-
-
-def _endings(stem: str) -> list[str]:
-    stems = [stem, without_suffix(stem)] if suffix_of(stem) in IMAGE_SUFFIXES else [stem]
-    for pattern in (_ENDING, _IMAGE_ENDING):
-        suffix_match = pattern.match(stem)
-        if suffix_match is not None:
-            stems.append(suffix_match["stem"])
-    return stems
-
-
-def _stems(file: str) -> list[str]:
-    """Return names for matching: the stem, and the stem without a folder name as prefix ("W1/W1_07" gives "07")."""
-    path = PurePosixPath(file)
-    stems = [stem.casefold() for stem in _endings(path.stem)]
-    for folder in path.parts[:-1]:
-        start = folder.casefold()
-        stems += [s[len(start) :].lstrip("-_. ") for s in list(stems) if s.startswith(start) and len(s) > len(start)]
-    return stems
+    name = without_mask_words(name).strip("-_. ")
+    return name if any(not word.isdecimal() for word in words_of(name).rest) else ""

@@ -1,131 +1,117 @@
-"""Meaning of the values in foreign masks (ids, one class in black and white, or colors), decided for the whole set.
+"""Meaning of the values in foreign masks: ids, one class in black and white, or colors.
 
-A single file can be misleading (an anti-aliased edge resembles ids, an empty mask fits any meaning), so all masks are
-analyzed first and the same meaning is then applied to each.
+An anti-aliased edge resembles ids and an empty mask fits any meaning, so the meaning comes from all masks. Each file is
+then judged by itself: one that does not fit it is refused, and never becomes a label without defects.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import UnreadableLabel
+from workbench.core.project.formats.base import ImportOptions, UnreadableLabel
 from workbench.core.project.formats.label_lists import Color, LabelList
-from workbench.core.project.formats.mask_files import LOSSY, RawMask, codes_of, read_raw
+from workbench.core.project.formats.mask_content import GRAINY, MANY_COLORS, MANY_GRAYS, MaskContent
+from workbench.core.project.formats.mask_files import RawMask, codes_of
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
 
 OWN_NOT_LABELED = (64, 64, 64)  # palette entry by which the workbench's own masks mark 255
-MANY_COLORS = 64  # a color mask with more colors is an ordinary image
 MOST_IDS = 40  # more ids without names are numbers of objects
-
-
-@dataclass
-class ValueStatistics:
-    """Values of all masks of a set. gray: int64 (65536,) counts of gray values; palette: counts of indices."""
-
-    gray: np.ndarray = field(default_factory=lambda: np.zeros(65536, np.int64))
-    palette: np.ndarray = field(default_factory=lambda: np.zeros(256, np.int64))
-    colors: set[int] = field(default_factory=set)
-    too_large: int = 0  # the largest value above 65535
-    lossy: bool = False  # some files are compressed with losses, which changes ids
-
-    @property
-    def only_black_and_white(self) -> bool:
-        return not self.colors and int(np.count_nonzero(self.palette[1:])) <= 1
-
-    def add(self, raw: RawMask) -> None:
-        if raw.kind == "grey":
-            values = raw.values
-            if values.size and values.dtype.itemsize > 2:
-                largest = int(values.max())
-                self.too_large = max(self.too_large, largest if largest > 65535 else 0)
-                values = np.minimum(values, 65535)
-            self.gray += _counts(values, 65536)
-        elif raw.kind == "palette":
-            self.palette += _counts(raw.values, 256)
-        elif raw.kind == "colour" and len(self.colors) <= MANY_COLORS:
-            self.colors.update(np.unique(codes_of(raw.values)).tolist())
-
-
-def _counts(values: np.ndarray, bins: int) -> np.ndarray:
-    """Return the count of each value, int64 (bins,).
-
-    Counts groups of rows, because NumPy converts the values to eight bytes each.
-    """
-    counts = np.zeros(bins, np.int64)
-    rows = max(1, (1 << 20) // max(1, values.shape[1]))
-    for top in range(0, values.shape[0], rows):
-        counts += np.bincount(values[top : top + rows].ravel(), minlength=bins)
-    return counts
-
-
-def collect_values(masks: Iterable[tuple[Path, tuple[int, int] | None]]) -> ValueStatistics:
-    """Analyze all masks, given with their expected size if known.
-
-    Unreadable files are skipped here and reported when they are imported.
-    """
-    statistics = ValueStatistics()
-    for path, size in masks:
-        try:
-            statistics.add(read_raw(path, size))
-            statistics.lossy = statistics.lossy or path.suffix.lower() in LOSSY
-        except UnreadableLabel:
-            continue
-    return statistics
 
 
 @dataclass(frozen=True)
 class ValueMeaning:
     """Conversion of the values of a set to ids.
 
-    gray: content of gray masks. known: id -> name of the project's classes.
+    gray: content of gray masks. listed: names beside the masks. known: id -> name of the project's classes. colors: of
+    color masks without a list, ascending; the position is the id. one_each: no file has several classes.
+    largest: largest gray value of the set. unlisted: value that no name explains -> number of files.
     """
 
     gray: Literal["one class", "ids"]
-    threshold: int
+    options: ImportOptions
     listed: LabelList | None
     known: dict[int, str]
-    colors: tuple[int, ...] = ()  # of color masks without a list, ascending; the position is the id
-    single: bool = False  # all values except 0 are the one class
-    explicit: bool = False  # the threshold was given by the user
-    largest: int = 0  # largest gray value in the set
+    colors: tuple[int, ...] = ()
+    one_each: bool = True
+    largest: int = 0
+    unlisted: Counter[int] = field(default_factory=Counter)
 
-    def apply(self, raw: RawMask, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
-        """Return ids, uint8 (H, W), and the names of those present. Raises UnreadableLabel."""
-        if raw.kind == "colour":
+    @property
+    def single(self) -> bool:
+        """True if all values except 0 are the one class, which the user named."""
+        return self.options.class_name is not None
+
+    @property
+    def is_one_class(self) -> bool:
+        """True if each mask shows one class."""
+        return self.single or (self.gray == "one class" and self.one_each)
+
+    @property
+    def threshold(self) -> int:
+        """Gray value from which on a pixel is a defect, in black and white masks."""
+        return self.options.threshold or (128 if self.largest < 256 else (self.largest + 1) // 2)
+
+    def apply(self, raw: RawMask, content: MaskContent, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
+        """Return ids, uint8 (H, W), and the names of those present. content: of the same file.
+
+        Raises UnreadableLabel.
+        """
+        explicit, lossy = self.options.threshold is not None, content.lossy
+        if lossy and not explicit and (raw.kind != "grey" or not content.two_levels):
+            raise UnreadableLabel(Message("import.lossy_mask"))
+        if raw.kind == "colour" or (raw.kind == "grey" and self._are_colors(content)):
             return self._color(raw, single_name)
+        black_and_white = raw.kind == "grey" and (lossy or self.gray == "one class") and int(raw.values.max()) > 1
+        if black_and_white and not explicit and not self.is_one_class:
+            raise UnreadableLabel(Message("import.white_among_ids"))
         if raw.kind == "bits":
-            return _one_class(raw.values > 0, single_name)
-        if self.explicit or (raw.kind == "grey" and self.gray == "one class"):
-            return self._one_class(raw, single_name)
+            return self._region(raw.values > 0, single_name)
+        if explicit or (raw.kind == "grey" and (self.gray == "one class" or lossy)):
+            return self._one_class(raw, content, single_name)
         if self.single:
             special = raw.values >= DONT_CARE if raw.kind == "palette" else np.zeros(raw.values.shape, bool)
-            mask, names = _one_class((raw.values > 0) & ~special, single_name)
+            mask, names = self._region((raw.values > 0) & ~special, single_name)
             mask[special] = DONT_CARE
             return mask, names
-        return self._ids(raw)
+        return self._ids(raw, content)
 
-    def _one_class(self, raw: RawMask, name: str) -> tuple[np.ndarray, dict[int, str]]:
-        if raw.kind == "palette" or self.largest == 1:
-            return _one_class(raw.values > 0, name)
-        if self.explicit and self.largest < self.threshold and raw.values.any():
-            raise UnreadableLabel(Message("import.threshold", n=self.threshold, m=self.largest))
-        if not self.explicit and _is_photograph(raw.values):
+    def _are_colors(self, content: MaskContent) -> bool:
+        """Return True if the gray values are colors of the set: those of a file without any other color."""
+        colors = self.listed.colors if self.listed is not None and self.listed.colors else map(_split, self.colors)
+        known = {color[0] for color in colors if len(set(color)) == 1} | {0}
+        return len(known) > 1 and known.issuperset(content.values.tolist())
+
+    def _region(self, region: np.ndarray, name: str) -> tuple[np.ndarray, dict[int, str]]:
+        mask = (~region if self.options.invert else region).astype(np.uint8)
+        return mask, {1: name} if mask.any() else {}
+
+    def _one_class(self, raw: RawMask, content: MaskContent, name: str) -> tuple[np.ndarray, dict[int, str]]:
+        explicit, values = self.options.threshold is not None, raw.values
+        largest = int(values.max()) if values.size else 0
+        if raw.kind == "palette" or (largest <= 1 and not content.lossy):
+            return self._region(values > 0, name)
+        if not explicit and (content.grays > MANY_GRAYS or content.flat < GRAINY):
             raise UnreadableLabel(Message("import.many_grays_threshold"))
-        return _one_class(raw.values >= self.threshold, name)
+        threshold = self.threshold if explicit or largest < 256 else (largest + 1) // 2
+        if 1 < largest < threshold:
+            raise UnreadableLabel(Message("import.threshold", n=threshold, m=largest))
+        return self._region(values >= threshold, name)
 
-    def _ids(self, raw: RawMask) -> tuple[np.ndarray, dict[int, str]]:
-        used = np.unique(raw.values).tolist()
+    def _ids(self, raw: RawMask, content: MaskContent) -> tuple[np.ndarray, dict[int, str]]:
+        used = content.values.tolist()
         ids = [id for id in used if 0 < id <= MAX_CLASS_ID]
         if self.listed is not None and self.listed.values:
             return self._listed_values(raw, used)
         out_of_range = [id for id in used if id > NOT_LABELED]
-        if raw.kind == "grey" and len(ids) > MANY_COLORS and _is_grainy(raw.values):
+        if raw.kind == "grey" and not ids and used[-1:] == [NOT_LABELED] and not (self.listed and self.listed.ignored):
+            raise UnreadableLabel(Message("import.white_among_ids"))
+        if raw.kind == "grey" and len(ids) > MANY_COLORS and content.flat < GRAINY:
             raise UnreadableLabel(Message("import.many_grays"))
         if self.listed is None and not self.known and len(ids) > MOST_IDS:
             raise UnreadableLabel(Message("import.instance_numbers", n=len(ids)))
@@ -133,6 +119,7 @@ class ValueMeaning:
             raise UnreadableLabel(Message("import.values_too_large", n=out_of_range[-1], m=MAX_CLASS_ID))
         names = self._names(ids)
         mask = raw.values.astype(np.uint8)
+        mask[np.isin(mask, [id for id in ids if id not in names])] = DONT_CARE  # by request
         if not self._is_own_palette(raw):
             mask[mask == NOT_LABELED] = DONT_CARE  # 255 means "void" in masks of other tools
         if self.listed is not None:
@@ -153,25 +140,27 @@ class ValueMeaning:
         return mask, {id: self.listed.names[id] for value in used if (id := table[value])}
 
     def _names(self, ids: list[int]) -> dict[int, str]:
-        source = self.listed.names if self.listed is not None else self.known
         if self.listed is None and not self.known:
             return {id: f"class_{id}" for id in ids}
+        source = self.listed.names if self.listed is not None else self.known
         unknown = ", ".join(str(id) for id in ids if id not in source)
-        if unknown and self.listed is not None:
-            raise UnreadableLabel(Message("import.ids_not_listed", ids=unknown, file=self.listed.file))
-        if unknown:
+        if unknown and self.options.unlisted == "refuse":
+            if self.listed is not None:
+                raise UnreadableLabel(Message("import.ids_not_listed", ids=unknown, file=self.listed.file))
             raise UnreadableLabel(Message("import.ids_not_in_project", ids=unknown))
-        return {id: source[id] for id in ids}
+        return {id: source.get(id, f"class_{id}") for id in ids if id in source or self.options.unlisted == "name"}
 
     @staticmethod
     def _is_own_palette(raw: RawMask) -> bool:
         return raw.palette is not None and len(raw.palette) == 256 and tuple(raw.palette[255]) == OWN_NOT_LABELED
 
     def _color(self, raw: RawMask, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
-        codes = codes_of(raw.values)
+        codes = codes_of(raw.values if raw.values.ndim == 3 else np.dstack([raw.values] * 3))
         used = np.unique(codes).tolist()
-        if self.single or self.explicit:
-            return _one_class(codes > 0, single_name)
+        if self.options.threshold is not None:
+            return self._region(raw.values.reshape(*codes.shape, -1).max(axis=2) >= self.threshold, single_name)
+        if self.single:
+            return self._region(codes > 0, single_name)
         table: dict[Color, int] = {(0, 0, 0): 0}
         names: dict[int, str] = {}
         if self.listed is not None and self.listed.colors:
@@ -199,77 +188,57 @@ class ValueMeaning:
 
 
 def decide(
-    statistics: ValueStatistics, listed: LabelList | None, known: dict[int, str], threshold: int | None, single: bool
+    contents: Iterable[MaskContent], listed: LabelList | None, known: dict[int, str], options: ImportOptions
 ) -> ValueMeaning:
-    """Return the meaning of a set.
-
-    single: the user named one class for all. known: id -> name of the project's classes.
-    """
-    values = np.flatnonzero(statistics.gray)
-    largest = max(int(values[-1]) if values.size else 0, statistics.too_large)
-    default_threshold = 32768 if largest > 255 else 128
-    gray: Literal["one class", "ids"] = "one class"
-    if threshold is None and not statistics.lossy and not _one_class_values(statistics.gray, listed, known):
-        gray = "ids"
-    shades = sorted(code for code in statistics.colors if code)
-    colors = tuple(shades) if len(statistics.colors) <= MANY_COLORS else ()
+    """Return the meaning of a set. known: id -> name of the project's classes."""
+    gray: Counter[int] = Counter()
+    palette, colors = Counter[int](), set[int]()  # palette: number of files
+    files: Counter[int] = Counter()  # with a gray value
+    for content in contents:
+        values = content.values.tolist()
+        if content.lossy or content.is_photo:
+            continue
+        if content.kind == "colour":
+            colors.update(values)
+        elif content.kind == "palette":
+            palette.update(values)
+        elif content.kind == "grey":
+            gray.update(dict(zip(values, content.counts.tolist())))
+            files.update(values)
+    largest = max(gray, default=0)
+    one_class = options.threshold is not None or _one_class_values(gray, listed, known)
+    named = known if listed is None else listed.values or listed.names
+    numbers = palette if one_class else palette + files
+    strange = {id: count for id, count in numbers.items() if 0 < id <= MAX_CLASS_ID and id not in named and named}
     return ValueMeaning(
-        gray,
-        default_threshold if threshold is None else threshold,
+        "one class" if one_class else "ids",
+        options,
         listed,
         known,
-        colors,
-        single,
-        threshold is not None,
-        largest,
+        tuple(sorted(colors - {0})) if len(colors) <= MANY_COLORS else (),
+        one_each=not colors and sum(id > 0 for id in palette) <= 1,
+        largest=largest,
+        unlisted=Counter(strange if options.class_name is None else {}),
     )
 
 
-def _one_class_values(counts: np.ndarray, listed: LabelList | None, known: dict[int, str]) -> bool:
+def _one_class_values(counts: Counter[int], listed: LabelList | None, known: dict[int, str]) -> bool:
     """Return True if gray values are black and white (perhaps with gray edges) rather than ids."""
-    values = np.flatnonzero(counts)
-    values = values[values > 0]
-    if not values.size:
+    values = sorted(value for value in counts if value)
+    if not values:
         return True
     if listed is not None and listed.values:
         return False
-    named = set(listed.names) if listed is not None and listed.names else set()
-    if values.size == 1:
-        value = int(values[0])
-        if value in named:
-            return False
-        return value == 1 or value >= 128
-    ids = values[values < DONT_CARE]
-    if named and set(ids.tolist()) <= named:
+    named = set(listed.names) if listed is not None else set()
+    if len(values) == 1:
+        return values[0] not in named and (values[0] == 1 or values[0] >= 128)
+    ids = {value for value in values if value < DONT_CARE}
+    if ids and (ids <= named or ids <= known.keys()):
         return False
-    if known and ids.size and set(ids.tolist()) <= known.keys():
-        return False
-    white = 65535 if values[-1] > 255 else 255
-    bright = counts[white // 2 :].sum()
-    dark = counts[1 : white // 2].sum()
-    if values[-1] < white * 0.9:
-        # without white, few low numbers are ids, regardless of their counts
-        return False
-    if values.size <= 8 and ids.size and values[-1] in (254, 255) and ids[-1] <= 63:
-        return bool(bright > dark)  # 255 is the void border of ids, or the defect with a few gray edges
-    return bool(bright > dark)
-
-
-def _is_photograph(values: np.ndarray) -> bool:
-    """Return True for a photograph: many pixels between black and white, which a black and white mask has few of."""
-    white = 65535 if values.dtype.itemsize > 1 and values.size and values.max() > 255 else 255
-    gray_pixels = int(np.count_nonzero((values > white * 0.1) & (values < white * 0.9)))
-    return gray_pixels > 0.25 * values.size or _is_grainy(values)
-
-
-def _is_grainy(values: np.ndarray) -> bool:
-    """Return True for a photograph: in a mask nearly every pixel equals its neighbor, in a photograph few do."""
-    return values.shape[1] > 1 and float((values[:, 1:] == values[:, :-1]).mean()) < 0.6
-
-
-def _one_class(region: np.ndarray, name: str) -> tuple[np.ndarray, dict[int, str]]:
-    mask = region.astype(np.uint8)
-    return mask, {1: name} if region.any() else {}
+    white = values[-1] if values[-1] > 255 else 255
+    bright = sum(counts[value] for value in values if value >= white // 2)
+    # Without white, few low numbers are ids, whatever their counts are; with it, 255 may be the border of ids.
+    return values[-1] >= white * 0.9 and bright > sum(counts[value] for value in values) - bright
 
 
 def _split(code: int) -> Color:

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
-from workbench.core.problems import Problem
 from workbench.core.project.formats.base import (
     FileTree,
     ImportedEntry,
     ImportedLabel,
     ImportedLabels,
     ImportOptions,
+    Refusal,
     distinctive_folders,
     is_good,
 )
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, encode_numbers, palette
-from workbench.core.project.formats.label_lists import find_list, write_list
+from workbench.core.project.formats.label_lists import LabelList, find_lists, write_list
 from workbench.core.project.formats.label_studio_masks import count_task_masks, task_masks
-from workbench.core.project.formats.mask_files import read_raw
-from workbench.core.project.formats.mask_pairing import name_after, pair, spellings
-from workbench.core.project.formats.mask_values import ValueMeaning, collect_values, decide
+from workbench.core.project.formats.mask_content import MaskContent, content_of, describe, size_of
+from workbench.core.project.formats.mask_files import losses_of, read_raw
+from workbench.core.project.formats.mask_names import without_mask_words
+from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, name_after, pair, spellings
+from workbench.core.project.formats.mask_values import ValueMeaning, decide
 from workbench.core.project.project import NOT_LABELED
 from workbench.core.project.storage import write_bytes, write_text
 
@@ -34,9 +37,9 @@ DEFAULT_CLASS = "defect"
 
 
 def recognition_score(tree: FileTree) -> int:
-    """Return the number of masks, recognized by names only."""
+    """Return the number of masks, recognized by names and, if these are not certain, by content."""
     pairing = pair(tree)
-    return len(pairing.pairs) + len(pairing.unpaired) + count_task_masks(tree)
+    return len(pairing.pairs) + len(pairing.unpaired) + len(pairing.open) + count_task_masks(tree)
 
 
 def has_masks(tree: FileTree) -> bool:
@@ -47,47 +50,90 @@ def has_masks(tree: FileTree) -> bool:
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the masks found. known: id -> name of the project's classes."""
-    pairing = pair(tree, inspect_contents=True)
+    answer = options.pair if options.threshold is None else f"{options.pair or ''},{AS_MASKS}"
+    pairing = pair(tree, inspect_contents=True, answer=answer)
     tasks = task_masks(tree)
     of_task = {mask: task for task in tasks for mask in task.masks}
     unused = [mask for task in tasks for mask in task.unused]
     masks = [*pairing.pairs, *pairing.unpaired, *of_task]
     pairs = pairing.pairs | {mask: task.image for mask, task in of_task.items() if task.image is not None}
-    listed = find_list(tree, masks)
-    values = collect_values((tree.path(mask), _size(tree, pairs.get(mask))) for mask in masks)
-    meaning = decide(values, listed, known, options.threshold, options.class_name is not None)
-    names = _single_names(pairing.pairs, options, known, meaning.largest)
+    if not masks and not pairing.open and not pairing.doubtful and options.threshold is not None:
+        pairs = pairing.not_masks  # the user says that they are masks
+        masks = list(pairs)
+    contents = {mask: content_of(tree, mask, _size(tree, pairs.get(mask))) for mask in masks}
+    lists, unreadable = find_lists(tree, masks)
+    meanings = _meanings(contents, lists, known, options)
+    largest = max((meaning.largest for meaning in meanings.values()), default=0)
+    names = _single_names(pairing.pairs or pairs, options, known, largest)
     if options.class_name is None:
         names |= {mask: label for task in tasks for mask, label in task.masks.items()}
     of_image: dict[str, list[str]] = defaultdict(list)
     for mask, image in pairs.items():
         of_image[image].append(mask)
-    # Several masks of an image are its classes if they are black and white, otherwise different labels.
-    merged = meaning.single or (meaning.gray == "one class" and values.only_black_and_white)
-    several = merged and any(len(found) > 1 for found in of_image.values())
-    batch = ImportedLabels(keep_ids=not several, mask_files=[tree.path(mask) for mask in [*masks, *unused]])
+    merged = all(meaning.is_one_class for meaning in meanings.values())  # several masks of an image are its classes
+    keep_ids = len(set(map(id, meanings.values()))) < 2 and not (merged and len(pairs) > len(of_image))
+    files = [*masks, *unused, *pairing.open, *pairing.doubtful, *pairing.copies]
+    batch = ImportedLabels(keep_ids=keep_ids, mask_files=[tree.path(mask) for mask in files])
+
+    def reader(group: Iterable[str]) -> Callable[[int, int], ImportedLabel]:
+        return partial(_read, [(tree.path(m), contents[m], meanings[m], names.get(m, names[""])) for m in group])
+
     for image, found in of_image.items():
         for group in [found] if merged else [[mask] for mask in found]:
-            parts = [(tree.path(mask), names.get(mask, names[""])) for mask in group]
-            read = partial(_read, parts, meaning)
-            batch.entries.append(ImportedEntry(parts[0][0], tree.path(image), image, read))
+            batch.entries.append(
+                ImportedEntry(tree.path(group[0]), tree.path(image), image, reader(group), count=len(group))
+            )
     for mask in pairing.unpaired:
-        read = partial(_read, [(tree.path(mask), names[""])], meaning)
-        batch.entries.append(ImportedEntry(tree.path(mask), None, mask, read, aliases=spellings(mask)))
+        aliases = () if mask in pairing.strange else spellings(mask)
+        batch.entries.append(ImportedEntry(tree.path(mask), None, mask, reader([mask]), aliases=aliases))
     for task in tasks:
         if task.image is None:
-            parts = [(tree.path(mask), names.get(mask, names[""])) for mask in task.masks]
-            missing = Message("import.task_image", n=task.task)
-            read = partial(_read, parts, meaning)
-            batch.entries.append(
-                ImportedEntry(parts[0][0], None, next(iter(task.masks)), read, aliases=task.aliases, missing=missing)
-            )
+            first, missing = next(iter(task.masks)), Message("import.task_image", n=task.task)
+            entry = ImportedEntry(tree.path(first), None, first, reader(task.masks), task.aliases, missing=missing)
+            batch.entries.append(replace(entry, count=len(task.masks)))
+    batch.refused = [*unreadable, *_refusals(tree, pairing, any_masks=bool(masks))]
+    batch.pairings = pairing.choices
     if unused:
         batch.notes.append(Message("import.lost", n=len(unused), name=Message("lost.earlier_masks")))
-    if masks:
+    if masks or pairing.open:
         _add_others(tree, [image for image in pairing.images if image not in of_image], batch)
-    batch.notes += _describe_source(meaning, bool(values.gray.any()))
+    for meaning in {id(one): one for one in meanings.values()}.values():
+        batch.unlisted += meaning.unlisted
+        batch.notes += _describe_source(meaning, [contents[mask] for mask in masks if meanings[mask] is meaning])
     return batch
+
+
+def _meanings(
+    contents: Mapping[str, MaskContent | None],
+    lists: Mapping[str, LabelList | None],
+    known: dict[int, str],
+    options: ImportOptions,
+) -> dict[str, ValueMeaning]:
+    """Return the meaning of the values of each mask; masks with the same list of names have one meaning."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for mask in contents:
+        groups[repr(lists[mask])].append(mask)
+    meanings = {}
+    for masks in groups.values():
+        found = [content for mask in masks if (content := contents[mask]) is not None]
+        meanings |= dict.fromkeys(masks, decide(found, lists[masks[0]], known, options))
+    return meanings
+
+
+def _refusals(tree: FileTree, pairing: Pairing, *, any_masks: bool) -> list[Refusal]:
+    """Return the masks that are not imported before the questions about them are answered, for each possible image."""
+    refused = []
+    options = ", ".join(choice.rule for choice in pairing.choices)
+    for mask, images in pairing.open.items():
+        why = Message("import.pairing_open" if len(images) > 1 else "import.pairing_rival", options=options)
+        refused.append(Refusal(tree.path(mask), why, images=tuple(map(tree.path, images))))
+    for file, image in pairing.doubtful.items():
+        why = Message("import.doubtful", options=options)
+        refused.append(Refusal(tree.path(file), why, images=(tree.path(image or file),)))
+    if not any_masks and not refused:
+        for file, image in pairing.not_masks.items():
+            refused.append(Refusal(tree.path(file), Message("import.many_grays_threshold"), images=(tree.path(image),)))
+    return refused
 
 
 def _add_others(tree: FileTree, images: list[str], batch: ImportedLabels) -> None:
@@ -104,13 +150,16 @@ def _read_good(width: int, height: int) -> ImportedLabel:
     return ImportedLabel(np.zeros((height, width), np.uint8), verdict="OK")
 
 
-def _read(parts: list[tuple[Path, str]], meaning: ValueMeaning, width: int, height: int) -> ImportedLabel:
-    """Return the label of one mask, or of several masks of different classes. parts: (file, name of a single class)."""
+def _read(parts: list[tuple[Path, MaskContent | None, ValueMeaning, str]], width: int, height: int) -> ImportedLabel:
+    """Return the label of one mask, or of several masks of different classes.
+
+    parts: (file, its content, meaning of its values, name of a single class).
+    """
     lost: Counter[str] = Counter()
     labels = []
-    for path, name in parts:
+    for path, content, meaning, name in parts:
         raw = read_raw(path, (width, height))
-        labels.append(meaning.apply(raw, name))
+        labels.append(meaning.apply(raw, content or describe(raw, losses_of(path)), name))
         lost["import.instances"] += raw.instances
     if len(labels) == 1:
         return ImportedLabel(*labels[0], lost=lost)
@@ -127,10 +176,7 @@ def _read(parts: list[tuple[Path, str]], meaning: ValueMeaning, width: int, heig
 
 def _size(tree: FileTree, image: str | None) -> tuple[int, int] | None:
     """Return (width, height) of a mask's image, None if unknown."""
-    try:
-        return None if image is None else image_size(tree.path(image))
-    except Problem:
-        return None
+    return None if image is None else size_of(tree, image)
 
 
 def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int, str], top: int) -> dict[str, str]:
@@ -148,8 +194,10 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
         folders = distinctive_folders(list(pairs)) or {m: n for m, i in pairs.items() if (n := name_after(m, i))}
     elif not folders:
         folders = {m: n for m, i in pairs.items() if (n := name_after(m, i))}
-    kinds = set(folders.values())
+    kinds = {without_mask_words(name) for name in folders.values()}
     numbered = len({re.sub(r"\d+", "#", name) for name in kinds}) == 1  # lot1, lot2: parts, not kinds of defect
+    folders = {mask: without_mask_words(name) for mask, name in folders.items()}
+    kinds = set(folders.values())
     only_class = next(iter(known.values())) if len(known) == 1 else None
     default = only_class or (known.get(1) if top == 1 else None) or DEFAULT_CLASS
     if (numbered and len(kinds) > 1) or (only_class is not None and only_class not in kinds):
@@ -157,10 +205,15 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
     return {"": default, **folders}
 
 
-def _describe_source(meaning: ValueMeaning, any_gray: bool) -> list[str]:
-    if any_gray and meaning.gray == "one class" and not meaning.explicit and meaning.largest > 1:
-        return [Message("import.gray_masks", n=meaning.threshold)]
-    return []
+def _describe_source(meaning: ValueMeaning, contents: Iterable[MaskContent | None]) -> list[str]:
+    any_gray = any(one is not None and one.kind == "grey" and len(one.values) > 1 for one in contents)
+    notes: list[str] = []
+    if any_gray and meaning.gray == "one class" and meaning.options.threshold is None and meaning.largest > 1:
+        notes.append(Message("import.gray_masks", n=meaning.threshold))
+    if meaning.unlisted:
+        ids = ", ".join(str(id) for id in sorted(meaning.unlisted))
+        notes.append(Message("import.unlisted_values", ids=ids, n=max(meaning.unlisted.values())))
+    return notes
 
 
 class PngWriter:
@@ -175,9 +228,9 @@ class PngWriter:
         if image.mask is None:
             return
         export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
-        export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)))
-        target = export.out / "masks" / PurePosixPath(image.split, f"{image.name}.png")
-        write_bytes(target, encode_numbers(export.table[image.mask], palette(export)))
+        label = PurePosixPath("masks", image.split, f"{image.name}.png")
+        export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)), label=label)
+        write_bytes(export.out / label, encode_numbers(export.table[image.mask], palette(export)))
 
     def finish(self) -> None:
         write_text(self._export.out / "labels.txt", write_list(self._export.names))

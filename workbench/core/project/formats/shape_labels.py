@@ -112,11 +112,10 @@ def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: Im
             lost += shaped.lost
             batch.entries.append(_entry(tree, name, shaped, images, options, read))
             empty += not shaped.shapes and shaped.verdict is None and not shaped.refused
-    if batch.entries:
-        used = {entry.image for entry in batch.entries}
-        batch.unlabeled = images.without(used)
-        used |= {path for path, _ in batch.unlabeled}
-        batch.other_masks = [path for name in tree.images if (path := tree.path(name)) not in used]
+    used = {entry.image for entry in batch.entries}
+    batch.unlabeled = images.without(used)
+    used |= {path for path, _ in batch.unlabeled}
+    batch.other_masks = [path for name in tree.images if (path := tree.path(name)) not in used]
     if 0 < empty < len(batch.entries):
         batch.notes.append(Message("import.empty_labels", n=empty))
     batch.notes += [Message("import.lost", n=count, name=kind) for kind, count in sorted(lost.items())]
@@ -157,8 +156,8 @@ def in_layers(entries: Any, key: str) -> list[tuple[int, Any]]:
     return sorted(enumerate(listed(entries), 1), key=layer)
 
 
-def label_text(entry: Any, key: str) -> str:
-    """Return the name of a class, which may be a number. Raises KeyError, UnreadableLabel for another value."""
+def label_text(entry: Any, key: str | int) -> str:
+    """Return the name of a class at a key or place; it may be a number. Raises LookupError, UnreadableLabel."""
     value = entry[key]
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise UnreadableLabel(Message("import.no_label"))
@@ -214,7 +213,7 @@ def _entry(
         image=None if found is None else tree.path(found),
         key=key,
         read=read or partial(rasterize, _compact(shaped), options),
-        aliases=tuple(dict.fromkeys((without_suffix(name), without_suffix(key), PurePosixPath(name).stem))),
+        aliases=tuple(dict.fromkeys((name, without_suffix(name), without_suffix(key), PurePosixPath(name).stem))),
         split=shaped.split,
         size=shaped.size,
         embedded=shaped.embedded,
@@ -272,7 +271,7 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
     merged = sum(max(0, count - _region_count(mask, id)) for id, count in objects.items() if id in used and count > 1)
     if shaped.shapes or shaped.verdict is None:
         lost = Counter({"import.overlap": overlap, "import.merged": merged})
-        return ImportedLabel(mask, names, shaped.verdict, shaped.notes, boxes, lost, refused)
+        return ImportedLabel(mask, names, shaped.verdict, shaped.notes, boxes, lost, refused=refused)
     # A label of the whole image does not label its pixels.
     return ImportedLabel(None, {}, shaped.verdict, shaped.notes)
 

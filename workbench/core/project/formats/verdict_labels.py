@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -31,6 +30,7 @@ from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport
 from workbench.core.project.formats.label_tables import LabelTable, tables
+from workbench.core.project.formats.mask_pairing import masks_beside_images
 from workbench.core.project.formats.region_tables import is_region_table
 from workbench.core.project.formats.text_files import read_text
 from workbench.core.project.storage import write_text
@@ -61,7 +61,7 @@ def find_table(tree: FileTree, options: ImportOptions, known: dict[int, str]) ->
                     image=None if found is None else tree.path(found),
                     key=found or name,
                     read=partial(_read, options.class_name or verdict),
-                    aliases=(without_suffix(name), PurePosixPath(name).stem),
+                    aliases=(name, without_suffix(name), PurePosixPath(name).stem),
                     split=splits.get(name, split),
                 )
             )
@@ -163,18 +163,20 @@ def _label_names(tree: FileTree) -> list[str]:
 
 
 def folder_score(tree: FileTree) -> int:
-    return len(_folder_verdicts(tree.images)[0])
+    return len(_folder_verdicts(tree, tree.images)[0])
 
 
 def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
-    """Return the labels found. `known` is not used, since verdicts are not classes."""
-    verdicts, origin = _folder_verdicts(tree.images)
+    """Return the labels found. `known` is not used, since verdicts are not classes. Masks are no images."""
+    masks = masks_beside_images(tree)
+    images = [image for image in tree.images if image not in masks]
+    verdicts, origin = _folder_verdicts(tree, images)
     if not verdicts:
-        verdicts = distinctive_folders(tree.images, min_names=1)
+        verdicts = distinctive_folders(images, min_names=1)
     if options.class_name is not None:
-        verdicts, origin = dict.fromkeys(tree.images, options.class_name), ""
-    batch = ImportedLabels(notes=[origin] if origin else [])
-    for image in tree.images:
+        verdicts, origin = dict.fromkeys(images, options.class_name), ""
+    batch = ImportedLabels(notes=[origin] if origin else [], other_masks=[tree.path(mask) for mask in masks])
+    for image in images:
         if image in verdicts:
             read = partial(_read, verdicts[image])
             batch.entries.append(ImportedEntry(tree.path(image), tree.path(image), image, read))
@@ -183,9 +185,10 @@ def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) 
     return batch
 
 
-def _folder_verdicts(images: list[str]) -> tuple[dict[str, str], str]:
+def _folder_verdicts(tree: FileTree, images: list[str]) -> tuple[dict[str, str], str]:
     """Return verdicts by image, and a sentence on their origin if it is not obvious."""
-    folders = distinctive_folders(images)
+    exported = {image: known.verdict for image in images if (known := tree.originals.of(tree.path(image)))}
+    folders = {image: verdict for image, verdict in exported.items() if verdict} or distinctive_folders(images)
     if folders:
         return folders, ""
     named: dict[str, str] = {}
@@ -211,9 +214,8 @@ class ImageFolderWriter:
         if image.verdict is None:
             export.lose(image, "images without a verdict")
             return
-        folder = re.sub(r'[\\/:*?"<>|]+', "_", image.verdict).strip(". ") or "_"
-        flat = export.image_name(image).replace("/", "_")
-        export.copy_image(image, PurePosixPath(export.split_folder(image), folder, flat), always=True)
+        picture = PurePosixPath(export.split_folder(image), image.verdict, export.image_name(image))
+        export.copy_image(image, picture, always=True, verdict=image.verdict)
 
     def finish(self) -> None:
         pass

@@ -75,9 +75,10 @@ def _label_files(tree: FileTree) -> dict[str, list[str] | None]:
     files: dict[str, list[str] | None] = {}
     for name in tree.with_suffix(".txt"):
         path = PurePosixPath(name)
-        if path.name.casefold() not in NAME_FILES and path.stem.casefold() not in _LISTS:
+        exported = tree.originals.of(tree.path(name)) is not None
+        if exported or (path.name.casefold() not in NAME_FILES and path.stem.casefold() not in _LISTS):
             lines = _text_lines(tree, name)
-            of_image = comparable(path.stem) in stems
+            of_image = exported or comparable(path.stem) in stems
             if of_image or (lines is not None and all(map(_is_object, lines))):
                 files[name] = lines
     folders = {PurePosixPath(name).parent for name, lines in files.items() if lines}
@@ -202,7 +203,8 @@ class _NearestNames:
         lists = {name: _names_of(content) for name, content in settings.items()}
         for file_name in NAME_FILES:
             for name in tree.files:
-                if PurePosixPath(name).name.casefold() == file_name:
+                own = tree.originals.of(tree.path(name)) is not None  # label of an image "classes"
+                if PurePosixPath(name).name.casefold() == file_name and not own:
                     lists[name] = _listed_names(tree, name)
         for name in tree.with_suffix(".names"):  # of Darknet, by any name
             lists.setdefault(name, _listed_names(tree, name))
@@ -309,9 +311,9 @@ class YoloWriter:
             export.lose(image, "outlines of regions", len(lines))
         split = export.split_folder(image)
         self._splits.add(split)
-        export.copy_image(image, PurePosixPath("images", split, export.image_name(image)))
-        target = export.out / "labels" / PurePosixPath(split, f"{image.name}.txt")
-        write_text(target, "".join(f"{line}\n" for line in lines))
+        label = PurePosixPath("labels", split, f"{image.name}.txt")
+        export.copy_image(image, PurePosixPath("images", split, export.image_name(image)), label=label)
+        write_text(export.out / label, "".join(f"{line}\n" for line in lines))
 
     def finish(self) -> None:
         import yaml

@@ -25,7 +25,8 @@ class Expected:
 
     Pixels are bool (HEIGHT, WIDTH), or None if only the class is compared. images: number of all images. format: name
     of the best format. pins: end of an image's path -> data split. iou: least overlap of the pixels. skipped: number of
-    labels that are refused. notes: parts of the remarks. refuse: nothing can be imported.
+    entries that are refused. notes: parts of the remarks. unfinished: number of labeled images that are not done.
+    refuse: nothing can be imported.
     """
 
     labels: Mapping[str, Mapping[str | None, np.ndarray | None] | str] = field(default_factory=dict)
@@ -36,6 +37,7 @@ class Expected:
     iou: float = 0.93
     skipped: int = 0
     notes: tuple[str, ...] = ()
+    unfinished: int = 0
     refuse: bool = False
 
 
