@@ -24,7 +24,7 @@
     <name>AccountBox</name>
     <message>
         <source>{unused} of {seen} {seen:image|images}</source>
-        <translation>{seen} 张图片中的 {unused} 张</translation>
+        <translation>{seen} 张图像中的 {unused} 张</translation>
     </message>
     <message>
         <source>{unused} of {seen} label {seen:file|files}</source>
@@ -44,7 +44,7 @@
     </message>
     <message>
         <source>{n} {n:image gets its|images get their} readable labels, but {n:is|are} not marked as done.</source>
-        <translation>{n} 张图片会得到可读取的标注，但不会标记为已完成。</translation>
+        <translation>{n} 张图像会得到可读取的标注，但不会标记为已完成。</translation>
     </message>
 </context>
 <context>
@@ -3399,7 +3399,7 @@
     <name>MaskQuestion</name>
     <message>
         <source>To which images do these masks belong? They are not imported before you choose.</source>
-        <translation>这些掩膜属于哪些图片？选择之前不会导入它们。</translation>
+        <translation>这些掩膜属于哪些图像？选择之前不会导入它们。</translation>
     </message>
     <message>
         <source>{answer} ({n} {n:mask|masks})</source>
@@ -3893,6 +3893,10 @@
     <message>
         <source>Model exported to {path}.</source>
         <translation>模型已导出到 {path}。</translation>
+    </message>
+    <message>
+        <source>Export anyway</source>
+        <translation>仍然导出</translation>
     </message>
     <message>
         <source>Export canceled. No files were left behind.</source>
@@ -6263,27 +6267,23 @@
     </message>
     <message>
         <source>Feret diameter, maximum</source>
-        <translation type="unfinished"></translation>
+        <translation>最大 Feret 直径</translation>
     </message>
     <message>
         <source>Feret diameter, minimum</source>
-        <translation type="unfinished"></translation>
+        <translation>最小 Feret 直径</translation>
     </message>
     <message>
         <source>Number of pixels of the region.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Longest side of the box around the region, along rows or columns of the image.</source>
-        <translation type="unfinished"></translation>
+        <translation>区域的像素数。</translation>
     </message>
     <message>
         <source>Length: the greatest distance of two parallel lines that enclose the corners of all pixels.</source>
-        <translation type="unfinished"></translation>
+        <translation>长度：包围全部像素各角点的两条平行线之间的最大距离。</translation>
     </message>
     <message>
         <source>Width: the least distance of two parallel lines that enclose the corners of all pixels.</source>
-        <translation type="unfinished"></translation>
+        <translation>宽度：包围全部像素各角点的两条平行线之间的最小距离。</translation>
     </message>
     <message>
         <source>The project has changed since these numbers were computed.</source>
@@ -6359,23 +6359,27 @@
     </message>
     <message>
         <source>Area of a region: the number of its pixels, with a pixel scale in square units.</source>
-        <translation type="unfinished"></translation>
+        <translation>区域面积：其像素数；已知像素尺寸时换算为面积单位。</translation>
     </message>
     <message>
         <source>Connected regions of the class; pixels that touch at a corner are connected.</source>
-        <translation type="unfinished"></translation>
+        <translation>该类别的连通区域；仅以角相接的像素也视为连通。</translation>
     </message>
     <message>
         <source>px</source>
-        <translation type="unfinished"></translation>
+        <translation>px</translation>
     </message>
     <message>
         <source>{measure}, {unit}</source>
-        <translation type="unfinished"></translation>
+        <translation>{measure}，{unit}</translation>
     </message>
     <message>
         <source>Regions</source>
         <translation>区域</translation>
+    </message>
+    <message>
+        <source>Longest side of the bounding box, along rows or columns of the image.</source>
+        <translation>外接矩形的最长边，沿图片的行或列方向。</translation>
     </message>
     <message>
         <source>Pixels</source>
@@ -7253,6 +7257,10 @@
         <translation>此训练记录没有可评估的验证或测试图片。</translation>
     </message>
     <message>
+        <source>Mean calibration error (ECE): {error}, without the fitted temperature {raw}.</source>
+        <translation>平均校准误差（ECE）：{error}，不使用拟合的温度时为 {raw}。</translation>
+    </message>
+    <message>
         <source>{n} {n:image has|images have} a new verdict that the model does not predict. Train again to include it.</source>
         <translation>{n} 张图片现在的判定不在此模型的判定之内。请重新训练以包含该判定。</translation>
     </message>
@@ -7263,10 +7271,6 @@
     <message>
         <source>The model and its calibration were chosen on the validation images, so results on new images may be slightly worse.</source>
         <translation>模型及概率校准由验证图片选定，新图片上的结果可能略差。</translation>
-    </message>
-    <message>
-        <source>Mean calibration error (ECE): {error}, before calibration {raw}.</source>
-        <translation>平均校准误差（ECE）：{error}，校准前 {raw}。</translation>
     </message>
 </context>
 <context>
@@ -8367,8 +8371,8 @@
         <translation>F1，各判定平均</translation>
     </message>
     <message>
-        <source>Mean F1 score of the verdicts on the validation images. The star marks the model that is kept.</source>
-        <translation>各判定在验证图片上的平均 F1。星号表示保留的模型。</translation>
+        <source>Dice of any defect on the validation images. The star marks the model that is kept, by the mean of this Dice and of the mean of classes: the newest one that is not worse than the highest point by more than the standard error of the difference, measured part by part on the same images.</source>
+        <translation>验证图片上任意缺陷的 Dice。星号标记所保留的模型，依据是此 Dice 与各类别平均 Dice 的平均值：与最高点相比，下降不超过差值的一个标准误（在相同图片上逐个零件测得）的最新模型。</translation>
     </message>
     <message>
         <source>Only fp16 training uses a loss scale. This run uses {name}.</source>
@@ -8387,8 +8391,8 @@
         <translation>图块/秒</translation>
     </message>
     <message>
-        <source>Dice of any defect on the validation images. The star marks the weights that are kept: the newest ones whose score, the mean of this Dice and of the mean of classes, is at most one standard error of the difference below the best one, on the same images and by part.</source>
-        <translation>验证图片上任意缺陷的 Dice。星号标记所保留的权重：其评价值（此 Dice 与各类别平均 Dice 的平均值）在相同图片上按零件比较，低于最佳值不超过差值的一个标准误差的最新权重。</translation>
+        <source>Mean F1 score of the verdicts on the validation images. The star marks the model that is kept: the newest one that is not worse than the highest point by more than the standard error of the difference, measured part by part on the same images.</source>
+        <translation>各判定在验证图片上的平均 F1。星号标出保留的模型：与最高点相比，下降不超过差值标准误的最新模型；差值在相同的图片上逐个零件测得。</translation>
     </message>
     <message>
         <source>This run has no data for this curve.</source>
@@ -8795,11 +8799,11 @@
     </message>
     <message>
         <source>All labeled images are good images: none has a labeled defect, from which a UNet learns.</source>
-        <translation>所有已标注的图片都是良品：没有标注任何缺陷，UNet 无从学习。</translation>
+        <translation>所有已标注的图像都是良品：没有标注任何缺陷，UNet 无从学习。</translation>
     </message>
     <message>
         <source>Label at least two images with a defect. &apos;workbench spots&apos; lists the spots that differ most.</source>
-        <translation>请至少标注两张有缺陷的图片。“workbench spots”会列出差异最大的位置。</translation>
+        <translation>请至少标注两张有缺陷的图像。“workbench spots”会列出差异最大的位置。</translation>
     </message>
     <message>
         <source>This project has no class named {name}.</source>
@@ -8956,6 +8960,14 @@
     <message>
         <source>The report is in {report}.</source>
         <translation>报告见 {report}。</translation>
+    </message>
+    <message>
+        <source>The model is not ready to export: {why}.</source>
+        <translation>模型尚不适合导出：{why}。</translation>
+    </message>
+    <message>
+        <source>Label more defects or train longer, or export it anyway.</source>
+        <translation>请标注更多缺陷或延长训练时间，或者仍然导出。</translation>
     </message>
     <message>
         <source>{path} already exists.</source>
@@ -10384,6 +10396,30 @@
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
     </message>
     <message>
+        <source>it marks {n} regions on one image ({name})</source>
+        <translation>它在一张图片（{name}）上标记了 {n} 个区域</translation>
+    </message>
+    <message>
+        <source>The model is not ready to export: {why}.</source>
+        <translation>模型尚不适合导出：{why}。</translation>
+    </message>
+    <message>
+        <source>It is exported nevertheless.</source>
+        <translation>仍将导出。</translation>
+    </message>
+    <message>
+        <source>Checking what the model marks</source>
+        <translation>正在检查模型的标记</translation>
+    </message>
+    <message>
+        <source>The temperature of the probabilities is at the edge of the range that was searched ({n}).</source>
+        <translation>概率的温度位于搜索范围的边缘（{n}）。</translation>
+    </message>
+    <message>
+        <source>The verdicts do not depend on it, but do not rely on the probabilities. More validation images may help.</source>
+        <translation>判定不受影响，但概率不可靠。增加验证图片可能有帮助。</translation>
+    </message>
+    <message>
         <source>Only {n} of the {m} {split} {m:image|images} {n:was|were} evaluated within the time limit.</source>
         <translation>在时限内只评估了 {m} 张{split}图片中的 {n} 张。</translation>
     </message>
@@ -10968,10 +11004,6 @@
         <translation>有 {n} 张及以上图片时，规则在未用于选择它的零件上统计：在一半零件上选定，在另一半上统计，然后交换。</translation>
     </message>
     <message>
-        <source>The rule was chosen on these images, so on new parts the result is slightly worse.</source>
-        <translation>规则在这些图片上选定，因此在新零件上的结果会略差。</translation>
-    </message>
-    <message>
         <source>The rule was chosen on other images.</source>
         <translation>规则在其他图片上选定。</translation>
     </message>
@@ -11264,142 +11296,6 @@
         <translation>图片标签（tag）</translation>
     </message>
     <message>
-        <source>Images without a labeled defect that have a false alarm.</source>
-        <translation>没有标注缺陷但有误报的图片。</translation>
-    </message>
-    <message>
-        <source>Accuracy</source>
-        <translation>正确率</translation>
-    </message>
-    <message>
-        <source>Images whose verdict is predicted correctly.</source>
-        <translation>判定预测正确的图片。</translation>
-    </message>
-    <message>
-        <source>Images with this label that are predicted correctly.</source>
-        <translation>具有此标注且预测正确的图片。</translation>
-    </message>
-    <message>
-        <source>Images with this prediction whose label is the same.</source>
-        <translation>具有此预测且标注相同的图片。</translation>
-    </message>
-    <message>
-        <source>F1</source>
-        <translation>F1</translation>
-    </message>
-    <message>
-        <source>Harmonic mean of recall and precision of a verdict.</source>
-        <translation>判定的召回率与精确率的调和平均。</translation>
-    </message>
-    <message>
-        <source>{metric}, any defect</source>
-        <translation>{metric}，任意缺陷</translation>
-    </message>
-    <message>
-        <source>{metric}, mean of classes</source>
-        <translation>{metric}，各类别平均</translation>
-    </message>
-    <message>
-        <source>{metric}, good images</source>
-        <translation>{metric}，良品图片</translation>
-    </message>
-    <message>
-        <source>{metric}, by size</source>
-        <translation>{metric}，按大小</translation>
-    </message>
-    <message>
-        <source>{metric}, {name}</source>
-        <translation>{metric}，{name}</translation>
-    </message>
-    <message>
-        <source>{n} of {m}</source>
-        <translation>{n} / {m}</translation>
-    </message>
-    <message>
-        <source>95% CI {range}</source>
-        <translation>95% 置信区间 {range}</translation>
-    </message>
-    <message>
-        <source>no 95% CI: {why}</source>
-        <translation>无 95% 置信区间：{why}</translation>
-    </message>
-    <message>
-        <source>not stored</source>
-        <translation>未存储</translation>
-    </message>
-    <message>
-        <source>Any defect</source>
-        <translation>任意缺陷</translation>
-    </message>
-    <message>
-        <source>Mean of classes</source>
-        <translation>各类别平均</translation>
-    </message>
-    <message>
-        <source>Mean of verdicts</source>
-        <translation>各判定平均</translation>
-    </message>
-    <message>
-        <source>Whole model</source>
-        <translation>整个模型</translation>
-    </message>
-    <message>
-        <source>missed</source>
-        <translation>漏检</translation>
-    </message>
-    <message>
-        <source>background</source>
-        <translation>背景</translation>
-    </message>
-    <message>
-        <source>Regions by labeled (row) and predicted class (column)</source>
-        <translation>按标注类别（行）和预测类别（列）统计的区域</translation>
-    </message>
-    <message>
-        <source>{name}: {text}</source>
-        <translation>{name}：{text}</translation>
-    </message>
-    <message>
-        <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts.</source>
-        <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件时不给出。</translation>
-    </message>
-    <message>
-        <source>Many defects are detected, but with a wrong class. The recall of any defect says nothing about the class: see the recall with the right class.</source>
-        <translation>许多缺陷已检出，但类别错误。任意缺陷的召回率与类别无关：请查看类别正确的召回率。</translation>
-    </message>
-    <message>
-        <source>the model has no verdict {name}</source>
-        <translation>模型没有判定 {name}</translation>
-    </message>
-    <message>
-        <source>the verdict was deleted</source>
-        <translation>判定已被删除</translation>
-    </message>
-    <message>
-        <source>{metric} {n} in 32 bits, {m} in reduced precision</source>
-        <translation>{metric} 32 位时为 {n}，低精度时为 {m}</translation>
-    </message>
-    <message>
-        <source>All images of a part are in the same split.</source>
-        <translation>同一零件的所有图片都在同一划分中。</translation>
-    </message>
-    <message>
-        <source>{n} {n:part has|parts have} images in several splits, such as `{first}`, so the metrics are too high.</source>
-        <translation>{n} 个零件的图片分在多个划分中，例如 `{first}`，因此指标偏高。</translation>
-    </message>
-    <message>
-        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
-        <translation>用此导出在 {n} 张未用于训练的验证图片上测得。权重和温度是在这些图片上选定的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
-    </message>
-    <message>
-        <source>The weights and the temperature of the probabilities were chosen on validation images, so the metrics are slightly optimistic.</source>
-        <translation>权重和概率的温度是在验证图片上选定的，因此指标略偏乐观。</translation>
-    </message>
-    <message>
-        <source>{metric}, mean of verdicts</source>
-        <translation>{metric}，各判定平均</translation>
-    </message>
-    <message>
         <source>flags “difficult”</source>
         <translation>“difficult”标记</translation>
     </message>
@@ -11633,23 +11529,27 @@
     </message>
     <message>
         <source>the file is compressed with losses and is not clearly black and white, so its values cannot be trusted</source>
-        <translation>文件经过有损压缩且不是明确的黑白图片，因此其数值不可信</translation>
+        <translation>文件经过有损压缩且不是明确的黑白图像，因此其数值不可信</translation>
     </message>
     <message>
         <source>Values of masks that no class list explains: {ids}, in up to {n} {n:mask|masks}.</source>
         <translation>掩膜中有类别列表未说明的值：{ids}，最多涉及 {n} 个掩膜。</translation>
     </message>
     <message>
+        <source>its image has masks in other folders as well; answer the question about it (--pair: {options})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
-        <translation>掩膜文件夹按顺序对应图片文件夹。</translation>
+        <translation>掩膜文件夹按顺序对应图像文件夹。</translation>
     </message>
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>
-        <translation>“{masks}”中的掩膜属于“{images}”中的图片。</translation>
+        <translation>“{masks}”中的掩膜属于“{images}”中的图像。</translation>
     </message>
     <message>
         <source>Files that are masks by their name or by their content only are images.</source>
-        <translation>仅从名称或仅从内容看是掩膜的文件是图片。</translation>
+        <translation>仅从名称或仅从内容看是掩膜的文件是图像。</translation>
     </message>
     <message>
         <source>Files that are masks by their name or by their content only are masks.</source>
@@ -11790,6 +11690,142 @@
     <message>
         <source>{first} {rest}</source>
         <translation>{first}{rest}</translation>
+    </message>
+    <message>
+        <source>Images without a labeled defect that have a false alarm.</source>
+        <translation>没有标注缺陷但有误报的图片。</translation>
+    </message>
+    <message>
+        <source>Accuracy</source>
+        <translation>正确率</translation>
+    </message>
+    <message>
+        <source>Images whose verdict is predicted correctly.</source>
+        <translation>判定预测正确的图片。</translation>
+    </message>
+    <message>
+        <source>Images with this label that are predicted correctly.</source>
+        <translation>具有此标注且预测正确的图片。</translation>
+    </message>
+    <message>
+        <source>Images with this prediction whose label is the same.</source>
+        <translation>具有此预测且标注相同的图片。</translation>
+    </message>
+    <message>
+        <source>F1</source>
+        <translation>F1</translation>
+    </message>
+    <message>
+        <source>Harmonic mean of recall and precision of a verdict.</source>
+        <translation>判定的召回率与精确率的调和平均。</translation>
+    </message>
+    <message>
+        <source>{metric}, any defect</source>
+        <translation>{metric}，任意缺陷</translation>
+    </message>
+    <message>
+        <source>{metric}, mean of classes</source>
+        <translation>{metric}，各类别平均</translation>
+    </message>
+    <message>
+        <source>{metric}, good images</source>
+        <translation>{metric}，良品图片</translation>
+    </message>
+    <message>
+        <source>{metric}, by size</source>
+        <translation>{metric}，按大小</translation>
+    </message>
+    <message>
+        <source>{metric}, {name}</source>
+        <translation>{metric}，{name}</translation>
+    </message>
+    <message>
+        <source>{n} of {m}</source>
+        <translation>{n} / {m}</translation>
+    </message>
+    <message>
+        <source>95% CI {range}</source>
+        <translation>95% 置信区间 {range}</translation>
+    </message>
+    <message>
+        <source>no 95% CI: {why}</source>
+        <translation>无 95% 置信区间：{why}</translation>
+    </message>
+    <message>
+        <source>not stored</source>
+        <translation>未存储</translation>
+    </message>
+    <message>
+        <source>Any defect</source>
+        <translation>任意缺陷</translation>
+    </message>
+    <message>
+        <source>Mean of classes</source>
+        <translation>各类别平均</translation>
+    </message>
+    <message>
+        <source>Mean of verdicts</source>
+        <translation>各判定平均</translation>
+    </message>
+    <message>
+        <source>Whole model</source>
+        <translation>整个模型</translation>
+    </message>
+    <message>
+        <source>missed</source>
+        <translation>漏检</translation>
+    </message>
+    <message>
+        <source>background</source>
+        <translation>背景</translation>
+    </message>
+    <message>
+        <source>Regions by labeled (row) and predicted class (column)</source>
+        <translation>按标注类别（行）和预测类别（列）统计的区域</translation>
+    </message>
+    <message>
+        <source>{name}: {text}</source>
+        <translation>{name}：{text}</translation>
+    </message>
+    <message>
+        <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts.</source>
+        <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件时不给出。</translation>
+    </message>
+    <message>
+        <source>Many defects are detected, but with a wrong class. The recall of any defect says nothing about the class: see the recall with the right class.</source>
+        <translation>许多缺陷已检出，但类别错误。任意缺陷的召回率与类别无关：请查看类别正确的召回率。</translation>
+    </message>
+    <message>
+        <source>the model has no verdict {name}</source>
+        <translation>模型没有判定 {name}</translation>
+    </message>
+    <message>
+        <source>the verdict was deleted</source>
+        <translation>判定已被删除</translation>
+    </message>
+    <message>
+        <source>{metric} {n} in 32 bits, {m} in reduced precision</source>
+        <translation>{metric} 32 位时为 {n}，低精度时为 {m}</translation>
+    </message>
+    <message>
+        <source>All images of a part are in the same split.</source>
+        <translation>同一零件的所有图片都在同一划分中。</translation>
+    </message>
+    <message>
+        <source>{n} {n:part has|parts have} images in several splits, such as `{first}`, so the metrics are too high.</source>
+        <translation>{n} 个零件的图片分在多个划分中，例如 `{first}`，因此指标偏高。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
+        <translation>用此导出在 {n} 张未用于训练的验证图片上测得。权重和温度是在这些图片上选定的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
+    </message>
+    <message>
+        <source>The weights and the temperature of the probabilities were chosen on validation images, so the metrics are slightly optimistic.</source>
+        <translation>权重和概率的温度是在验证图片上选定的，因此指标略偏乐观。</translation>
+    </message>
+    <message>
+        <source>{metric}, mean of verdicts</source>
+        <translation>{metric}，各判定平均</translation>
     </message>
     <message>
         <source>{n} ({low}–{high})</source>
@@ -12094,10 +12130,6 @@
     <message>
         <source>part of the image</source>
         <translation>图片局部</translation>
-    </message>
-    <message>
-        <source>The model predicts the most likely of {names}. Probabilities are calibrated (temperature {n}).</source>
-        <translation>模型预测 {names} 中可能性最大的一个。概率经过校准（温度 {n}）。</translation>
     </message>
     <message>
         <source>If its probability is below {n}, the result is “{name}”.</source>
@@ -12554,18 +12586,6 @@
     <message>
         <source>This operating point was set for the evaluation and is not stored with the run.</source>
         <translation>此工作点仅为本次评估设定，未保存到训练记录。</translation>
-    </message>
-    <message>
-        <source>the mask is black and white, but the other masks number their classes, so its class is unknown</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>its image has masks in other folders as well; answer the question about it (--pair: {options})</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>Fewer than {n} images show {names}: the metrics of {names} are not reliable.</source>
-        <translation>含 {names} 的图片少于 {n} 张：{names} 的指标不可靠。</translation>
     </message>
     <message>
         <source>{n} labeled {n:image|images} of {m} {m:group|groups}. Labels: revision `{revision}`; validation and test: `{hash}`.</source>
@@ -13056,20 +13076,16 @@
         <translation>{n} 个零件</translation>
     </message>
     <message>
-        <source>A statement on a single new part needs {needed} parts, {n} {n:counts|count}.</source>
-        <translation>对单个新零件的说明需要 {needed} 个零件，目前计入 {n} 个。</translation>
-    </message>
-    <message>
         <source>Only {n} {n:part|parts} of the validation/test images {n:counts|count} in the metric. A forecast needs at least {m}.</source>
         <translation>验证/测试图片中只有 {n} 个零件计入该指标。给出预计范围至少需要 {m} 个零件。</translation>
     </message>
     <message>
-        <source>Expect Dice {low} to {high} on other parts.</source>
-        <translation>其他零件上 Dice 预计为 {low} 到 {high}。</translation>
+        <source>Expect Dice {low} to {high} on average over other parts, with a probability of 95%.</source>
+        <translation>在其他零件上，Dice 的平均值预计为 {low} 至 {high}，概率为 95%。</translation>
     </message>
     <message>
-        <source>Expect {low} to {high} correct verdicts on other parts.</source>
-        <translation>其他零件上判定正确率预计为 {low} 到 {high}。</translation>
+        <source>Expect {low} to {high} correct verdicts on average over other parts, with a probability of 95%.</source>
+        <translation>在其他零件上，平均预计有 {low} 至 {high} 的判定正确，概率为 95%。</translation>
     </message>
     <message>
         <source>The range to expect on other parts cannot be stated.</source>
@@ -13140,6 +13156,14 @@
         <translation>该模型用于分割，不预测判定</translation>
     </message>
     <message>
+        <source>Below {n} images, the images of each part are judged by a rule that was chosen on all other parts.</source>
+        <translation>图片少于 {n} 张时，每个零件的图片按在所有其他零件上选定的规则判定。</translation>
+    </message>
+    <message>
+        <source>The rule was chosen on these images and measured on them, so on new parts the result is worse. Too few parts are labeled to measure it otherwise.</source>
+        <translation>规则在这些图片上选定并在其上评估，因此在新零件上结果会更差。已标注的零件太少，无法以其他方式评估。</translation>
+    </message>
+    <message>
         <source>Not imported: {name} ({n}).</source>
         <translation>未导入：{name}（{n} 处）。</translation>
     </message>
@@ -13153,11 +13177,11 @@
     </message>
     <message>
         <source>it is not a number of a class followed by fractions of the image&apos;s width and height</source>
-        <translation>它不是类别编号加上按图片宽高的比例值</translation>
+        <translation>它不是类别编号加上按图像宽高的比例值</translation>
     </message>
     <message>
         <source>the file has the name of an image, but no line is a number of a class followed by fractions of the image&apos;s width and height</source>
-        <translation>文件与图片同名，但没有一行是类别编号加上按图片宽高的比例值</translation>
+        <translation>文件与图像同名，但没有一行是类别编号加上按图像宽高的比例值</translation>
     </message>
     <message>
         <source>six numbers may be a triangle, or a box with its confidence and the number of a track</source>
@@ -13173,7 +13197,7 @@
     </message>
     <message>
         <source>the image has several verdicts: {names}</source>
-        <translation>图片有多个判定：{names}</translation>
+        <translation>图像有多个判定：{names}</translation>
     </message>
     <message>
         <source>the file is not valid XML</source>
@@ -13189,11 +13213,11 @@
     </message>
     <message>
         <source>the size of the image is unknown</source>
-        <translation>图片尺寸未知</translation>
+        <translation>图像尺寸未知</translation>
     </message>
     <message>
         <source>the last annotation of the image is empty, earlier ones are not</source>
-        <translation>图片的最后一次标注为空，而之前的不为空</translation>
+        <translation>图像的最后一次标注为空，而之前的不为空</translation>
     </message>
     <message>
         <source>the mask is damaged</source>
@@ -13217,11 +13241,11 @@
     </message>
     <message>
         <source>the embedded image is damaged</source>
-        <translation>内嵌图片已损坏</translation>
+        <translation>内嵌图像已损坏</translation>
     </message>
     <message>
         <source>the image has several different labels: {names}; import only one of them</source>
-        <translation>图片有多个不同的标注：{names}；请只导入其中一个</translation>
+        <translation>图像有多个不同的标注：{names}；请只导入其中一个</translation>
     </message>
     <message>
         <source>the file cannot be read</source>
@@ -13229,7 +13253,7 @@
     </message>
     <message>
         <source>it covers no pixel of the image</source>
-        <translation>它没有覆盖图片的任何像素</translation>
+        <translation>它没有覆盖图像的任何像素</translation>
     </message>
     <message>
         <source>shapes of type {kind} cannot be imported</source>
@@ -13237,27 +13261,27 @@
     </message>
     <message>
         <source>several images have the name of the file: {names}</source>
-        <translation>有多张图片与该文件同名：{names}</translation>
+        <translation>有多张图像与该文件同名：{names}</translation>
     </message>
     <message>
         <source>{file} names the image {inside}, but has the name of {image}, whose label it became; check it</source>
-        <translation>{file} 内写的图片是 {inside}，但文件名对应 {image}，已作为后者的标注；请检查</translation>
+        <translation>{file} 内写的图像是 {inside}，但文件名对应 {image}，已作为后者的标注；请检查</translation>
     </message>
     <message>
         <source>{file} names the image {inside} inside; the label was used for the image of its own name</source>
-        <translation>{file} 内写的图片是 {inside}；标注已用于与该文件同名的图片</translation>
+        <translation>{file} 内写的图像是 {inside}；标注已用于与该文件同名的图像</translation>
     </message>
     <message>
         <source>no image of the file has the id {id}</source>
-        <translation>文件中没有编号为 {id} 的图片</translation>
+        <translation>文件中没有编号为 {id} 的图像</translation>
     </message>
     <message>
         <source>several images have the id {id}: {names}</source>
-        <translation>有多张图片的编号为 {id}：{names}</translation>
+        <translation>有多张图像的编号为 {id}：{names}</translation>
     </message>
     <message>
         <source>the image with the id {id} has no file name</source>
-        <translation>编号为 {id} 的图片没有文件名</translation>
+        <translation>编号为 {id} 的图像没有文件名</translation>
     </message>
     <message>
         <source>no category of the file has the id {id}</source>
@@ -13269,11 +13293,11 @@
     </message>
     <message>
         <source>{file} has the name of the image and was not read, so it is not known whether the image has no defects</source>
-        <translation>{file} 与图片同名但未被读取，因此无法确定图片没有缺陷</translation>
+        <translation>{file} 与图像同名但未被读取，因此无法确定图像没有缺陷</translation>
     </message>
     <message>
         <source>a label that was not read may belong to the image ({why})</source>
-        <translation>可能有未读取的标注属于该图片（{why}）</translation>
+        <translation>可能有未读取的标注属于该图像（{why}）</translation>
     </message>
     <message>
         <source>it is a label in another format; import it with that format</source>
@@ -13281,19 +13305,19 @@
     </message>
     <message>
         <source>{n} {n:image has|images have} labels in another format too, which were not read. Only those of the format {format} were imported.</source>
-        <translation>{n} 张图片还有另一种格式的标注，未被读取。只导入了 {format} 格式的标注。</translation>
+        <translation>{n} 张图像还有另一种格式的标注，未被读取。只导入了 {format} 格式的标注。</translation>
     </message>
     <message>
         <source>{file} is a label of the image in another format and holds defects</source>
-        <translation>{file} 是该图片另一种格式的标注，其中有缺陷</translation>
+        <translation>{file} 是该图像另一种格式的标注，其中有缺陷</translation>
     </message>
     <message>
         <source>it has the name of an image, but was not read as {format}</source>
-        <translation>它与图片同名，但未能按 {format} 读取</translation>
+        <translation>它与图像同名，但未能按 {format} 读取</translation>
     </message>
     <message>
         <source>the image file is not used</source>
-        <translation>图片文件未被使用</translation>
+        <translation>图像文件未被使用</translation>
     </message>
     <message>
         <source>this encoding is not known</source>
@@ -13301,31 +13325,31 @@
     </message>
     <message>
         <source>{n} of {total} masks mark more than half of the image as defect ({share} % on average). If the defects are the dark parts of the masks, invert them</source>
-        <translation>{total} 个掩膜中有 {n} 个把一半以上的图片标为缺陷（平均 {share} %）。如果掩膜中的暗部才是缺陷，请反转掩膜</translation>
+        <translation>{total} 个掩膜中有 {n} 个把一半以上的图像标为缺陷（平均 {share} %）。如果掩膜中的暗部才是缺陷，请反转掩膜</translation>
     </message>
     <message>
         <source>the class {name} covers whole images ({n}). If it is the background or the part, leave it out</source>
-        <translation>类别 {name} 覆盖了整张图片（{n} 张）。如果它是背景或工件本身，请不要导入</translation>
+        <translation>类别 {name} 覆盖了整张图像（{n} 张）。如果它是背景或工件本身，请不要导入</translation>
     </message>
     <message>
         <source>all {n} masks are empty, so every image would have no defects</source>
-        <translation>全部 {n} 个掩膜都为空，所有图片都会成为无缺陷</translation>
+        <translation>全部 {n} 个掩膜都为空，所有图像都会成为无缺陷</translation>
     </message>
     <message>
         <source>{n} of {total} {total:image is|images are} black</source>
-        <translation>{total} 张图片中有 {n} 张全黑</translation>
+        <translation>{total} 张图像中有 {n} 张全黑</translation>
     </message>
     <message>
         <source>{n} of {total} {total:image is|images are} white</source>
-        <translation>{total} 张图片中有 {n} 张全白</translation>
+        <translation>{total} 张图像中有 {n} 张全白</translation>
     </message>
     <message>
         <source>{n} of {total} {total:image has|images have} one gray value only</source>
-        <translation>{total} 张图片中有 {n} 张只有一个灰度值</translation>
+        <translation>{total} 张图像中有 {n} 张只有一个灰度值</translation>
     </message>
     <message>
         <source>there seem to be two data sets: images of {w} × {h} pixels with the classes {a}, and of {width} × {height} with {b}</source>
-        <translation>似乎混有两个数据集：{w} × {h} 像素的图片含类别 {a}，{width} × {height} 的图片含类别 {b}</translation>
+        <translation>似乎混有两个数据集：{w} × {h} 像素的图像含类别 {a}，{width} × {height} 的图像含类别 {b}</translation>
     </message>
     <message>
         <source>Masks that may be inverted</source>
@@ -13337,7 +13361,7 @@
     </message>
     <message>
         <source>Classes that cover whole images</source>
-        <translation>覆盖整张图片的类别</translation>
+        <translation>覆盖整张图像的类别</translation>
     </message>
     <message>
         <source>A class for the background or the part is no defect. Remove it, or import again without it: --ignore-class NAME.</source>
@@ -13353,11 +13377,11 @@
     </message>
     <message>
         <source>Black, white or constant images</source>
-        <translation>全黑、全白或单一灰度的图片</translation>
+        <translation>全黑、全白或单一灰度的图像</translation>
     </message>
     <message>
         <source>Check the camera and the export of the images, or remove these images.</source>
-        <translation>请检查相机和图片导出，或移除这些图片。</translation>
+        <translation>请检查相机和图像导出，或移除这些图像。</translation>
     </message>
     <message>
         <source>Two data sets in one project</source>
@@ -13389,7 +13413,7 @@
     </message>
     <message>
         <source>image {id}</source>
-        <translation>图片 {id}</translation>
+        <translation>图像 {id}</translation>
     </message>
     <message>
         <source>shape {id}</source>
@@ -13460,16 +13484,28 @@
         <translation>缺少某个值或其类型不正确</translation>
     </message>
     <message>
+        <source>the mask is black and white, but the other masks number their classes, so its class is unknown</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>it may belong to several images; answer the question about it (--pair: {options})</source>
-        <translation>它可能属于多张图片；请先回答相关问题（--pair：{options}）</translation>
+        <translation>它可能属于多张图像；请先回答相关问题（--pair：{options}）</translation>
     </message>
     <message>
         <source>it is a mask by its name or by its content only; answer the question about it (--pair: {options})</source>
         <translation>仅从名称或仅从内容看它是掩膜；请先回答相关问题（--pair：{options}）</translation>
     </message>
     <message>
+        <source>Fewer than {n} images show {names}: the metrics of {names} are not reliable.</source>
+        <translation>含 {names} 的图片少于 {n} 张：{names} 的指标不可靠。</translation>
+    </message>
+    <message>
         <source>The metrics of verdicts with fewer than {n} images are not reliable: {names}.</source>
         <translation>图片不足 {n} 张的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
+        <source>The model predicts the most likely of {names}. A temperature of {n} was fitted to its probabilities on the validation images.</source>
+        <translation>模型预测 {names} 中最可能的一个。其概率的温度 {n} 在验证图片上拟合。</translation>
     </message>
     <message>
         <source>An image is {bad} if its anomaly score, the area of its regions weighted by the probability, is above {n} px²; otherwise it is {good}.</source>
@@ -13510,6 +13546,26 @@
     <message>
         <source>The metric was measured on {n} parts, but a few of them have most of the images or of the defect area. Together they count as {effective} parts. A forecast needs at least {m}.</source>
         <translation>该指标在 {n} 个零件上测得，但其中少数几个占了大部分图片或缺陷面积，合计只相当于 {effective} 个零件。给出预计范围至少需要 {m} 个零件。</translation>
+    </message>
+    <message>
+        <source>A single new part has a Dice of at least {limit} with a probability of {probability}%.</source>
+        <translation>单个新零件的 Dice 至少为 {limit}，概率为 {probability}%。</translation>
+    </message>
+    <message>
+        <source>At least {limit} of the images of a single new part have the correct verdict, with a probability of {probability}%.</source>
+        <translation>单个新零件的图片中至少有 {limit} 判定正确，概率为 {probability}%。</translation>
+    </message>
+    <message>
+        <source>A statement on a single new part needs {needed} parts, {n} {n:counts|count}.</source>
+        <translation>对单个新零件作出说明需要 {needed} 个零件，目前有 {n} 个。</translation>
+    </message>
+    <message>
+        <source>These are cross-fitted metrics: each half of the parts was measured at thresholds chosen on the other half.</source>
+        <translation>这些是交叉拟合的指标：每一半零件均按在另一半零件上选定的阈值评估。</translation>
+    </message>
+    <message>
+        <source>The probabilities are calibrated: on images that did not choose the temperature, they differ by {n} points from the share of correct verdicts (ECE).</source>
+        <translation>概率已校准：在未用于选定温度的图片上，概率与正确判定的比例相差 {n} 个百分点（ECE）。</translation>
     </message>
     <message>
         <source>With changed lighting ({change}) the metric is {points} points lower.</source>
@@ -14091,6 +14147,10 @@
     <message>
         <source>{n} false {n:alarm|alarms} per image</source>
         <translation>每张图片 {n} 处误报</translation>
+    </message>
+    <message>
+        <source>cross-fitted thresholds</source>
+        <translation>交叉拟合的阈值</translation>
     </message>
     <message>
         <source>There are no validation images, so there are no metrics.</source>

@@ -87,6 +87,8 @@ def export(run: Run, console: Console, options: ExportOptions, *, out: Path | No
         "note": report.get("note", ""),
         "point": report.get("point", {}),
         "line": report.get("line"),
+        "ready": report.get("ready", True),
+        "not_ready": report.get("not_ready", ""),
         "run": run.name,
         "model": run.settings().model,
         "troubles": warnings,

@@ -247,8 +247,9 @@ def expectation_lines(result: dict[str, Any]) -> list[str]:
 
 def summary(metrics: dict[str, Any]) -> str:
     """Format the main figures of a report of core.evaluation.figure_report in one line."""
-    texts = (f"{figure_texts.name(row)} {figure_texts.text(row, digits=3)}" for row in stored_figures(metrics))
-    return f"{'; '.join(texts)}; {counted(metrics.get('pictures', 0), 'image')}"
+    texts = [f"{figure_texts.name(row)} {figure_texts.text(row, digits=3)}" for row in stored_figures(metrics)]
+    texts.append(counted(metrics.get("pictures", 0), "image"))
+    return "; ".join([*texts, *(["cross-fitted thresholds"] if metrics.get("chosen_on") == "cross_fitted" else [])])
 
 
 def pruned(report: dict[str, Any]) -> str:

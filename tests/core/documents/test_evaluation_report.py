@@ -261,7 +261,10 @@ def test_report_states_that_few_parts_give_no_range(run):
 def test_report_of_verdicts_states_a_share(tmp_path):
     run = store_result(make_verdict_project(tmp_path / "v"), **stored_result(percent=True))
     text = re.sub(r"<[^>]*>", " ", to_html(make_report(run)))
-    assert re.search(r"Expect 8\d% to 9\d% correct verdicts on other parts", text) and "94.0% on 40 parts" in text
+    assert (
+        re.search(r"Expect 8\d% to 9\d% correct verdicts on average over other parts", text)
+        and "94.0% on 40 parts" in text
+    )
 
 
 @pytest.mark.parametrize(

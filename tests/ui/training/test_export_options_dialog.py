@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from PySide6.QtCore import QLocale
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
+from workbench.core.messages import Message
+from workbench.core.runs.events import Failed, Finished, encode
 from workbench.core.runs.export_options import FORMATS, LINE_FORMAT, ExportOptions
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import RunLine
@@ -169,6 +173,27 @@ def test_message_after_an_export_has_the_warning(application, tmp_path, found):
     shown = texts(application.window.messages)
     assert f"Model exported to {tmp_path / 'out'}." in shown
     assert ("0 of 12 defects in the validation images (Dice, any defect 0.00)" in shown) == (found == 0)
+
+
+class UsableRun(Run):
+    def need_usable(self) -> None:
+        """Its child needs no files."""
+
+
+def test_model_that_is_not_ready_is_exported_on_request(application, tmp_path, qtbot):
+    """A real child reports the problem, as the training program does; the second time it exports."""
+    services, run = application.services, UsableRun(tmp_path / "runs" / "20260101-000000-unet")
+    run.best.mkdir(parents=True)
+    why = Message("export.too_many_regions", n="677,571", name="a.png")
+    ending = encode(Failed(why="w", problem="ModelNotReady", fields={"why": why}))
+    code = f"import sys; print({ending!r} if '--require-ready' in sys.argv else {encode(Finished(result={}))!r})"
+    services.export_job._command = lambda run, out, options: [sys.executable, "-c", code, *options]
+    with qtbot.waitSignal(services.export_job.failed):
+        services.export_job.start(run)
+    assert "it marks 677,571 regions on one image (a.png)" in texts(application.window.messages)
+    (anyway,) = [b for b in application.window.messages.findChildren(QPushButton) if b.text() == "Export anyway"]
+    with qtbot.waitSignal(services.export_job.finished):
+        anyway.click()
 
 
 def test_model_that_predicts_one_verdict_has_a_warning():

@@ -74,6 +74,12 @@ def ratio(sums: np.ndarray) -> np.ndarray:
     return _divide(sums[..., 0], sums[..., 1])
 
 
+def mean_of_known(values: np.ndarray) -> np.ndarray:
+    """Return the mean over the last axis of the values that are not nan; nan without any."""
+    known = ~np.isnan(values)
+    return _divide(np.where(known, values, 0.0).sum(axis=-1), known.sum(axis=-1))
+
+
 def _divide(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     return np.divide(above, below, out=np.full(np.shape(below), np.nan), where=np.asarray(below) > 0)
 
@@ -168,7 +174,7 @@ def _mean(sums: np.ndarray, statistic: Statistic) -> np.ndarray:
     Without the only part of a class, it is that of the others: how much the class differs from them stands for the
     unknown spread of its parts.
     """
-    return np.nanmean(statistic(sums), axis=-1)
+    return mean_of_known(statistic(sums))
 
 
 def _variance(without: np.ndarray) -> float:
@@ -277,10 +283,11 @@ def new_part(
     """
     sums = np.asarray(sums, np.float64)
     values = statistic(sums[:, None] if sums.ndim == 2 else sums)
-    values = np.sort([np.nanmean(row) for row in values if not np.isnan(row).all()])
+    values = mean_of_known(values)
+    values = np.sort(values[~np.isnan(values)])
     rank = math.floor((len(values) + 1) * (1 - probability) + 1e-9)
     if not rank:
         needed = math.ceil(1 / (1 - probability) - 1e-9) - 1
-        return Message("interval.new_part", needed=needed, n=len(values))
+        return Message("forecast.new_part_unknown", needed=needed, n=len(values))
     limit = values[-rank] if upper else values[rank - 1]
     return NewPart(float(limit), 1 - rank / (len(values) + 1), len(values))

@@ -167,17 +167,17 @@ def _large_regions(settings: ModelSettings, mask: np.ndarray) -> np.ndarray:
 
 def _answer(settings: ModelSettings, engine: Engine, image: np.ndarray, tick: Callable[[], None]) -> _Output:
     """tick: called before each call of the network and each step after it."""
-
-    def ticking(batch: np.ndarray) -> np.ndarray:
-        tick()
-        return engine(batch)
-
-    probabilities = Predictor(settings, ticking).probabilities(image)
+    probabilities = Predictor(settings, engine).probabilities(image, cancelled=lambda: bool(tick()))
     if settings.task == "classification":
         return _Output(probabilities, None, _NO_REGIONS, int(np.argmax(probabilities)))
     # Same computation as in `predict`, from these probabilities, so that the network runs once.
     mask, _ = apply_thresholds(np.rint(probabilities[1:] * 255).astype(np.uint8), settings)
     return _Output(probabilities, mask, measure_regions(settings, mask, tick), None)
+
+
+def predict_regions(settings: ModelSettings, engine: Engine, image: np.ndarray, tick: Callable[[], None]) -> np.ndarray:
+    """Return the regions that a network marks on an image, see `measure_regions`; tick: as there, and by each tile."""
+    return _answer(settings, engine, image, tick).regions
 
 
 def _add(

@@ -99,9 +99,7 @@ class StatisticsDialog(ReportDialog):
         self.measure.addItem(self.tr("Feret diameter, maximum"), "feret_max")
         self.measure.addItem(self.tr("Feret diameter, minimum"), "feret_min")
         definitions = {"area": self.tr("Number of pixels of the region.")}
-        definitions["length"] = self.tr(
-            "Longest side of the box around the region, along rows or columns of the image."
-        )
+        definitions["length"] = self.tr("Longest side of the bounding box, along rows or columns of the image.")
         definitions["feret_max"] = self.tr(
             "Length: the greatest distance of two parallel lines that enclose the corners of all pixels."
         )

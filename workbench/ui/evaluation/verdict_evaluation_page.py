@@ -251,7 +251,7 @@ class VerdictEvaluationPage(QWidget):
         self.summary.setText(_summary_text(evaluation.figures))
         self._set_note(_notes_text(self._all_splits or evaluation, chosen_on="val" in self.split.splits))
         error, raw = evaluation.calibration_error(), evaluation.without_temperature().calibration_error()
-        text = self.tr("Mean calibration error (ECE): {error}, before calibration {raw}.")
+        text = self.tr("Mean calibration error (ECE): {error}, without the fitted temperature {raw}.")
         self.calibration_error.setText(
             text.format(error=formatting.percent(error or 0.0, 1), raw=formatting.percent(raw or 0.0, 1))
         )

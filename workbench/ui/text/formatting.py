@@ -273,7 +273,10 @@ def result_text(metrics: dict[str, Any]) -> str:
             n=number(false, 1 if false < 10 else 0),
         )
         text = listed((text, alarms))
-    return text + "".join(f" ({result})" for result in short_results(metrics))
+    notes = short_results(metrics)
+    if metrics.get("chosen_on") == "cross_fitted":
+        notes.append(QCoreApplication.translate("words", "cross-fitted thresholds"))
+    return text + (f" ({listed(notes)})" if notes else "")
 
 
 def _verdict_result_text(metrics: dict[str, Any]) -> str:

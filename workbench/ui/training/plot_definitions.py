@@ -169,13 +169,16 @@ def metric_tip(series: RunSeries) -> str:
     """Return the explanation of the metric and of the star in its plot."""
     if series.started is not None and series.started.model == "resnet":
         return QCoreApplication.translate(
-            "plots", "Mean F1 score of the verdicts on the validation images. The star marks the model that is kept."
+            "plots",
+            "Mean F1 score of the verdicts on the validation images. The star marks the model that is kept: the newest "
+            "one that is not worse than the highest point by more than the standard error of the difference, measured "
+            "part by part on the same images.",
         )
     return QCoreApplication.translate(
         "plots",
-        "Dice of any defect on the validation images. The star marks the weights that are kept: the newest ones whose "
-        "score, the mean of this Dice and of the mean of classes, is at most one standard error of the difference "
-        "below the best one, on the same images and by part.",
+        "Dice of any defect on the validation images. The star marks the model that is kept, by the mean of this Dice "
+        "and of the mean of classes: the newest one that is not worse than the highest point by more than the standard "
+        "error of the difference, measured part by part on the same images.",
     )
 
 
