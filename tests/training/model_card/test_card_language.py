@@ -89,7 +89,7 @@ def test_names_and_code_are_not_translated():
     detail = Message("report.no_errors")
     card = Document("t", "l", [Headline(Message("figure.recall"), "1", detail)], [Section("s", blocks)])
     text = to_markdown(card, "zh_CN")
-    assert "* 召回率: **1** 无错误\n" in text and "| class | 类别 |" in text and "* 含 all\n" in text
+    assert "* 召回率: **1** 没有错误\n" in text and "| class | 类别 |" in text and "* 含 all\n" in text
     assert "| all | 33%（6–79%），20 / 60 |" in text and "| 全部 | The label is not learned from. |" in text
     assert "```\npython x.py  # 也预测之后加入的图片\n```" in text and "\nthe file is empty\n" in text
     assert "<svg" in to_html(card, "zh_CN")
