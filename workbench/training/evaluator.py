@@ -18,8 +18,16 @@ import paddle
 
 from workbench.core.evaluation import intervals
 from workbench.core.evaluation.expectation import change_lighting
+from workbench.core.evaluation.figure_report import mask_report, verdict_report
+from workbench.core.evaluation.figures import VerdictCount, mask_figures, verdict_figures
 from workbench.core.evaluation.intervals import Statistic, mean_of_known, sum_by_part
-from workbench.core.evaluation.metrics import ANY, SegmentationMeter, VerdictMeter
+from workbench.core.evaluation.stored_predictions import (
+    ANY,
+    MIN_PROBABILITY,
+    collect_prediction,
+    cut_patches,
+    evaluate_prediction,
+)
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
 from workbench.core.images.image_files import read
 from workbench.core.messages import Message
@@ -29,7 +37,7 @@ from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.held_out import divide_parts
 from workbench.inference.model_settings import ModelSettings
-from workbench.inference.predictor import Engine, PredictionCancelled, Predictor, apply_thresholds
+from workbench.inference.predictor import Engine, PredictionCancelled, Predictor
 from workbench.training.device import is_out_of_memory
 from workbench.training.frozen_labels import FrozenLabels
 from workbench.training.threshold_search import choose_segmentation, choose_temperature, labeled_areas, max_areas
@@ -68,7 +76,7 @@ class DygraphEngine:
 class Evaluation:
     """Result of an evaluation.
 
-    metrics: as reported by core.evaluation.metrics. score: main metric of a model, 0..1; None without images.
+    metrics: as of core.evaluation.figure_report. score: main metric of a model, 0..1; None without images.
     settings: as given, or with thresholds, minimum areas and temperature chosen on these images. keys: of the
     evaluated images. counts: numerator and denominator of the main ratio of each image, see
     `core.evaluation.expectation`. seconds: duration. score_sums: by part, of which `score_statistic` makes the score.
@@ -158,13 +166,13 @@ class Evaluator:
         elif choose:
             settings = self._choose(settings, passes)
             measured = [settings] * len(passes)
-        metrics, counts, sums = self._measure(measured, passes)
+        parts = {item.key: item.group or item.key for item in items}
+        names = [parts[key] for key in keys]
+        metrics, counts, sums = self._measure(measured, passes, names)
         metrics["chosen_on"] = chosen_on
         if settings.task == "classification":
             temperatures = [own.temperature / given.temperature for own in measured]
             metrics["calibration_error"] = _calibration_error(settings.verdicts, passes, temperatures)
-        parts = {item.key: item.group or item.key for item in items}
-        names = [parts[key] for key in keys]
         by_part = dict(zip(dict.fromkeys(names), sum_by_part(sums, names).tolist()))
         return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - started, counts, by_part)
 
@@ -266,32 +274,33 @@ class Evaluator:
         return labeled_areas(masks(), [info.id for info in self.dataset.classes])
 
     def _measure(
-        self, settings: Sequence[ModelSettings], passes: Sequence[_ImagePass]
+        self, settings: Sequence[ModelSettings], passes: Sequence[_ImagePass], parts: Sequence[str]
     ) -> tuple[dict[str, Any], list[tuple[float, float]], list[np.ndarray]]:
         """Return the metrics, numerator and denominator of the main ratio of each image, and its sums for the score.
 
-        settings: of each pass.
+        settings: of each pass. parts: part shown by each image.
         """
-        counts: list[tuple[float, float]] = []
-        sums: list[np.ndarray] = []
         if settings[0].task == "classification":
-            verdicts = VerdictMeter(settings[0].verdicts)
-            for image_pass in passes:
-                # The temperature does not change the order of probabilities, so it changes no verdict.
-                predicted = settings[0].verdicts[int(np.argmax(image_pass.probabilities))]
-                verdicts.add(str(image_pass.truth), predicted)
-                counts.append((float(predicted == image_pass.truth), 1.0))
-                of_truth, of_predicted = (np.array(verdicts.names) == name for name in (image_pass.truth, predicted))
-                sums.append(np.stack([of_truth & of_predicted, of_predicted, of_truth], axis=-1).ravel())
-            return verdicts.report(), counts, sums
-        meter = SegmentationMeter({entry.id: entry.name for entry in settings[0].classes})
+            names = settings[0].verdicts
+            # The temperature does not change the order of probabilities, so it changes no verdict.
+            verdicts = [VerdictCount(str(each.truth), names[int(np.argmax(each.probabilities))]) for each in passes]
+            counts = [(float(verdict.truth == verdict.predicted), 1.0) for verdict in verdicts]
+            sums = []
+            for verdict in verdicts:
+                truth, predicted = (np.array(names) == name for name in (verdict.truth, verdict.predicted))
+                sums.append(np.stack([truth & predicted, predicted, truth], axis=-1).ravel())
+            return verdict_report(verdict_figures(verdicts, parts, names)), counts, sums
+        classes = {entry.id: entry.name for entry in settings[0].classes}
+        images = []
         for own, image_pass in zip(settings, passes, strict=True):
-            mask = apply_thresholds(image_pass.class_scores, own)[0]  # type: ignore[arg-type]
-            pixels = meter.add(image_pass.truth, mask).pixels  # type: ignore[arg-type]
-            hit, false, missed = pixels[ANY]
-            counts.append((2.0 * hit, 2.0 * hit + false + missed))
-            sums.append(np.array([pixels[id] for id in (ANY, *meter.classes)], float).ravel())
-        return meter.report(), counts, sums
+            assert not isinstance(image_pass.truth, str)
+            patches = cut_patches(image_pass.class_scores, min([MIN_PROBABILITY, *own.thresholds]))
+            stored = collect_prediction("", image_pass.truth, patches, list(classes))
+            images.append(evaluate_prediction(stored, own).counts)
+        pixels = [image.pixels[ANY] for image in images]
+        counts = [(2.0 * hit, 2.0 * hit + false + missed) for hit, false, missed in pixels]
+        sums = [np.array([image.pixels[id] for id in (ANY, *classes)], float).ravel() for image in images]
+        return mask_report(mask_figures(images, parts, classes), settings[0].um_per_pixel), counts, sums
 
 
 def score(metrics: dict[str, Any]) -> float | None:

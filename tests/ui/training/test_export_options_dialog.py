@@ -134,7 +134,7 @@ def test_report_shows_formats_and_effect_of_reduced_precision(qtbot):
         "All results equal",
         "12.3 ms",
         "99.950% equal",
-        "Mean Dice of the classes 0.881 → 0.874",
+        "Dice, mean of classes 0.881 → 0.874",
         "Detected 12 → 11 of 13",
         "False alarms per image 0.50 → 0.25",
         "Not exported: paddlelite is missing",
@@ -153,7 +153,7 @@ def test_speed_is_that_of_the_first_format_if_known():
 def test_model_that_detects_almost_nothing_has_a_warning():
     metrics = {"regions": {"defects": 12, "found": 0}, "any_defect": {"dice": 0.004}}
     assert export_texts.weakness_text(metrics).startswith(
-        "The model detects 0 of 12 defects in the validation images (Dice 0.00)."
+        "The model detects 0 of 12 defects in the validation images (Dice, any defect 0.00)."
     )
     metrics["regions"]["found"] = 1
     assert "1 of 12 defects" in export_texts.weakness_text(metrics)
@@ -172,7 +172,7 @@ def test_message_after_an_export_has_the_warning(application, tmp_path, found):
     services.export_job.finished.emit({"path": str(tmp_path / "out"), "formats": ["onnx"], "parity": {}})
     shown = texts(application.window.messages)
     assert f"Model exported to {tmp_path / 'out'}." in shown
-    assert ("0 of 12 defects in the validation images (Dice 0.00)" in shown) == (found == 0)
+    assert ("0 of 12 defects in the validation images (Dice, any defect 0.00)" in shown) == (found == 0)
 
 
 class UsableRun(Run):
