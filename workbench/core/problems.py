@@ -474,6 +474,11 @@ class ParityFailed(Problem):
     advice = "The report is in {report}."
 
 
+class ModelNotReady(Problem):
+    message = "The model is not ready to export: {why}."
+    advice = "Label more defects or train longer, or export it anyway."
+
+
 class ExportExists(Problem):
     message = "{path} already exists."
     advice = "Choose another folder for the export."

@@ -284,6 +284,17 @@ class Notifications(QObject):
 
     def _export_failed(self, problem: Exception) -> None:
         text, advice = formatting.problem_text(problem)
+        run, options = self._export_job.run, self._export_job.options
+        if isinstance(problem, problems.ModelNotReady) and run is not None:
+            self._messages.show_message(
+                "warning",
+                text,
+                advice,
+                button=self.tr("Export anyway"),
+                callback=lambda: self._export_job.start(run, options=options, anyway=True),
+                topic="export",
+            )
+            return
         self._messages.show_message("problem", text, advice, topic="export")
 
     def _export_cancelled(self) -> None:
