@@ -4899,6 +4899,58 @@
         <translation>打开项目</translation>
     </message>
     <message>
+        <source>Other folder: {path}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Other folder, not available now: {path}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Opened folder: {path}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy: this folder becomes a project of its own. The other folder stays as it is.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Moved: the project continues in this folder.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The last changes in another folder of this project could not be saved there.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy: this folder becomes a project of its own. The changes stay with the other folder.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Moved: the project continues in this folder, and the changes are saved here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This project exists in another folder, too.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation type="unfinished">取消</translation>
+    </message>
+    <message>
+        <source>It was moved</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It is a copy</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy or moved?</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>All changes are saved.</source>
         <translation>所有更改均已保存。</translation>
     </message>
@@ -6074,6 +6126,10 @@
         <translation>添加图片</translation>
     </message>
     <message>
+        <source>Add images with defects</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Add a class</source>
         <translation>添加类别</translation>
     </message>
@@ -6208,6 +6264,10 @@
     <message>
         <source>The training is running. The project is read-only in this window, so no image can be labeled.</source>
         <translation>正在训练。此窗口中的项目为只读，无法标注图片。</translation>
+    </message>
+    <message>
+        <source>All images are good images. A model that finds defects learns from images with defects: add some, and label them.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The model is being exported.</source>
@@ -8545,10 +8605,6 @@
         <translation>掩膜保持当前状态，更改类别之前的内容已保存为 {kept}。</translation>
     </message>
     <message>
-        <source>Your changes are saved. The other version is stored as {kept}.</source>
-        <translation>更改已保存，另一版本已保存为 {kept}。</translation>
-    </message>
-    <message>
         <source>{path} was changed by another program before the changes of the last session could be saved.</source>
         <translation>{path} 在上次会话的更改保存之前被其他程序修改。</translation>
     </message>
@@ -8693,6 +8749,34 @@
         <translation>如果您信任它，请在窗口中打开并允许，或在命令中添加 --trust-sources。</translation>
     </message>
     <message>
+        <source>The project in {path} was open in {other} before: {why}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose whether this folder is a copy or was moved, as commands do with --as copy or --as moved.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The project in {path} was moved: it was open in {other} before.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Images in {path} had the names of images in the image folder {name}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Their folder is now {new}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Labels of {n} {n:image|images} in {other} may now belong to the image folder {name}: {images}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Check the labels of these images in both folders.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Make the folder writable or free some space, then open the project again.</source>
         <translation>请将该文件夹设为可写或腾出磁盘空间，然后重新打开项目。</translation>
     </message>
@@ -8793,6 +8877,14 @@
         <translation>请添加这些类别，或用正确的对应关系重新导入该掩膜。</translation>
     </message>
     <message>
+        <source>The label {path}, which the run has kept for its metrics, was changed or deleted by another program.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It is used neither for metrics nor for the choice of the best weights.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>The labels of {source} cannot be copied: {why}.</source>
         <translation>无法复制 {source} 的标注：{why}。</translation>
     </message>
@@ -8807,6 +8899,18 @@
     <message>
         <source>{path} was changed by another program while it was open here.</source>
         <translation>{path} 在此处打开期间被其他程序修改过。</translation>
+    </message>
+    <message>
+        <source>Your changes are kept. The other version is stored as {kept}. Of each file, only the latest versions are stored.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The mask of {name} was changed by another program since it was open here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Your earlier steps on it can no longer be undone or redone. The label is shown as it is now.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>{path} was changed by another program before your last strokes could be saved.</source>
@@ -8955,6 +9059,14 @@
     <message>
         <source>The model of the run {name} was added from a file, so {what}.</source>
         <translation>训练记录 {name} 的模型从文件添加，{what}。</translation>
+    </message>
+    <message>
+        <source>Please check the images: {why}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Correct or remove them before labeling.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Nothing was imported, because {n} of the labels found cannot be used, for example {first}.</source>
@@ -10451,6 +10563,10 @@
         <translation>在时限内只评估了 {m} 张{split}图片中的 {n} 张。</translation>
     </message>
     <message>
+        <source>The final metrics do not include this image.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>{kind} {share}</source>
         <translation>{kind} {share}</translation>
     </message>
@@ -10995,8 +11111,24 @@
         <translation>该文件是符号链接</translation>
     </message>
     <message>
+        <source>its content is not what was written</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>the project is locked</source>
         <translation>项目已被锁定</translation>
+    </message>
+    <message>
+        <source>two image folders have the same name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>that folder still exists</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>unsaved changes belong to that folder</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>the name is empty</source>
