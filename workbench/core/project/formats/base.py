@@ -33,7 +33,7 @@ IMAGE_FOLDERS = frozenset(
     "图 图片 图像 原图 照片 圖 圖片 圖像 画像 元画像 写真 이미지 사진 원본".split()
 )
 MASK_FOLDERS = frozenset(
-    "mask masks label labels annotation annotations annot annots ann anns groundtruth groundtruths gt gts segmentation "
+    "mask masks label labels lbl lbls annotation annotations annot annots ann anns groundtruth groundtruths gt gts segmentation "
     "segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine gtcoarse "
     "maske masken maskenbild maskenbilder annotierung annotierungen beschriftung beschriftungen masque masques "
     "etiquette etiquettes veriteterrain mascara mascaras etiqueta etiquetas anotacion anotaciones anotacao anotacoes "

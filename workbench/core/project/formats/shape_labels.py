@@ -188,7 +188,8 @@ def _entry(
 ) -> ImportedEntry:
     name = PureWindowsPath(shaped.name).as_posix()
     drive, outside = PureWindowsPath(name).drive, is_outside(name, label)
-    name = name.removeprefix(drive).lstrip("/")
+    exported = tree.originals.of(tree.path(label), shaped.name) is not None
+    name = shaped.name if exported else name.removeprefix(drive).lstrip("/")
     remark, doubtful = "", False
     missing = Message("import.image_outside", path=name[:200]) if outside else Message("import.image_missing")
     if read is not None:
