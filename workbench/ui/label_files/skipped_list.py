@@ -89,7 +89,6 @@ class SkippedList(QWidget):
         remarks = remarks.format(n=number(count))
         self._text = listed(filter(None, (skips, remarks)))
         self.setVisible(bool(rows))
-        self.link.setChecked(self.link.isChecked() or bool(skipped))  # what is not used is never folded away
         self._fold(self.link.isChecked())
 
     def _path(self, row: int) -> str:

@@ -95,14 +95,18 @@ class _Engine:
         result.pairs |= listed_pairs(tree)
         listed = {*result.pairs, *result.pairs.values()}
         named: dict[int, list[str]] = {NOT_NAMED: [], LIKELY: [], CERTAIN: []}
+        own = tree.originals
         for file in files:
-            if file not in listed:
+            if file not in listed and file in own.labels:
+                named[CERTAIN].append(file)
+            elif file not in listed and file not in own.images:
                 array = suffix_of(file) in ARRAY_SUFFIXES
                 named[max(file_name(file).named, LIKELY if array else NOT_NAMED)].append(file)
         twins, root = self._twins(named[NOT_NAMED]), words_of(tree.root.name)
         if root.named and not root.rest and not (named[LIKELY] or named[CERTAIN] or twins):
             named[CERTAIN], named[NOT_NAMED] = named[NOT_NAMED], []  # a folder of masks alone
         images = [file for file in named[NOT_NAMED] if file not in twins and file not in result.doubtful]
+        images += [file for file in files if file in own.images]
         self._match(named[LIKELY], [*images, *result.pairs.values()], required=True)
         used = self._used()
         for file in named[LIKELY]:
@@ -147,7 +151,8 @@ class _Engine:
                 or (bool(separator) and number.isdecimal() and str(path.parent.parent / f"{owner}.xml") in xml)
             )
 
-        copies = set(filter(is_copy, files))
+        own = self._tree.originals
+        copies = {file for file in files if file not in own.labels and file not in own.images and is_copy(file)}
         self._result.copies = [file for file in files if file in copies]
         return [file for file in files if file not in copies]
 
