@@ -21,7 +21,7 @@ from tests.session.journal_files import journal_files
 from tests.session.task_work import runner_of
 from workbench.core import problems
 from workbench.core.geometry.drawing import Rect
-from workbench.core.project import annotation, incremental_png
+from workbench.core.project import annotation, incremental_png, label_transaction
 from workbench.core.project.history import StepRecording
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
@@ -108,16 +108,16 @@ def test_saving_note_encodes_no_band(large, encoded_bands):
 def test_save_after_failed_save_is_complete(large, encoded_bands, monkeypatch):
     dot(large, 100, 100, 2)
     assert large.flush()
-    write = annotation.write_bytes
+    write = label_transaction.write_bytes
 
-    def full(path, data):
+    def full(path, data, root):
         raise problems.CannotWrite(path=str(path), why="No space left on device")
 
-    monkeypatch.setattr("workbench.session.label.write_bytes", full)
+    monkeypatch.setattr(label_transaction, "write_bytes", full)
     dot(large, 900, 1000, 1)
     assert not large.flush()
     dot(large, 500, 1500, 1)
-    monkeypatch.setattr("workbench.session.label.write_bytes", write)
+    monkeypatch.setattr(label_transaction, "write_bytes", write)
     assert large.flush()
     check_file(large)
 
@@ -150,7 +150,7 @@ def test_saved_mask_contains_whole_strokes_only(project):
             saved = save_label(project, label, None, 0)
         except MaskChanged:
             continue
-        label.saved_edits, label.stamp, label.content = saved.edits, saved.stamp, saved.content
+        label.saved_edits, label.stamp = saved.edits, saved.stamp
         if saved.counts is not None:
             mask = annotation.load_mask(project, "a.png")
             ids.add((int(mask[3, 10]), int(mask[890, 10])))
@@ -312,6 +312,27 @@ def test_mask_written_by_another_program_clears_undo(opened, qtbot):
     assert opened.mask[75, 90] == 1 and opened.steps() == ([], [])
     opened.undo()
     qtbot.waitUntil(lambda: opened.key == opened.keys[1] and not opened.can_undo())
+    assert opened.mask[20, 20] == 0
+
+
+def test_undo_on_an_image_changed_elsewhere_is_refused_with_a_report(opened, qtbot):
+    other, key, third = opened.keys[:3]
+    for painted in (other, key):
+        show(opened, qtbot, painted)
+        dot(opened, 20, 20, 2)
+        assert opened.flush()
+    show(opened, qtbot, third)
+    data, before = write_mask_elsewhere(opened, key), saved_mask(opened, other)
+    with qtbot.waitSignal(opened.problem_met) as problems_met:
+        opened.undo()
+    (problem,) = problems_met.args
+    assert isinstance(problem, problems.StepsLost) and problem.fields["name"] == key
+    qtbot.waitUntil(lambda: opened.key == key and opened.image is not None)
+    assert opened.steps() == ([], []) and opened.flush()
+    assert opened.project.mask_path(key).read_bytes() == data
+    assert np.array_equal(saved_mask(opened, other), before) and opened.can_undo()  # no older step in its place
+    opened.undo()
+    qtbot.waitUntil(lambda: opened.key == other and not opened.can_undo())
     assert opened.mask[20, 20] == 0
 
 
@@ -513,5 +534,5 @@ def test_saved_label_differs_only_by_the_edit(labeled_project):
     with label.changing([Rect(0, 0, 64, 64)]) as mask:
         mask[0, 0] = 1
     saved = save_label(labeled_project, label, None, 0)
-    assert saved.content == load_label(labeled_project, key, (96, 80)).content
-    assert np.array_equal(annotation.load_mask(labeled_project, key), label.mask) and not saved.replaced
+    assert saved.content == load_label(labeled_project, key, (96, 80)).files.sums["mask"]
+    assert np.array_equal(annotation.load_mask(labeled_project, key), label.mask) and not label.files.kept

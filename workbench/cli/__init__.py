@@ -125,3 +125,5 @@ def load(name: str) -> ModuleType:
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as one JSON object to stdout")
     parser.add_argument("--debug", action="store_true", help="show the traceback of a problem")
+    trust = "allow a project or data set to read images from the places outside of its folder that it names"
+    parser.add_argument("--trust-sources", action="store_true", help=trust)

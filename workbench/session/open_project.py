@@ -64,7 +64,7 @@ class OpenProject(QObject):
     def _connect(self) -> None:
         for part in (self.editor, self.autosave, self.image_list, self.label_copier, self.classes, self.notes):
             part.problem_met.connect(self.problem_met)
-        for part in (self.folder, self.verdict_steps, self.class_merge, self.label_import):
+        for part in (self.image, self.folder, self.verdict_steps, self.class_merge, self.label_import):
             part.problem_met.connect(self.problem_met)
         self.notes.changed.connect(self._note_changed)
         self.editor.note_changed.connect(self._note_changed)

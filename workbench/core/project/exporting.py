@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ from workbench.core.project.formats.export_names import (
     is_file_name,
     is_label,
     is_path,
+    is_path_cell,
     is_path_without_blanks,
     is_text,
     listed_as,
@@ -38,8 +40,9 @@ from workbench.core.project.formats.verdict_labels import ImageFolderWriter, Ver
 from workbench.core.project.formats.xml_labels import CvatWriter
 from workbench.core.project.formats.yolo import YoloBoxWriter, YoloWriter
 from workbench.core.project.project import Project
+from workbench.core.project.project_labels import has_label_files
 
-_SHOWN = 10  # changed names in a sentence
+_SHOWN, _LONGEST = 10, 60  # changed names in a sentence, characters of each
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,8 @@ class ExportFormat:
 
     title: name of the format in the language of its tool. shapes: how it can store regions, the default first; empty
     without a choice. always_images: the images are part of the format.
-    classes, verdicts, images: return True for a name that it can hold, or that it does not store. flat: all images are in one folder. stems:
-    labels are files with the names of images.
+    classes, verdicts, images: return True for a name that it can hold, or that it does not store. flat: all images are
+    in one folder. stems: labels are files with the names of images. reader: format of the import, if it is another.
     """
 
     name: str
@@ -62,6 +65,7 @@ class ExportFormat:
     images: Accepts = is_path
     flat: bool = False
     stems: bool = True
+    reader: str = ""
 
 
 EXPORT_FORMATS: dict[str, ExportFormat] = {
@@ -71,12 +75,13 @@ EXPORT_FORMATS: dict[str, ExportFormat] = {
         ExportFormat("labelme", "labelme, X-AnyLabeling", LabelmeWriter, ("polygon", "mask"), verdicts=is_text),
         ExportFormat("coco", "COCO", CocoWriter, ("mask", "polygon"), stems=False),
         ExportFormat("yolo", "YOLO segment", YoloWriter),
-        ExportFormat("yolo-detect", "YOLO detect", YoloBoxWriter),
+        ExportFormat("yolo-detect", "YOLO detect", YoloBoxWriter, reader="yolo"),
         ExportFormat(
             "voc",
             "Pascal VOC, CVAT segmentation mask 1.1",
             VocWriter,
             classes=listed_as(write_list({1: "{name}:0,0,1::"}, VOC_LIST)),
+            reader="png",
         ),
         ExportFormat("cvat", "CVAT for images 1.1", CvatWriter, ("mask", "polygon"), verdicts=is_text, stems=False),
         ExportFormat(
@@ -85,6 +90,7 @@ EXPORT_FORMATS: dict[str, ExportFormat] = {
             PaddleWriter,
             classes=listed_as(write_list({1: "{name}"}, PADDLE_LIST)),
             images=is_path_without_blanks,
+            reader="png",
         ),
         ExportFormat(
             "mvtec",
@@ -94,6 +100,7 @@ EXPORT_FORMATS: dict[str, ExportFormat] = {
             classes=is_defect_folder,
             images=is_file_name,
             flat=True,
+            reader="png",
         ),
         ExportFormat(
             "folders",
@@ -106,7 +113,9 @@ EXPORT_FORMATS: dict[str, ExportFormat] = {
             flat=True,
             stems=False,
         ),
-        ExportFormat("verdicts", "CSV", VerdictTableWriter, classes=bool, verdicts=is_cell, stems=False),
+        ExportFormat(
+            "verdicts", "CSV", VerdictTableWriter, classes=bool, verdicts=is_cell, images=is_path_cell, stems=False
+        ),
     )
 }
 
@@ -123,10 +132,13 @@ class ExportNames:
     @classmethod
     def of(cls, project: Project, format: ExportFormat, keys: Sequence[str]) -> ExportNames:
         """Return the names of an export of these images."""
-        folded = comparable if format.flat else str  # names of folders
-        images = image_names(keys, format.images, flat=format.flat, stems=format.stems)
-        classes = ExportedNames(format.classes, folded).add(info.name for info in project.classes)
-        return cls(format, classes, ExportedNames(format.verdicts, folded).add(project.file.verdicts), images)
+        classes, verdicts = (
+            ExportedNames(accepts, comparable if format.flat and accepts is not bool else str)  # names of folders
+            for accepts in (format.classes, format.verdicts)
+        )
+        classes.add(info.name for info in project.classes)
+        verdicts.add(project.file.verdicts)
+        return cls(format, classes, verdicts, image_names(keys, format.images, flat=format.flat, stems=format.stems))
 
     def sentences(self) -> list[str]:
         """Return what is named differently in the export, as sentences."""
@@ -143,7 +155,7 @@ class ExportNames:
 
 def _first(names: Mapping[str, str]) -> str:
     """Return the first changes of a list of names."""
-    shown = [f"{name} → {other}" for name, other in islice(names.items(), _SHOWN)]
+    shown = [f"{name[:_LONGEST]} → {other[:_LONGEST]}" for name, other in islice(names.items(), _SHOWN)]
     return ", ".join(shown) + (", …" if len(names) > _SHOWN else "")
 
 
@@ -199,8 +211,8 @@ def export_labels(
     if options.shapes is not None and options.shapes not in chosen.shapes:
         known = ", ".join(f"{format}/{shape}" for shape in chosen.shapes) or format
         raise problems.UnknownFormat(name=f"{format}/{options.shapes}", known=known)
-    labeled = [key for key in (project.images() if keys is None else keys) if _may_have_label(project, key)]
-    has_splits = options.split and any(_split(project, key, splits) for key in labeled)
+    labeled = [key for key in (project.images() if keys is None else keys) if has_label_files(project, key)]
+    has_splits = options.split and any(_has_split(project, key, splits) for key in labeled)
     names = ExportNames.of(project, chosen, labeled)
     report = LabelExportReport(out.absolute(), format, renamed=names.sentences())
     if report.renamed:
@@ -227,7 +239,7 @@ def export_labels(
     if not report.labels and not report.cancelled:
         raise failure or problems.NoLabels()
     writer.finish()
-    export.write_record()
+    export.write_record(chosen.reader or chosen.name)
     report.images = export.copied
     report.losses = {key: dict(kinds) for key, kinds in export.losses.items()}
     total = sum((Counter(kinds) for kinds in report.losses.values()), Counter())
@@ -237,13 +249,15 @@ def export_labels(
     return report
 
 
-def _may_have_label(project: Project, key: str) -> bool:
-    return os.path.exists(project.mask_path(key)) or os.path.exists(project.note_path(key))
-
-
 def _split(project: Project, key: str, splits: Mapping[str, str] | None) -> str:
     """Return the split that an image is assigned to, "" for none."""
     return splits.get(key, "") if splits is not None else annotation.load_note(project, key).pin or ""
+
+
+def _has_split(project: Project, key: str, splits: Mapping[str, str] | None) -> bool:
+    with contextlib.suppress(problems.NoteBroken):  # reported as skipped later
+        return bool(_split(project, key, splits))
+    return False
 
 
 def _load(

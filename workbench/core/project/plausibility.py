@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from workbench.core.images.image_files import thumbnail
 from workbench.core.messages import Message
+from workbench.core.problems import Problem
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED
 
 ConcernKind = Literal["inverted", "whole_image", "all_empty", "blank", "mixed_sets"]
@@ -24,6 +28,18 @@ _BLANK_TEXTS = {
     "constant": "check.blank_constant",
 }
 _BLANK = 1.5  # gray levels of 8 bits, largest deviation of a blank image
+
+
+_SAMPLE, _EDGE = 20, 256  # images of a new project that are examined, and their longer side
+
+
+def image_concerns(paths: Sequence[Path]) -> list[Concern]:
+    """Return what is not plausible in a sample of image files."""
+    found = Plausibility()
+    for path in paths[:: max(1, len(paths) // _SAMPLE)][:_SAMPLE]:
+        with contextlib.suppress(Problem):  # unreadable images are listed as such
+            found.add_image(path.name, thumbnail(path, _EDGE))
+    return found.concerns()
 
 
 @dataclass(frozen=True)

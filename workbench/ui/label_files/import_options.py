@@ -148,6 +148,7 @@ class ImportOptionsRow(QWidget):
         row.addWidget(_label(self.tr("&Encoding"), self.encoding))
         row.addWidget(self.encoding)
         row.addWidget(self._examples, 1)
+        self._encoding_row.hide()
         return self._encoding_row
 
     def forget_files(self) -> None:

@@ -78,6 +78,8 @@ class ImportPreview(QWidget):
         classes = [info.name for info in project.classes]
         self.mapping.show_entries(plan.classes, plan.verdicts, classes, project.file.verdicts)
         self.skipped.show_entries(plan.skipped, plan.report.notes, plan.report.image_notes)
+        # What is not used is unfolded, unless its reason is an open question.
+        self.skipped.link.setChecked(bool(plan.skipped) and not plan.questions)
         self.missing.show_count(plan.missing, path)
         self._show_previews()
 

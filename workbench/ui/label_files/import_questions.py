@@ -7,7 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QImage, QPixmap
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QRadioButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QRadioButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from workbench.core.project.import_plan import PlannedQuestion
 from workbench.core.project.plausibility import Concern
@@ -17,7 +27,8 @@ from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.icon_label import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
-_HEIGHT = 56  # px, of the example pictures
+_HEIGHT = 44  # px, of the example pictures
+_MOST_HEIGHT = 120  # px, of the answers, which scroll
 _SHOWN = 2  # example pairs of an answer
 
 
@@ -32,14 +43,20 @@ class MaskQuestion(QWidget):
         self._title = QLabel(
             self.tr("To which images do these masks belong? They are not imported before you choose."), wordWrap=True
         )
-        self._grid = QGridLayout()
+        answers = QWidget()
+        self._grid = QGridLayout(answers)
+        self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(12)
         self._grid.setColumnStretch(2, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
         column.addWidget(self._title)
-        column.addLayout(self._grid)
+        area = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setFixedHeight(_MOST_HEIGHT)
+        area.setWidget(answers)
+        column.addWidget(area)
         self.hide()
 
     def show_questions(self, questions: Sequence[PlannedQuestion]) -> None:

@@ -13,6 +13,7 @@ from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.names import free_path
 from workbench.core.problems import CopyOrMoved, Problem
 from workbench.core.project.project import read_project_file
+from workbench.core.project.source_trust import need_trust, project_places
 from workbench.core.text_patterns import fill
 from workbench.session.jobs import ThinnedProgress
 from workbench.session.tasks import Task, TaskRunner
@@ -24,6 +25,7 @@ from workbench.ui.text.added_files import left_out_text
 from workbench.ui.widgets.file_drop import LeftOut, is_label_file
 from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.question_dialog import CANCEL, Answer, Question
+from workbench.ui.widgets.source_question import ask_trust
 
 if TYPE_CHECKING:
     from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog
@@ -166,12 +168,16 @@ class ProjectCommands(QObject):
             self.unpack_requested.emit(root)
             return
         try:
-            read_project_file(root)
+            file = read_project_file(root)
         except Problem as problem:
             if not self.recent.offer_choices(root):
                 self._messages.problem(problem)
         else:
-            self._leave_guard.leave(lambda: self._session.open_project(root))
+            ask_trust(
+                lambda: need_trust(root, file.id, project_places(root, file)),
+                lambda: self._leave_guard.leave(lambda: self._session.open_project(root)),
+                self._window,
+            )
 
     def _ask_identity(self, problem: object) -> None:
         """Ask whether a folder is a copy or was moved, then open it. Without an answer nothing is opened or changed."""

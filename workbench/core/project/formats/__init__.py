@@ -157,7 +157,7 @@ def recognized(tree: FileTree) -> list[tuple[Format, int]]:
 
     Of several formats, the one with the most images is best: some files may belong to images that are elsewhere. Tables
     of verdicts follow the labels of pixels, and folder names are last. PNG masks are listed without a count if they are
-    only likely.
+    only likely. Labels that the workbench has exported are read as they were written.
     """
     counts = [(format, format.score(tree)) for format in FORMATS.values()]
     found = [(format, count) for format, count in counts if count]
@@ -169,6 +169,8 @@ def recognized(tree: FileTree) -> list[tuple[Format, int]]:
     def rank(entry: tuple[Format, int]) -> tuple[int, int, int]:
         format, count = entry
         matched = images.get(format.name, 0)
+        if format.name in tree.originals.readers:
+            return -1, 0, 0
         group = 3 if not format.own_files else 2 if not matched else 1 if format.name == "verdicts" else 0
         return group, -matched, -count
 
@@ -181,8 +183,8 @@ def _matched_images(format: Format, tree: FileTree) -> int:
     entries = batch.entries
     sample = entries[:: max(1, len(entries) // _SAMPLE)]
     fitting = {entry.image for entry in sample if _fits(entry)}
-    asked = {image for refusal in batch.refused for image in refusal.images or ()} if batch.pairings else ()
-    return round(len(fitting) * len(entries) / max(1, len(sample))) + len(asked)
+    uncertain = {image for refusal in batch.refused for image in refusal.images or ()} if batch.pairings else ()
+    return round(len(fitting) * len(entries) / max(1, len(sample))) + len(uncertain)
 
 
 def _fits(entry: ImportedEntry) -> bool:

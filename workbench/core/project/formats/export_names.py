@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
@@ -36,12 +37,16 @@ def is_cell(name: str) -> bool:
     return is_text(name) and name == name.strip()
 
 
+def is_path_cell(name: str) -> bool:
+    return is_path(name) and is_cell(name)
+
+
 def is_path(name: str) -> bool:
     return is_text(name) and "\\" not in name
 
 
 def is_path_without_blanks(name: str) -> bool:
-    return is_path(name) and len(name.split()) == 1 and name == name.strip()
+    return is_path_cell(name) and len(name.split()) == 1
 
 
 def is_file_name(name: str) -> bool:
@@ -61,7 +66,7 @@ def is_defect_folder(name: str) -> bool:
 
 
 def listed_as(list_of_one: str) -> Accepts:
-    """Return the test of names for a list that is read as it was written. list_of_one: one with {name} as class 1."""
+    """Return the test of names for a list that is read as written. list_of_one: the list with {name} as class 1."""
 
     def accepts(name: str) -> bool:
         found = parse_text("labels.txt", list_of_one.replace("{name}", name))
@@ -83,11 +88,10 @@ class ExportedNames:
         self.originals: dict[str, str] = {}
         self._used: set[str] = set()
 
-    def add(self, names: Iterable[str]) -> ExportedNames:
+    def add(self, names: Iterable[str]) -> None:
         """Add names. Those that the format can hold stay as they are."""
         for name in sorted(names, key=lambda name: not self._accepts(name)):
             self[name]
-        return self
 
     def __getitem__(self, name: str) -> str:
         if name not in self._names:
@@ -98,7 +102,8 @@ class ExportedNames:
 
     def unused(self, stem: str, suffix: str = "") -> str:
         """Return a name that is not used, `stem` followed by `suffix` if the format can hold it."""
-        for name in chain((stem + suffix,), numbered_names(_plain(stem), suffix)):
+        plain = _plain(stem, folders=self._accepts("a/b"))
+        for name in chain((stem + suffix,), numbered_names(plain, suffix)):
             if self._accepts(name) and self._folded(name) not in self._used:
                 self._used.add(self._folded(name))
                 return name
@@ -109,10 +114,11 @@ class ExportedNames:
         return list(self._names.values())
 
 
-def _plain(name: str) -> str:
-    """Return a name of letters, digits and a few signs."""
-    plain = re.sub(r"[^\w./-]+|(?<=/)[^\w]+", "_", name).strip(".") or "_"
-    if "/" not in plain:
+def _plain(name: str, *, folders: bool) -> str:
+    """Return a name of letters, digits and a few signs. folders: it is a path."""
+    name = unicodedata.normalize("NFC", name)
+    plain = re.sub(r"[^\w./-]+" if folders else r"[^\w.-]+", "_", name).strip(".") or "_"
+    if not folders:
         plain = plain.encode()[:_LONGEST].decode(errors="ignore")
     return f"_{plain}" if _RESERVED.match(plain) else plain
 

@@ -132,8 +132,9 @@ class LabelExport:
                 raise CannotWrite.of(target, error) from error
             self.copied += 1
 
-    def write_record(self) -> None:
+    def write_record(self, reader: str) -> None:
         """Write the file by which an import restores names and finds the image of each label. Raises CannotWrite."""
+        self._record.reader = reader
         self._record.classes, self._record.verdicts = self.class_names.originals, self.verdicts.originals
         write_json(self.out / FILE, {"format": 1} | self._record.model_dump(mode="json", exclude_defaults=True))
 

@@ -81,14 +81,15 @@ def words_of(name: str) -> Words:
     image = any(token in IMAGE_FOLDERS for token in tokens)
     if masks or image:
         tokens = [token for token in tokens if token not in _KINDS and token not in _FILLERS]
-    sure = any(token in _MASKS_ONLY or token[0] >= _IS_WIDE for token in masks)
-    return Words(tuple(tokens), CERTAIN if sure else LIKELY if masks else NOT_NAMED, image)
+    certain = any(token in _MASKS_ONLY or token[0] >= _IS_WIDE for token in masks)
+    return Words(tuple(tokens), CERTAIN if certain else LIKELY if masks else NOT_NAMED, image)
 
 
 @dataclass(frozen=True)
 class FileName:
     """Name of a file below a tree. folders, stem: its words. named: how surely it is the name of a mask.
 
+    in_images: the deepest folder whose name tells something is one of images, as of "SegmentationClass/images/1.png".
     split: data split that its folders name. whole: the words with that of the suffix, which "a.jpg.png" contains.
     """
 
@@ -96,6 +97,7 @@ class FileName:
     stem: tuple[str, ...]
     whole: tuple[str, ...]
     named: int
+    in_images: bool
     split: str | None
 
     def endings(self, *, whole: bool = False) -> list[tuple[str, ...]]:
@@ -117,14 +119,12 @@ def file_name(file: str) -> FileName:
     parts = [words_of(part) for part in path.parts[:-1]]
     stem = words_of(path.stem)
     level = mask_level(file)
-    named = stem.named
-    if level is not None:
-        named = CERTAIN
-    elif not _in_image_folder(path):
-        named = max(named, LIKELY if any(part.named for part in parts) else NOT_NAMED)
+    of_folders = LIKELY if any(part.named for part in parts) else NOT_NAMED
+    named = CERTAIN if level is not None else max(stem.named, of_folders)
     folders = tuple(word for part in parts for word in part.rest if word not in SPLIT_FOLDERS)
     suffix = (path.suffix[1:].casefold(),) if suffix_of(file) in IMAGE_SUFFIXES else ()
-    return FileName(folders, stem.rest, stem.rest + suffix, named, split_of(path.parent))
+    in_images = next((not part.named for part in reversed(parts) if part.named or part.image), False)
+    return FileName(folders, stem.rest, stem.rest + suffix, named, in_images, split_of(path.parent))
 
 
 def mask_level(file: str) -> int | None:
@@ -135,14 +135,6 @@ def mask_level(file: str) -> int | None:
         if not words.rest and (words.named or words.image):
             return level if words.named else None
     return None
-
-
-def _in_image_folder(path: PurePosixPath) -> bool:
-    for part in reversed(path.parts[:-1]):
-        words = words_of(part)
-        if words.named or (words.image and not words.rest):
-            return not words.named
-    return False
 
 
 def is_derived(file: str) -> bool:

@@ -95,20 +95,23 @@ class _Engine:
         result.pairs |= listed_pairs(tree)
         listed = {*result.pairs, *result.pairs.values()}
         named: dict[int, list[str]] = {NOT_NAMED: [], LIKELY: [], CERTAIN: []}
+        own = tree.originals
         for file in files:
-            if file not in listed:
+            if file not in listed and file in own.labels:
+                named[CERTAIN].append(file)
+            elif file not in listed and file not in own.images:
                 array = suffix_of(file) in ARRAY_SUFFIXES
                 named[max(file_name(file).named, LIKELY if array else NOT_NAMED)].append(file)
-        root = words_of(tree.root.name)
-        if root.named and not root.rest and not named[LIKELY] and not named[CERTAIN]:
+        twins, root = self._twins(named[NOT_NAMED]), words_of(tree.root.name)
+        if root.named and not root.rest and not (named[LIKELY] or named[CERTAIN] or twins):
             named[CERTAIN], named[NOT_NAMED] = named[NOT_NAMED], []  # a folder of masks alone
-        twins = self._twins(named[NOT_NAMED])
         images = [file for file in named[NOT_NAMED] if file not in twins and file not in result.doubtful]
+        images += [file for file in files if file in own.images]
         self._match(named[LIKELY], [*images, *result.pairs.values()], required=True)
         used = self._used()
         for file in named[LIKELY]:
             if file not in used:  # a word for masks may also be that of a product: the content decides
-                (named[CERTAIN] if self._looks_like_mask(file) else images).append(file)
+                (named[CERTAIN] if self._is_mask(file) else images).append(file)
         images = [file for file in images if suffix_of(file) in IMAGE_SUFFIXES]
         self._match(named[CERTAIN], [*images, *result.pairs.values()])
         result.pairs |= twins
@@ -116,20 +119,20 @@ class _Engine:
         if inspect_contents:
             self._match_by_content(images)
         self._leave_rivals_open()
+        doubtful = [file for file in result.doubtful if suffix_of(file) in IMAGE_SUFFIXES]
         self._choose()
-        result.images = self._unused([*images, *(file for file in result.doubtful if AS_IMAGES in self._rules)])
+        result.images = self._unused([*images, *doubtful])
         return result
 
     def _used(self) -> set[str]:
         found = self._result
-        masks = {*found.pairs, *found.pairs.values(), *found.unpaired, *found.open, *found.copies}
-        return masks if AS_IMAGES in self._rules else masks.union(found.doubtful)
+        return {*found.pairs, *found.pairs.values(), *found.unpaired, *found.open, *found.doubtful, *found.copies}
 
     def _unused(self, files: Iterable[str]) -> list[str]:
         used = self._used()
         return [file for file in dict.fromkeys(files) if file not in used]
 
-    def _looks_like_mask(self, file: str) -> bool | None:
+    def _is_mask(self, file: str) -> bool | None:
         content = content_of(self._tree, file)
         return None if content is None else content.is_mask
 
@@ -148,7 +151,8 @@ class _Engine:
                 or (bool(separator) and number.isdecimal() and str(path.parent.parent / f"{owner}.xml") in xml)
             )
 
-        copies = set(filter(is_copy, files))
+        own = self._tree.originals
+        copies = {file for file in files if file not in own.labels and file not in own.images and is_copy(file)}
         self._result.copies = [file for file in files if file in copies]
         return [file for file in files if file not in copies]
 
@@ -164,7 +168,7 @@ class _Engine:
             first, second = sorted(group, key=lambda file: suffix_of(file) != ".png")
             if suffix_of(first) != ".png" and (suffix_of(first) not in _LOSSLESS or suffix_of(second) in _LOSSLESS):
                 first, second = second, first
-            kinds = self._looks_like_mask(first), self._looks_like_mask(second)
+            kinds = self._is_mask(first), self._is_mask(second)
             if kinds[1] and not kinds[0] and content_of(self._tree, first) is not None:
                 first, second, kinds = second, first, kinds[::-1]
             if kinds[0] or content_of(self._tree, first) is None:  # the reason is told when the mask is read
@@ -184,9 +188,10 @@ class _Engine:
                 same_size = [image for image in candidates if size_of(self._tree, image) == size_of(self._tree, mask)]
                 candidates = same_size or candidates
             content = None if suffix_of(mask) in ARRAY_SUFFIXES else content_of(self._tree, mask)
-            if not candidates and required:
+            is_photo = content is not None and content.is_photo
+            if required and (not candidates or (is_photo and file_name(mask).in_images)):
                 continue
-            if content is not None and content.is_photo:
+            if is_photo:
                 result.doubtful[mask] = candidates[0] if len(candidates) == 1 else None
             elif len(candidates) == 1:
                 result.pairs[mask] = candidates[0]
@@ -207,12 +212,12 @@ class _Engine:
         masks: list[str] = []
         for group in folders.values():
             sample = group[:: max(1, len(group) // _SAMPLE)][:_SAMPLE]
-            if all(suffix_of(file) in _LOSSLESS for file in group) and all(map(self._looks_like_mask, sample)):
+            if all(suffix_of(file) in _LOSSLESS for file in group) and all(map(self._is_mask, sample)):
                 contents = [content_of(self._tree, file) for file in sample]
                 masks += group if any(content is not None and len(content.values) > 1 for content in contents) else []
         others = [file for file in images if file not in set(masks)]
         paired = list(result.pairs.values())
-        if not masks or (not others and paired and all(map(self._looks_like_mask, paired[:_SAMPLE]))):
+        if not masks or (not others and paired and all(map(self._is_mask, paired[:_SAMPLE]))):
             return  # no mask, or images that look like masks, too
         if not others and not paired:
             result.unpaired += masks
@@ -264,7 +269,9 @@ class _Engine:
             chosen = {mask: image for mask, image in result.doubtful.items() if image is not None}
             result.pairs |= chosen
             result.doubtful = {mask: None for mask in result.doubtful if mask not in chosen}
-        elif result.doubtful and AS_IMAGES not in self._rules:
+        if AS_IMAGES in self._rules:
+            result.doubtful = {}
+        elif result.doubtful:
             files: Examples = [(None, path(file)) for file in result.doubtful]
             masks: Examples = [
                 (path(image), path(mask)) for mask, image in result.doubtful.items() if image is not None

@@ -191,7 +191,7 @@ def decide(
     contents: Iterable[MaskContent], listed: LabelList | None, known: dict[int, str], options: ImportOptions
 ) -> ValueMeaning:
     """Return the meaning of a set. known: id -> name of the project's classes."""
-    gray: Counter[int] = Counter()
+    gray, ones = Counter[int](), Counter[int]()  # ones: of files with 0 and 1 only, which may be ids or black and white
     palette, colors = Counter[int](), set[int]()  # palette: number of files
     files: Counter[int] = Counter()  # with a gray value
     for content in contents:
@@ -203,10 +203,10 @@ def decide(
         elif content.kind == "palette":
             palette.update(values)
         elif content.kind == "grey":
-            gray.update(dict(zip(values, content.counts.tolist())))
+            (ones if values[-1] <= 1 else gray).update(dict(zip(values, content.counts.tolist())))
             files.update(values)
-    largest = max(gray, default=0)
-    one_class = options.threshold is not None or _one_class_values(gray, listed, known)
+    largest = max(gray or ones, default=0)
+    one_class = options.threshold is not None or _one_class_values(gray or ones, listed, known)
     named = known if listed is None else listed.values or listed.names
     numbers = palette if one_class else palette + files
     strange = {id: count for id, count in numbers.items() if 0 < id <= MAX_CLASS_ID and id not in named and named}

@@ -6,7 +6,7 @@ An export contains the file `defect-workbench.export` beside the files of its fo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -42,9 +42,13 @@ class ExportedFile(StoredModel):
 
 
 class ExportRecord(StoredModel):
-    """Content of the file. classes, verdicts: name in the export -> name in the project, where they differ."""
+    """Content of the file. classes, verdicts: name in the export -> name in the project, where they differ.
+
+    reader: format of the import that reads the labels.
+    """
 
     format: Literal[1] = _FORMAT
+    reader: str = ""
     classes: dict[str, str] = {}
     verdicts: dict[str, str] = {}
     images: list[ExportedFile] = []
@@ -53,28 +57,44 @@ class ExportRecord(StoredModel):
 class OriginalNames:
     """Names of the exports in a tree of files: in its folders, or in one that contains it.
 
-    files: paths below `root`.
+    files: paths below `root`. images, labels: those of them that are exported images and their label files. pairs:
+    label file -> image, of those. readers: formats of import that read the labels.
     """
 
     def __init__(self, root: Path, files: Sequence[str]) -> None:
-        self._root, self._files = root, frozenset(files)
+        self._root = root
         self._records: dict[Path, ExportRecord] = {}  # by folder
         self._by_path: dict[Path, ExportedFile] = {}
         self._by_name: dict[tuple[Path, str], ExportedFile] = {}
+        self.images: set[str] = set()
+        self.labels: set[str] = set()
+        self.pairs: dict[str, str] = {}
+        self.readers: set[str] = set()
         self.unreadable: list[Path] = []
+        known = frozenset(files)
         folders = [root / PurePosixPath(name).parent for name in files if name.endswith(FILE)]
         for folder in dict.fromkeys([*folders, root, *root.parents[:_ABOVE]]):
             try:
-                record = load_versioned(folder / FILE, ExportRecord, _FORMAT, ProjectBroken)
+                self._add(folder, load_versioned(folder / FILE, ExportRecord, _FORMAT, ProjectBroken), known)
             except FileNotFoundError:
                 continue
             except ProjectBroken:
                 self.unreadable.append(folder / FILE)
-                continue
-            self._records[folder] = record
-            for entry in record.images:
-                self._by_name[folder, entry.name] = entry
-                self._by_path |= {folder / name: entry for name in (entry.image, entry.label) if name}
+
+    def _add(self, folder: Path, record: ExportRecord, files: frozenset[str]) -> None:
+        self._records[folder] = record
+        self.readers.add(record.reader)
+        for entry in record.images:
+            self._by_name[folder, entry.name] = entry
+            self._by_path |= {folder / name: entry for name in (entry.image, entry.label) if name}
+            image, label = (
+                Path(os.path.relpath(folder / name, self._root)).as_posix() if name else ""
+                for name in (entry.image, entry.label)
+            )
+            self.images |= {image} & files
+            self.labels |= {label} & files
+            if image in files and label in files:
+                self.pairs[label] = image
 
     def of(self, label: Path, *names: str) -> ExportedFile | None:
         """Return the image of a label file or, of a file with several, the one with one of these names."""
@@ -87,21 +107,11 @@ class OriginalNames:
     def image_of(self, label: str, name: str) -> str | None:
         """Return the image in the tree that a label belongs to; arguments as of `of`, but below the root."""
         entry = self.of(self._root / label, name)
-        return None if entry is None else self._in_tree(self._root / label, entry.image)
-
-    def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield (label file, image) of the tree, if both are files."""
-        for path, entry in self._by_path.items():
-            image = self._in_tree(path, entry.image)
-            label = self._in_tree(path, entry.label)
-            if image is not None and label is not None:
-                yield label, image
-
-    def _in_tree(self, file: Path, name: str) -> str | None:
-        """Return the path below the root of a file that the export of `file` names, None if the tree lacks it."""
-        folder = next((folder for folder in file.parents if folder in self._records), None)
-        path = "" if folder is None or not name else Path(os.path.relpath(folder / name, self._root)).as_posix()
-        return path if path in self._files else None
+        if entry is None or not entry.image:
+            return None
+        folder = next(folder for folder in (self._root / label).parents if folder in self._records)
+        image = Path(os.path.relpath(folder / entry.image, self._root)).as_posix()
+        return image if image in self.images else None
 
     def restore(self, batch: ImportedLabels, options: ImportOptions) -> None:
         """Give the labels that were read the names that they have in the project."""

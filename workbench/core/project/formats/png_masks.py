@@ -64,7 +64,10 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     lists, unreadable = find_lists(tree, masks)
     meanings = _meanings(contents, lists, known, options)
     largest = max((meaning.largest for meaning in meanings.values()), default=0)
+    listed = {name for one in lists.values() if one is not None for name in one.names.values()}
     names = _single_names(pairing.pairs or pairs, options, known, largest)
+    if options.class_name is None and len(listed) == 1:
+        names = {"": listed.pop()}  # the only class of the lists
     if options.class_name is None:
         names |= {mask: label for task in tasks for mask, label in task.masks.items()}
     of_image: dict[str, list[str]] = defaultdict(list)

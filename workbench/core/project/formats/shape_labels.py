@@ -188,19 +188,17 @@ def _entry(
 ) -> ImportedEntry:
     name = PureWindowsPath(shaped.name).as_posix()
     drive, outside = PureWindowsPath(name).drive, is_outside(name, label)
-    name = name.removeprefix(drive).lstrip("/")
-    remark, doubtful, refused = "", False, shaped.refused
+    exported = tree.originals.of(tree.path(label), shaped.name) is not None
+    name = shaped.name if exported else name.removeprefix(drive).lstrip("/")
+    remark, doubtful = "", False
+    missing = Message("import.image_outside", path=name[:200]) if outside else Message("import.image_missing")
     if read is not None:
         try:
             found, remark, doubtful = images.of_file(name, label, shaped.split)
         except UnreadableLabel as error:
-            found, refused = None, [*refused, ("", reason(error))]
+            found, missing = None, reason(error)
     else:
         found = images.find(name, label, shaped.split)
-    if found is None and outside:
-        missing = Message("import.image_outside", path=name[:200])
-    else:
-        missing = Message("import.image_missing")
     if found is None:
         suffix = PurePosixPath(name).suffix.lower()
         key = str(PurePosixPath(label).parent / PurePosixPath(name).stem) + (
@@ -219,7 +217,7 @@ def _entry(
         embedded=shaped.embedded,
         missing=missing,
         count=max(shaped.entries, len(shaped.shapes) + (shaped.verdict is not None)),
-        refused=tuple(refused),
+        refused=tuple(shaped.refused),
         remark=remark,
         doubtful=doubtful,
     )
