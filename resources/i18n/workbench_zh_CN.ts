@@ -4223,6 +4223,10 @@
         <source>Left out, because their folders are not available: {names}</source>
         <translation>因文件夹不可用而未包含：{names}</translation>
     </message>
+    <message>
+        <source>{n} {n:file|files} left out, removed meanwhile or with a name that is not UTF-8: {names}</source>
+        <translation>有 {n} 个文件未包含，因为它们已被移走或名称不是 UTF-8：{names}</translation>
+    </message>
 </context>
 <context>
     <name>PageCommands</name>
@@ -4880,55 +4884,55 @@
     </message>
     <message>
         <source>Other folder: {path}</source>
-        <translation type="unfinished"></translation>
+        <translation>另一个文件夹：{path}</translation>
     </message>
     <message>
         <source>Other folder, not available now: {path}</source>
-        <translation type="unfinished"></translation>
+        <translation>另一个文件夹（目前不可用）：{path}</translation>
     </message>
     <message>
         <source>Opened folder: {path}</source>
-        <translation type="unfinished"></translation>
+        <translation>要打开的文件夹：{path}</translation>
     </message>
     <message>
         <source>Copy: this folder becomes a project of its own. The other folder stays as it is.</source>
-        <translation type="unfinished"></translation>
+        <translation>副本：此文件夹成为独立的项目，另一个文件夹保持不变。</translation>
     </message>
     <message>
         <source>Moved: the project continues in this folder.</source>
-        <translation type="unfinished"></translation>
+        <translation>已移动：项目在此文件夹中继续。</translation>
     </message>
     <message>
         <source>The last changes in another folder of this project could not be saved there.</source>
-        <translation type="unfinished"></translation>
+        <translation>此项目在另一个文件夹中的最后几处更改未能保存到那里。</translation>
     </message>
     <message>
         <source>Copy: this folder becomes a project of its own. The changes stay with the other folder.</source>
-        <translation type="unfinished"></translation>
+        <translation>副本：此文件夹成为独立的项目，这些更改留给另一个文件夹。</translation>
     </message>
     <message>
         <source>Moved: the project continues in this folder, and the changes are saved here.</source>
-        <translation type="unfinished"></translation>
+        <translation>已移动：项目在此文件夹中继续，这些更改保存到这里。</translation>
     </message>
     <message>
         <source>This project exists in another folder, too.</source>
-        <translation type="unfinished"></translation>
+        <translation>此项目也存在于另一个文件夹中。</translation>
     </message>
     <message>
         <source>Cancel</source>
-        <translation type="unfinished">取消</translation>
+        <translation>取消</translation>
     </message>
     <message>
         <source>It was moved</source>
-        <translation type="unfinished"></translation>
+        <translation>已移动</translation>
     </message>
     <message>
         <source>It is a copy</source>
-        <translation type="unfinished"></translation>
+        <translation>是副本</translation>
     </message>
     <message>
         <source>Copy or moved?</source>
-        <translation type="unfinished"></translation>
+        <translation>副本还是已移动？</translation>
     </message>
     <message>
         <source>All changes are saved.</source>
@@ -6107,7 +6111,7 @@
     </message>
     <message>
         <source>Add images with defects</source>
-        <translation type="unfinished"></translation>
+        <translation>添加有缺陷的图片</translation>
     </message>
     <message>
         <source>Add a class</source>
@@ -6247,7 +6251,7 @@
     </message>
     <message>
         <source>All images are good images. A model that finds defects learns from images with defects: add some, and label them.</source>
-        <translation type="unfinished"></translation>
+        <translation>所有图片都是良品图片。查找缺陷的模型要从有缺陷的图片中学习：请添加一些并标注。</translation>
     </message>
     <message>
         <source>The model is being exported.</source>
@@ -8730,31 +8734,31 @@
     </message>
     <message>
         <source>The project in {path} was open in {other} before: {why}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{path} 中的项目之前在 {other} 中打开过：{why}。</translation>
     </message>
     <message>
         <source>Choose whether this folder is a copy or was moved, as commands do with --as copy or --as moved.</source>
-        <translation type="unfinished"></translation>
+        <translation>请选择此文件夹是副本还是移动后的项目；在命令中使用 --as copy 或 --as moved。</translation>
     </message>
     <message>
         <source>The project in {path} was moved: it was open in {other} before.</source>
-        <translation type="unfinished"></translation>
+        <translation>{path} 中的项目已移动：之前在 {other} 中打开。</translation>
     </message>
     <message>
         <source>Images in {path} had the names of images in the image folder {name}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{path} 中的图片与图片文件夹“{name}”中的图片同名。</translation>
     </message>
     <message>
         <source>Their folder is now {new}.</source>
-        <translation type="unfinished"></translation>
+        <translation>它们的文件夹现在是 {new}。</translation>
     </message>
     <message>
         <source>Labels of {n} {n:image|images} in {other} may now belong to the image folder {name}: {images}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{other} 中 {n} 张图片的标注现在可能属于图片文件夹“{name}”：{images}。</translation>
     </message>
     <message>
         <source>Check the labels of these images in both folders.</source>
-        <translation type="unfinished"></translation>
+        <translation>请检查这两个文件夹中这些图片的标注。</translation>
     </message>
     <message>
         <source>Make the folder writable or free some space, then open the project again.</source>
@@ -8783,6 +8787,18 @@
     <message>
         <source>Free some space or make the folder writable.</source>
         <translation>请腾出磁盘空间或将文件夹设为可写。</translation>
+    </message>
+    <message>
+        <source>Its folder was moved, renamed or disconnected. Move it back or connect the drive, then try again.</source>
+        <translation>其文件夹已被移动、重命名或断开连接。请将其移回或重新连接驱动器，然后重试。</translation>
+    </message>
+    <message>
+        <source>Shorten the name of the image or folder: with the added suffix, it is longer than the drive allows.</source>
+        <translation>请缩短图片或文件夹的名称：加上后缀后，其长度超过了驱动器的限制。</translation>
+    </message>
+    <message>
+        <source>The drive does not support this kind of access. Use a folder on another drive. Nothing was changed.</source>
+        <translation>该驱动器不支持这种访问方式。请使用其他驱动器上的文件夹。未做任何更改。</translation>
     </message>
     <message>
         <source>Your changes are kept in memory and saving is retried. Free up disk space or make the folder writable.</source>
@@ -8841,6 +8857,22 @@
         <translation>已跳过该图片。</translation>
     </message>
     <message>
+        <source>The folder {path} cannot be listed: {why}.</source>
+        <translation>无法列出文件夹 {path} 的内容：{why}。</translation>
+    </message>
+    <message>
+        <source>Its images are left out until it can be read.</source>
+        <translation>在该文件夹可读之前，其中的图片不会列出。</translation>
+    </message>
+    <message>
+        <source>The name of the image {name} is not valid UTF-8.</source>
+        <translation>图片 {name} 的名称不是有效的 UTF-8。</translation>
+    </message>
+    <message>
+        <source>Rename the image to use it here.</source>
+        <translation>请重命名该图片后再使用。</translation>
+    </message>
+    <message>
         <source>The mask {path} cannot be read: {why}.</source>
         <translation>无法读取掩膜 {path}：{why}。</translation>
     </message>
@@ -8858,11 +8890,11 @@
     </message>
     <message>
         <source>The label {path}, which the run has kept for its metrics, was changed or deleted by another program.</source>
-        <translation type="unfinished"></translation>
+        <translation>训练记录为计算指标而保存的标注 {path} 被其他程序更改或删除。</translation>
     </message>
     <message>
         <source>It is used neither for metrics nor for the choice of the best weights.</source>
-        <translation type="unfinished"></translation>
+        <translation>它既不用于计算指标，也不用于选择最佳权重。</translation>
     </message>
     <message>
         <source>The labels of {source} cannot be copied: {why}.</source>
@@ -9042,11 +9074,11 @@
     </message>
     <message>
         <source>Please check the images: {why}.</source>
-        <translation type="unfinished"></translation>
+        <translation>请检查图片：{why}。</translation>
     </message>
     <message>
         <source>Correct or remove them before labeling.</source>
-        <translation type="unfinished"></translation>
+        <translation>请在标注之前更正或移除它们。</translation>
     </message>
     <message>
         <source>Nothing was imported, because {n} of the labels found cannot be used, for example {first}.</source>
@@ -9067,6 +9099,14 @@
     <message>
         <source>Install it with: {command}</source>
         <translation>安装命令：{command}</translation>
+    </message>
+    <message>
+        <source>There is not enough memory for this.</source>
+        <translation>内存不足，无法完成此操作。</translation>
+    </message>
+    <message>
+        <source>Close other programs, or use smaller images.</source>
+        <translation>请关闭其他程序，或使用较小的图片。</translation>
     </message>
     <message>
         <source>Unexpected error: {what}.</source>
@@ -10556,7 +10596,7 @@
     </message>
     <message>
         <source>The final metrics do not include this image.</source>
-        <translation type="unfinished"></translation>
+        <translation>最终指标不包含此图片。</translation>
     </message>
     <message>
         <source>{kind} {share}</source>
@@ -11104,7 +11144,7 @@
     </message>
     <message>
         <source>its content is not what was written</source>
-        <translation type="unfinished"></translation>
+        <translation>其内容与写入的内容不同</translation>
     </message>
     <message>
         <source>the project is locked</source>
@@ -11112,15 +11152,15 @@
     </message>
     <message>
         <source>two image folders have the same name</source>
-        <translation type="unfinished"></translation>
+        <translation>两个图片文件夹同名</translation>
     </message>
     <message>
         <source>that folder still exists</source>
-        <translation type="unfinished"></translation>
+        <translation>该文件夹仍然存在</translation>
     </message>
     <message>
         <source>unsaved changes belong to that folder</source>
-        <translation type="unfinished"></translation>
+        <translation>未保存的更改属于该文件夹</translation>
     </message>
     <message>
         <source>the name is empty</source>
@@ -11145,6 +11185,10 @@
     <message>
         <source>the file is a {mode} image, not a mask of class IDs</source>
         <translation>文件为 {mode} 图片，不是类别 ID 掩膜</translation>
+    </message>
+    <message>
+        <source>the name of the image is too long for its label file; rename the image</source>
+        <translation>图片的名称过长，无法保存标注文件；请重命名该图片</translation>
     </message>
     <message>
         <source>the size of the mask has changed</source>
@@ -11189,6 +11233,14 @@
     <message>
         <source>Connect the drive, or locate the folder.</source>
         <translation>请连接磁盘，或定位文件夹的当前位置。</translation>
+    </message>
+    <message>
+        <source>Folders that cannot be listed</source>
+        <translation>无法列出内容的文件夹</translation>
+    </message>
+    <message>
+        <source>Make the folder readable or connect the drive again. Until then, its images are left out.</source>
+        <translation>请使文件夹可读或重新连接驱动器。在此之前，其中的图片不会列出。</translation>
     </message>
     <message>
         <source>Unreadable images</source>
@@ -11331,6 +11383,10 @@
         <translation>文件夹 {path} 不可用</translation>
     </message>
     <message>
+        <source>the folder cannot be listed ({why})</source>
+        <translation>无法列出该文件夹的内容（{why}）</translation>
+    </message>
+    <message>
         <source>the mask is {mask_width} × {mask_height} pixels, the image {width} × {height}</source>
         <translation>掩膜为 {mask_width} × {mask_height} 像素，图片为 {width} × {height}</translation>
     </message>
@@ -11421,6 +11477,14 @@
     <message>
         <source>the archive unpacks to more than {n} GB</source>
         <translation>压缩包解压后超过 {n} GB</translation>
+    </message>
+    <message>
+        <source>the archive holds two files named {name}</source>
+        <translation>压缩包中有两个名为 {name} 的文件</translation>
+    </message>
+    <message>
+        <source>the archive holds folders nested more than {n} levels deep</source>
+        <translation>压缩包中的文件夹嵌套超过 {n} 层</translation>
     </message>
     <message>
         <source>the folder contains {names}</source>
@@ -11700,7 +11764,7 @@
     </message>
     <message>
         <source>its image has masks in other folders as well; answer the question about it (--pair: {options})</source>
-        <translation type="unfinished"></translation>
+        <translation>其图像在其他文件夹中也有掩膜；请回答相关问题（--pair：{options}）</translation>
     </message>
     <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
@@ -13660,7 +13724,7 @@
     </message>
     <message>
         <source>the mask is black and white, but the other masks number their classes, so its class is unknown</source>
-        <translation type="unfinished"></translation>
+        <translation>该掩膜是黑白的，而其他掩膜用数值表示类别，因此无法确定它的类别</translation>
     </message>
     <message>
         <source>it may belong to several images; answer the question about it (--pair: {options})</source>

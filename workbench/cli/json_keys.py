@@ -196,7 +196,7 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "files": "number of files in it",
             "bytes": "size of the zip file",
             "missing": "names of sources whose folder is not available",
-            "skipped": "files that vanished while packing",
+            "skipped": "files that vanished while packing, or whose names are not UTF-8",
         }
     },
     "spots": {

@@ -18,10 +18,11 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, SavedLater
 from workbench.core.project.history import Patch
+from workbench.core.project.label_transaction import content_sum
 from workbench.core.project.project import Project
 from workbench.core.project.storage import remove_leftovers
 from workbench.inference.io.regular_files import read_regular
-from workbench.session.label import Label, MaskChanged, Saved, content_sum, copy_labels, save_label
+from workbench.session.label import Label, MaskChanged, Saved, copy_labels, save_label
 from workbench.session.label_recovery import LabelRecovery
 from workbench.session.note_changes import NoteChange
 from workbench.session.rescue_journal import ProjectJournal

@@ -269,13 +269,21 @@ class Project:
 
     def images(self) -> list[str]:
         """Return the keys of all images in natural order, the project's own first. Lists folders; opens no files."""
+        return self.list_images()[0]
+
+    def list_images(self) -> tuple[list[str], list[problems.FolderUnreadable]]:
+        """Return the keys of `images`, and the folders whose images are not among them because of an error."""
+        keys: list[str] = []
+        faults: list[problems.FolderUnreadable] = []
         taken = source_prefixes(self.file.sources)
-        return [
-            source.prefix + relative
-            for source in self.file.sources
-            for relative in source.images(self.root)
-            if source.name or not relative.startswith(taken)
-        ]
+        for source in self.file.sources:
+            failed: list[tuple[str, OSError]] = []
+            listed = source.images(self.root, lambda prefix, error, failed=failed: failed.append((prefix, error)))
+            keys += [source.prefix + name for name in listed if source.name or not name.startswith(taken)]
+            for prefix, error in failed:
+                path, why = str(source.folder(self.root) / prefix), error.strerror or str(error)
+                faults.append(problems.FolderUnreadable(path=path, why=why, prefix=source.prefix + prefix))
+        return keys, faults
 
     def add_source(self, folder: Path | str, *, save: bool = True) -> Source:
         """Add an external folder as a source of images."""

@@ -104,7 +104,7 @@ def test_names_of_masks(project, folder, image, mask):
     assert_labels(project, lefts)
 
 
-def test_images_of_one_name_are_told_apart_by_the_suffix_in_the_name_of_the_mask(project, folder):
+def test_images_of_one_name_with_their_suffix_in_the_name_of_the_mask(project, folder):
     lefts = write(folder, [("images/1.bmp", "masks/1.bmp.png"), ("images/1.png", "masks/1.png.png")])
     assert import_labels(project, folder).labeled == 2
     assert_labels(project, lefts)
@@ -174,7 +174,7 @@ def test_masks_of_two_versions_are_a_question(project, folder):
     assert_labels(project, lefts)
 
 
-def test_files_that_only_look_like_masks_are_a_question(project, folder):
+def test_files_that_are_masks_by_their_content_only_are_a_question(project, folder):
     lefts = write(folder, [(f"images/{n}.png", f"gt/{n}.png") for n in (1, 2)])
     for number in (1, 2):
         save(folder / "result" / f"{number}.png", region(40))
