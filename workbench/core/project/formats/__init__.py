@@ -39,6 +39,7 @@ from workbench.core.project.formats.data_split import with_splits
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
 from workbench.core.project.formats.mask_pairing import pair
+from workbench.core.project.formats.restored_names import restore_names
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 
@@ -76,7 +77,7 @@ class Format:
             ]
             batch.unlabeled = []
         batch = with_splits(tree, batch)
-        tree.originals.restore(batch, options)
+        restore_names(tree, batch, options)
         return batch
 
 
