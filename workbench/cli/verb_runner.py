@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from workbench.core.problems import Problem, UntrustedPlaces
+from workbench.core.problems import NotEnoughMemory, Problem, UntrustedPlaces
 from workbench.core.project.project import Project
 from workbench.core.project.shared_keys import shared_sources
 from workbench.core.project.source_trust import trust_named
@@ -100,6 +100,8 @@ def run_verb(options: argparse.Namespace) -> int:
         return _fail(str(problem), options)
     except KeyboardInterrupt:
         return _fail("Stopped.", options)
+    except MemoryError:
+        return _fail(str(NotEnoughMemory()), options)
     except BrokenPipeError:
         raise  # handled by cli.main
     except Exception as error:
@@ -135,6 +137,7 @@ def identify(root: Path, options: argparse.Namespace, console: Console) -> None:
         with Project.open(root, identity=options.identity) as project:
             for notice in project.json.take_notices():
                 console.note(str(notice))
+    options.identity = None  # decided, also if the verb begins again
 
 
 def _fail(sentence: str, options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ the message ids: the GUI translates the pattern and then fills in the fields, so
 
 from __future__ import annotations
 
+import errno
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -130,8 +131,31 @@ class CannotWrite(Problem):
 
     @classmethod
     def of(cls, path: Path | str, error: OSError) -> CannotWrite:
-        """Return the problem for a system `error` raised while `path` was written."""
-        return cls(path=str(path), why=error.strerror or str(error))
+        """Return the problem for a system `error` raised while `path` was written, with the advice that fits it."""
+        kind = _WRITE_ERRORS.get(error.errno or 0, cls) if cls is CannotWrite else cls
+        return kind(path=str(path), why=error.strerror or str(error))
+
+
+class WriteFolderMissing(CannotWrite):
+    advice = "Its folder was moved, renamed or disconnected. Move it back or connect the drive, then try again."
+
+
+class NameTooLong(CannotWrite):
+    advice = "Shorten the name of the image or folder: with the added suffix, it is longer than the drive allows."
+
+
+class UnsuitableDrive(CannotWrite):
+    advice = "The drive does not support this kind of access. Use a folder on another drive. Nothing was changed."
+
+
+_WRITE_ERRORS: dict[int, type[CannotWrite]] = {
+    errno.ENOENT: WriteFolderMissing,
+    errno.ENOTDIR: WriteFolderMissing,
+    errno.ENAMETOOLONG: NameTooLong,
+    **dict.fromkeys(
+        (errno.EEXIST, errno.EINVAL, errno.EILSEQ, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP), UnsuitableDrive
+    ),
+}
 
 
 class SavedLater(CannotWrite):
@@ -175,6 +199,16 @@ class SourceMismatch(Problem):
 class ImageBroken(Problem):
     message = "The image {path} cannot be read: {why}."
     advice = "The image is skipped."
+
+
+class FolderUnreadable(Problem):
+    message = "The folder {path} cannot be listed: {why}."
+    advice = "Its images are left out until it can be read."
+
+
+class NameNotText(Problem):
+    message = "The name of the image {name} is not valid UTF-8."
+    advice = "Rename the image to use it here."
 
 
 class SampleWrongSize(Problem):
@@ -420,6 +454,11 @@ class PaddleMissing(Problem):
     advice = "Install it with: {command}"
 
 
+class NotEnoughMemory(Problem):
+    message = "There is not enough memory for this."
+    advice = "Close other programs, or use smaller images."
+
+
 class UnexpectedError(Problem):
     message = "Unexpected error: {what}."
     advice = "Details are in the log file."
@@ -433,6 +472,11 @@ class WorkerFailed(Problem):
 class ParityFailed(Problem):
     message = "The exported model does not match the trained model ({why}), so the export was rejected."
     advice = "The report is in {report}."
+
+
+class ModelNotReady(Problem):
+    message = "The model is not ready to export: {why}."
+    advice = "Label more defects or train longer, or export it anyway."
 
 
 class ExportExists(Problem):

@@ -18,9 +18,10 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, SavedLater
 from workbench.core.project.history import Patch
-from workbench.core.project.label_transaction import KnownFiles
+from workbench.core.project.label_transaction import content_sum
 from workbench.core.project.project import Project
 from workbench.core.project.storage import remove_leftovers
+from workbench.inference.io.regular_files import read_regular
 from workbench.session.label import Label, MaskChanged, Saved, copy_labels, save_label
 from workbench.session.label_recovery import LabelRecovery
 from workbench.session.note_changes import NoteChange
@@ -213,7 +214,7 @@ class Autosave(QObject):
                 saved = save_label(project, label, note, note_edits)
                 if rescued:  # what the rescue journal holds is removed only if the folder really has it
                     project.check_folder()
-                    if saved.counts is not None and KnownFiles.read(project.root, key).sums["mask"] != saved.content:
+                    if saved.counts is not None and content_sum(read_regular(path)) != saved.content:
                         raise CannotWrite(path=str(path), why=Message("file.not_as_written"))
                 return saved
             except MaskChanged:

@@ -80,11 +80,13 @@ def refresh(project: Project, reporter: IndexReporter, *, first: bool) -> None:
                     reported.update(row.key for row in batch)
                 reporter.report("rows", batch)
                 reporter.pause()
-        keys = project.images()
+        keys, faults = project.list_images()
         project.check_folder()  # its list would be empty
         if keys != known or not first:
             reporter.report("listed", keys)
             reporter.pause(_FIRST_PAUSE)
+        for fault in faults if first else ():
+            reporter.report("problem", fault)
         for row in index.refresh(keys, progress=reporter.progress, cancelled=reporter.cancelled, known_keys=reported):
             reporter.row(row)
         project.check_folder()  # all images would be reported as unreadable

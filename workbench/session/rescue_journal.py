@@ -12,9 +12,8 @@ import secrets
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from workbench.core.file_lock import LockHeld, acquire, file_lock
+from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
 from workbench.core.project.project_identity import rescue_folder
@@ -29,16 +28,13 @@ from workbench.session.journal import (
 )
 from workbench.session.journal_leftovers import Leftovers
 
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
-
 _LOCK = "lock"
 
 
 class RescueJournal:
     """One rescue journal, locked by the process that writes or reads it."""
 
-    def __init__(self, folder: Path, lock: BaseFileLock) -> None:
+    def __init__(self, folder: Path, lock: FileLock) -> None:
         self.folder, self._lock = folder, lock
         self.journal = Journal(folder)
         self.keys: set[str] = set()
@@ -193,7 +189,7 @@ class ProjectJournal(Journal):
             self.write_rescue()
 
 
-def _locked(folder: Path) -> BaseFileLock:
-    lock = file_lock(folder / _LOCK)
-    acquire(lock)
+def _locked(folder: Path) -> FileLock:
+    lock = FileLock(folder / _LOCK)
+    lock.acquire()
     return lock

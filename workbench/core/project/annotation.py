@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import getpass
 import io
 import json
@@ -132,7 +133,7 @@ def load_note(project: Project, key: str) -> Note:
     except FileNotFoundError:
         return Note()
     except OSError as error:
-        raise problems.NoteBroken(path=str(path), why=error.strerror or str(error)) from error
+        raise problems.NoteBroken(path=str(path), why=_why(error)) from error
     try:
         note = Note.model_validate_json(data)
         stored_format, invalid = note.format, None
@@ -249,9 +250,15 @@ def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
     except UnidentifiedImageError:
         raise problems.MaskBroken(path=str(path), why=Message("mask.not_png")) from None
     except OSError as error:
-        raise problems.MaskBroken(path=str(path), why=error.strerror or str(error)) from error
+        raise problems.MaskBroken(path=str(path), why=_why(error)) from error
     except (ValueError, SyntaxError, EOFError, MemoryError) as error:
         raise problems.MaskBroken(path=str(path), why=str(error) or type(error).__name__) from error
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.ENAMETOOLONG:
+        return Message("label.name_too_long")
+    return error.strerror or str(error)
 
 
 def palette_bytes(classes: list[ClassInfo]) -> bytes:

@@ -43,7 +43,7 @@ class KnownFiles:
         files = cls()
         for kind in _FILES:
             with contextlib.suppress(OSError):
-                files.sums[kind] = _sum(_content(path_of(root, kind, key)))
+                files.sums[kind] = content_sum(_content(path_of(root, kind, key)))
         return files
 
 
@@ -98,18 +98,18 @@ def write(root: Path, key: str, contents: Mapping[Kind, bytes], files: KnownFile
             present = _content(path)
         except OSError as error:
             raise CannotWrite.of(path, error) from error
-        if files is not None and present not in (None, contents[kind]) and _sum(present) != files.sums[kind]:
+        if files is not None and present not in (None, contents[kind]) and content_sum(present) != files.sums[kind]:
             files.kept.append((path, backup_conflict(root, key_hash(key)[:8], present, path.suffix)))
-        known.sums[kind] = _sum(present)
+        known.sums[kind] = content_sum(present)
         if present != contents[kind]:
             changed.append(kind)
     record_path = _record_path(root, key)
     if len(changed) > 1:
-        record = _Record(key, _sum(contents["mask"]), known.sums["note"], contents["note"].decode())
+        record = _Record(key, content_sum(contents["mask"]), known.sums["note"], contents["note"].decode())
         write_bytes(record_path, json_bytes({"format": FORMAT, **asdict(record)}, ascii=True), root=root)
     for kind in changed:
         write_bytes(path_of(root, kind, key), contents[kind], root=root)
-        known.sums[kind] = _sum(contents[kind])
+        known.sums[kind] = content_sum(contents[kind])
     if len(changed) > 1:
         _remove(record_path)
 
@@ -126,7 +126,7 @@ def finish(root: Path, key: str, files: KnownFiles | None = None) -> None:
         note = record.note.encode()
         write_bytes(path, note, root=root)
         if files is not None:
-            files.sums["note"] = _sum(note)
+            files.sums["note"] = content_sum(note)
     _remove(record_path)
 
 
@@ -148,7 +148,7 @@ def _valid_record(root: Path, key: str) -> _Record | None:
     record = _Record.load(_record_path(root, key))
     if record is None or record.key != key:
         return None
-    present = (_sum(_content(path_of(root, kind, key))) for kind in _FILES)
+    present = (content_sum(_content(path_of(root, kind, key))) for kind in _FILES)
     return record if (record.mask, record.before) == tuple(present) else None
 
 
@@ -164,7 +164,7 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def _sum(data: bytes | None) -> str:
+def content_sum(data: bytes | None) -> str:
     return "" if data is None else hashlib.sha256(data).hexdigest()
 
 

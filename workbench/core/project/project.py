@@ -32,7 +32,7 @@ from workbench.core.project.project_folder import ProjectFolder, ProjectLock
 from workbench.core.project.project_identity import FolderKind, ProjectIdentity
 from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.shared_keys import own_key, separate_keys, source_prefixes
-from workbench.core.project.source_trust import need_trust, project_places, trust
+from workbench.core.project.source_trust import need_trust, project_places, trust, trust_copy
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io.atomic_write import keep_root
@@ -203,6 +203,7 @@ class Project:
             self.file.id = uuid.uuid4().hex
             self.save()
             self._folder = ProjectFolder(self.root, self.file.id, self.json)
+            trust_copy(identity.id, self.file.id)
             for origin in own:
                 self.identity.origin(origin.folder).write()
         self.identity.remember()
@@ -269,13 +270,21 @@ class Project:
 
     def images(self) -> list[str]:
         """Return the keys of all images in natural order, the project's own first. Lists folders; opens no files."""
+        return self.list_images()[0]
+
+    def list_images(self) -> tuple[list[str], list[problems.FolderUnreadable]]:
+        """Return the keys of `images`, and the folders whose images are not among them because of an error."""
+        keys: list[str] = []
+        faults: list[problems.FolderUnreadable] = []
         taken = source_prefixes(self.file.sources)
-        return [
-            source.prefix + relative
-            for source in self.file.sources
-            for relative in source.images(self.root)
-            if source.name or not relative.startswith(taken)
-        ]
+        for source in self.file.sources:
+            failed: list[tuple[str, OSError]] = []
+            listed = source.images(self.root, lambda prefix, error, failed=failed: failed.append((prefix, error)))
+            keys += [source.prefix + name for name in listed if source.name or not name.startswith(taken)]
+            for prefix, error in failed:
+                path, why = str(source.folder(self.root) / prefix), error.strerror or str(error)
+                faults.append(problems.FolderUnreadable(path=path, why=why, prefix=source.prefix + prefix))
+        return keys, faults
 
     def add_source(self, folder: Path | str, *, save: bool = True) -> Source:
         """Add an external folder as a source of images."""

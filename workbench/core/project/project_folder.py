@@ -16,17 +16,14 @@ import socket
 import stat
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from workbench.core.file_lock import LockHeld, acquire, file_lock
+from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, ProjectGone, ProjectLocked, ProjectTaken
 from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.storage import check_links, write_json
 from workbench.inference.io.atomic_write import keep_root
-
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
 
 State = tuple[tuple[int, int], tuple[int, int, int]]
 
@@ -100,7 +97,7 @@ class ProjectLock:
 
     def __init__(self, root: Path) -> None:
         self._root, self._token = root, secrets.token_hex(8)
-        self._locks: dict[str, tuple[BaseFileLock, tuple[int, int] | None]] = {}
+        self._locks: dict[str, tuple[FileLock, tuple[int, int] | None]] = {}
         try:
             self._acquire(NAME)
             self._acquire_legacy()
@@ -162,8 +159,8 @@ class ProjectLock:
 
     def _acquire(self, name: str) -> None:
         path = self._root / name
-        lock = file_lock(path)
-        acquire(lock)
+        lock = FileLock(path)
+        lock.acquire()
         previous = self._locks.get(name)
         self._locks[name] = (lock, _identity(path))
         if previous is not None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from workbench.core.file_lock import LockHeld, acquire, file_lock
+from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.messages import Message
 from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, ProjectBroken
@@ -182,12 +182,12 @@ def remove_leftovers(root: Path, stopped: Callable[[], bool] = lambda: False) ->
 def holding_part(folder: Path) -> Iterator[None]:
     """Mark the folder of an unfinished export or import as in use while the block runs, and remove what remains then.
 
-    The mark is a lock on a file beside the folder, which ends with the process. Without file locking there is no mark.
+    The mark is a lock on a file beside the folder, which ends with the process.
     """
     make_folder(folder.parent)
-    lock = file_lock(_lock_of(folder))
-    with contextlib.suppress(OSError, NotImplementedError, LockHeld):
-        acquire(lock)
+    lock = FileLock(_lock_of(folder))
+    with contextlib.suppress(OSError, LockHeld):
+        lock.acquire()
     try:
         yield
     finally:
@@ -198,9 +198,9 @@ def holding_part(folder: Path) -> Iterator[None]:
 
 
 def _remove_unfinished(folder: Path) -> None:
-    lock = file_lock(_lock_of(folder))
-    with contextlib.suppress(OSError, NotImplementedError, LockHeld):
-        acquire(lock)
+    lock = FileLock(_lock_of(folder))
+    with contextlib.suppress(OSError, LockHeld):
+        lock.acquire()
         shutil.rmtree(folder, ignore_errors=True)
         lock.release()
         _lock_of(folder).unlink(missing_ok=True)

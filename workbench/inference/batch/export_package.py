@@ -64,7 +64,10 @@ def refuse(why):
 
 if __name__ == "__main__":
     replace_missing_streams()
-    sys.excepthook = lambda kind, error, trace: refuse(f"Unexpected: {kind.__name__}: {error}")
+    no_memory = "There is not enough memory. Close other programs, or use smaller images."
+    sys.excepthook = lambda kind, error, trace: refuse(
+        no_memory if issubclass(kind, MemoryError) else f"Unexpected: {kind.__name__}: {error}"
+    )
 
 import hashlib
 from pathlib import Path

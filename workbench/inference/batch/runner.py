@@ -109,7 +109,7 @@ def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
         done = f"{len(report['pictures'])} of {_images(len(sources))} done; results in {options.out}"
         raise _UsageError(f"Stopped. {done}. Run it again with --continue for the others.")
     if not report["pictures"]:
-        raise _UsageError(f"None of the images could be read: {report['skipped'][-1]['why']}.")
+        raise _UsageError(f"None of the images has a result: {report['skipped'][-1]['why']}.")
     left_out = f", {len(report['skipped'])} skipped" if report["skipped"] else ""
     _print(f"{_images(len(report['pictures']))}{left_out}; results in {options.out}", options)
     return report

@@ -40,7 +40,8 @@ class ImageHeader:
     inverted: TIFF in which 0 is white.
     planes_apart: TIFF that stores the channels separately.
     width, height: as stored, 0 if the header is damaged.
-    channels, depth, values: as in `DeclaredSize`; depth in bytes.
+    channels, depth, values, lean: as in `DeclaredSize`; depth in bytes.
+    peak: bytes in use while the image is decoded, with the file.
     """
 
     kind: str = ""
@@ -54,6 +55,8 @@ class ImageHeader:
     channels: int = 1
     depth: int = 1
     values: int = 0
+    peak: int = 0
+    lean: int = 0
 
     @property
     def shown(self) -> tuple[int, int]:
@@ -72,7 +75,8 @@ def describe(view: Any) -> ImageHeader:
     if declared is None:
         return properties
     size = {"width": declared.width, "height": declared.height, "channels": declared.channels}
-    return replace(properties, **size, depth=declared.depth, values=declared.values)
+    peak, lean = len(view) + declared.peak, declared.lean and len(view) + declared.lean
+    return replace(properties, **size, depth=declared.depth, values=declared.values, peak=peak, lean=lean)
 
 
 def inspect(data: np.ndarray) -> tuple[ImageHeader, np.ndarray]:

@@ -183,8 +183,8 @@ def _matched_images(format: Format, tree: FileTree) -> int:
     entries = batch.entries
     sample = entries[:: max(1, len(entries) // _SAMPLE)]
     fitting = {entry.image for entry in sample if _fits(entry)}
-    asked = {image for refusal in batch.refused for image in refusal.images or ()} if batch.pairings else ()
-    return round(len(fitting) * len(entries) / max(1, len(sample))) + len(asked)
+    uncertain = {image for refusal in batch.refused for image in refusal.images or ()} if batch.pairings else ()
+    return round(len(fitting) * len(entries) / max(1, len(sample))) + len(uncertain)
 
 
 def _fits(entry: ImportedEntry) -> bool:

@@ -33,11 +33,12 @@ IMAGE_FOLDERS = frozenset(
     "图 图片 图像 原图 照片 圖 圖片 圖像 画像 元画像 写真 이미지 사진 원본".split()
 )
 MASK_FOLDERS = frozenset(
-    "mask masks label labels lbl lbls annotation annotations annot annots ann anns groundtruth groundtruths gt gts segmentation "
-    "segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine gtcoarse "
-    "maske masken maskenbild maskenbilder annotierung annotierungen beschriftung beschriftungen masque masques "
-    "etiquette etiquettes veriteterrain mascara mascaras etiqueta etiquetas anotacion anotaciones anotacao anotacoes "
-    "maschera maschere etichetta etichette annotazione annotazioni maska maski masky etykieta etykiety maskeler "
+    "mask masks label labels lbl lbls annotation annotations annot annots ann anns groundtruth groundtruths gt gts "
+    "segmentation segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine "
+    "gtcoarse maske masken maskenbild maskenbilder annotierung annotierungen beschriftung beschriftungen masque "
+    "masques etiquette etiquettes veriteterrain mascara mascaras etiqueta etiquetas anotacion anotaciones "
+    "anotacao anotacoes maschera maschere etichetta etichette annotazione annotazioni maska maski "
+    "masky etykieta etykiety maskeler "
     "маска маски маскы разметка метка метки аннотация аннотации "
     "标注 标签 标记 掩膜 掩码 掩模 掩模图 掩膜图 蒙版 真值 標註 標籤 遮罩 掩碼 マスク ラベル 正解 アノテーション "
     "마스크 라벨 레이블 정답 어노테이션".split()

@@ -81,8 +81,8 @@ def words_of(name: str) -> Words:
     image = any(token in IMAGE_FOLDERS for token in tokens)
     if masks or image:
         tokens = [token for token in tokens if token not in _KINDS and token not in _FILLERS]
-    sure = any(token in _MASKS_ONLY or token[0] >= _IS_WIDE for token in masks)
-    return Words(tuple(tokens), CERTAIN if sure else LIKELY if masks else NOT_NAMED, image)
+    certain = any(token in _MASKS_ONLY or token[0] >= _IS_WIDE for token in masks)
+    return Words(tuple(tokens), CERTAIN if certain else LIKELY if masks else NOT_NAMED, image)
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ class _Engine:
         used = self._used()
         for file in named[LIKELY]:
             if file not in used:  # a word for masks may also be that of a product: the content decides
-                (named[CERTAIN] if self._looks_like_mask(file) else images).append(file)
+                (named[CERTAIN] if self._is_mask(file) else images).append(file)
         images = [file for file in images if suffix_of(file) in IMAGE_SUFFIXES]
         self._match(named[CERTAIN], [*images, *result.pairs.values()])
         result.pairs |= twins
@@ -132,7 +132,7 @@ class _Engine:
         used = self._used()
         return [file for file in dict.fromkeys(files) if file not in used]
 
-    def _looks_like_mask(self, file: str) -> bool | None:
+    def _is_mask(self, file: str) -> bool | None:
         content = content_of(self._tree, file)
         return None if content is None else content.is_mask
 
@@ -168,7 +168,7 @@ class _Engine:
             first, second = sorted(group, key=lambda file: suffix_of(file) != ".png")
             if suffix_of(first) != ".png" and (suffix_of(first) not in _LOSSLESS or suffix_of(second) in _LOSSLESS):
                 first, second = second, first
-            kinds = self._looks_like_mask(first), self._looks_like_mask(second)
+            kinds = self._is_mask(first), self._is_mask(second)
             if kinds[1] and not kinds[0] and content_of(self._tree, first) is not None:
                 first, second, kinds = second, first, kinds[::-1]
             if kinds[0] or content_of(self._tree, first) is None:  # the reason is told when the mask is read
@@ -212,12 +212,12 @@ class _Engine:
         masks: list[str] = []
         for group in folders.values():
             sample = group[:: max(1, len(group) // _SAMPLE)][:_SAMPLE]
-            if all(suffix_of(file) in _LOSSLESS for file in group) and all(map(self._looks_like_mask, sample)):
+            if all(suffix_of(file) in _LOSSLESS for file in group) and all(map(self._is_mask, sample)):
                 contents = [content_of(self._tree, file) for file in sample]
                 masks += group if any(content is not None and len(content.values) > 1 for content in contents) else []
         others = [file for file in images if file not in set(masks)]
         paired = list(result.pairs.values())
-        if not masks or (not others and paired and all(map(self._looks_like_mask, paired[:_SAMPLE]))):
+        if not masks or (not others and paired and all(map(self._is_mask, paired[:_SAMPLE]))):
             return  # no mask, or images that look like masks, too
         if not others and not paired:
             result.unpaired += masks

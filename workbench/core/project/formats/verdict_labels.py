@@ -164,7 +164,7 @@ def _label_names(tree: FileTree) -> list[str]:
 
 
 def folder_score(tree: FileTree) -> int:
-    return len(_folder_verdicts(tree, tree.images)[0])
+    return len(_folder_verdicts(tree, _images(tree))[0])
 
 
 def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
@@ -185,6 +185,11 @@ def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) 
         elif verdicts:
             batch.unlabeled.append((tree.path(image), image))
     return batch
+
+
+def _images(tree: FileTree) -> list[str]:
+    masks = masks_beside_images(tree)
+    return [image for image in tree.images if image not in masks]
 
 
 def _folder_verdicts(tree: FileTree, images: list[str]) -> tuple[dict[str, str], str]:
