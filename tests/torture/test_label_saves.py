@@ -54,18 +54,15 @@ def killed_at_call(root: Path, number: int) -> bool:
 @pytest.mark.skipif(shutil.which("strace") is None, reason="there is no strace here")
 def test_a_save_killed_in_any_system_call(tmp_path, report):
     root = saved_label.create(tmp_path / "p")
-    failed, seen, number = [], [], 0
-    while True:
-        number += 1
-        copy = shutil.copytree(root, tmp_path / str(number))
-        was_killed = killed_at_call(copy, number)
-        state = [is_label(one, *read(copy)) for one in (OLD, NEW)]
-        Project.open(copy).close()
-        after = [is_label(one, *files(copy)) for one in (OLD, NEW)]
-        if sum(state) != 1 or after != state or label_transaction.records(copy):
+    failed, seen = [], []
+    for number in saved_label.copies(root):
+        was_killed = killed_at_call(root, number)
+        state = [is_label(one, *read(root)) for one in (OLD, NEW)]
+        Project.open(root).close()
+        after = [is_label(one, *files(root)) for one in (OLD, NEW)]
+        if sum(state) != 1 or after != state or label_transaction.records(root):
             failed.append((number, state, after))
         seen.append(state.index(True))
-        shutil.rmtree(copy)
         if not was_killed:
             break
     report("save of a label killed in each system call", number, len(failed))
