@@ -8914,15 +8914,15 @@
     </message>
     <message>
         <source>Your changes are kept. The other version is stored as {kept}. Of each file, only the latest versions are stored.</source>
-        <translation type="unfinished"></translation>
+        <translation>您的更改已保留。另一个版本保存为 {kept}。每个文件只保存最近的几个版本。</translation>
     </message>
     <message>
         <source>The mask of {name} was changed by another program since it was open here.</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} 的掩膜在此处打开之后被另一个程序更改。</translation>
     </message>
     <message>
         <source>Your earlier steps on it can no longer be undone or redone. The label is shown as it is now.</source>
-        <translation type="unfinished"></translation>
+        <translation>之前对它的操作无法再撤销或重做。现在显示的是当前的标注。</translation>
     </message>
     <message>
         <source>{path} was changed by another program before your last strokes could be saved.</source>
@@ -13464,19 +13464,19 @@
     </message>
     <message>
         <source>{format} files cannot hold the {n:name|names} of {n} {n:class|classes}. In the export: {names}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{format} 文件无法保存 {n} 个类别的名称。导出时使用：{names}。</translation>
     </message>
     <message>
         <source>{format} files cannot hold {n} {n:verdict|verdicts}. In the export: {names}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{format} 文件无法保存 {n} 个判定。导出时使用：{names}。</translation>
     </message>
     <message>
         <source>{n} {n:image has another name|images have other names} in the export: {names}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} 张图片在导出时使用其他名称：{names}。</translation>
     </message>
     <message>
         <source>The names of the project that exported these labels were not restored, because {path} is damaged.</source>
-        <translation type="unfinished"></translation>
+        <translation>由于 {path} 已损坏，未能恢复导出这些标注的项目中的名称。</translation>
     </message>
     <message>
         <source>the embedded image is damaged</source>

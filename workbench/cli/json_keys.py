@@ -136,6 +136,7 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "format": "format of the labels",
             "labels": "images with a label",
             "images": "copied image files",
+            "renamed": "sentences on names that differ in the export",
             "lost": "sentences on content that the format cannot hold",
             "losses": "object: image -> kind of content -> count",
             "skipped": _SKIPPED,

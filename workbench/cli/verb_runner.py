@@ -137,6 +137,7 @@ def identify(root: Path, options: argparse.Namespace, console: Console) -> None:
         with Project.open(root, identity=options.identity) as project:
             for notice in project.json.take_notices():
                 console.note(str(notice))
+    options.identity = None  # decided, also if the verb begins again
 
 
 def _fail(sentence: str, options: argparse.Namespace) -> int:

@@ -289,9 +289,10 @@ def test_killed_import_is_complete_or_the_one_before_can_be_undone(root, folder,
     with Project.open(root) as project:
         import_labels(project, folder, ImportRequest(conflicts="replace"))
     first, copy = content(root), shutil.copytree(root, tmp_path / "copy")
-    with Project.open(copy) as project:
+    with Project.open(copy, identity="moved") as project:
         import_labels(project, other, ImportRequest(conflicts="replace"))
     second = content(copy)
+    shutil.rmtree(copy)
     killed(root, other, stage, count)
     with Project.open(root) as project:
         record = import_journal.recover(project)

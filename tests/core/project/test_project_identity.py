@@ -113,6 +113,15 @@ def test_commands_name_both_folders_and_the_option_decides(root, copy, capsys, t
     assert run(capsys, "sources", root, "add", copy)[0] == 0
 
 
+def test_a_copy_may_read_what_its_original_may(root, capsys, tmp_path):
+    (tmp_path / "images").mkdir()
+    with Project.open(root) as project:
+        project.add_source(tmp_path / "images")
+    copy = shutil.copytree(root, tmp_path / "copy")
+    assert run(capsys, "sources", copy, "add", root, "--as", "copy")[0] == 0
+    assert len(Project.open(copy, write=False).file.sources) == 3
+
+
 def test_a_moved_project_is_reported_by_commands(root, capsys, tmp_path):
     moved = root.rename(tmp_path / "moved")
     status, _, error = run(capsys, "sources", moved, "list")

@@ -112,7 +112,7 @@ def test_unpacked_project_is_not_read_outside_of_its_folder(tmp_path, private, c
     theirs = unpack(tmp_path / "p.zip", tmp_path / "out")
     assert Project.open(theirs, write=False).images()
     content = json.loads((theirs / "project.json").read_text("utf-8"))
-    content["sources"][0] |= {"name": "ext", "path": str(private), "relative": ""}
+    content["sources"][1] |= {"path": str(private), "relative": ""}
     (theirs / "project.json").write_text(json.dumps(content), "utf-8")
     shutil.make_archive(str(tmp_path / "q"), "zip", tmp_path / "out")
     status, answer = run(capsys, "unpack", tmp_path / "q.zip", tmp_path / "again")

@@ -136,6 +136,8 @@ def test_a_project_is_packed_and_opened_elsewhere(station, tmp_path, qtbot):
     assert session.project.root.name in unpack.status.text()
     unpack.folder.line.setText(str(tmp_path / "home"))
     unpack.start_button.click()
+    qtbot.waitUntil(lambda: window.findChild(Question) is not None)  # the packed folder exists, too
+    window.findChild(Question).buttons["copy"].click()
     qtbot.waitUntil(lambda: session.project.root.parent == tmp_path / "home", timeout=10_000)
     qtbot.waitUntil(lambda: len(session.keys) == 7)
     assert "not available" not in texts(station)

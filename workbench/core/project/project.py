@@ -32,7 +32,7 @@ from workbench.core.project.project_folder import ProjectFolder, ProjectLock
 from workbench.core.project.project_identity import FolderKind, ProjectIdentity
 from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.shared_keys import own_key, separate_keys, source_prefixes
-from workbench.core.project.source_trust import need_trust, project_places, trust
+from workbench.core.project.source_trust import need_trust, project_places, trust, trust_copy
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io.atomic_write import keep_root
@@ -203,6 +203,7 @@ class Project:
             self.file.id = uuid.uuid4().hex
             self.save()
             self._folder = ProjectFolder(self.root, self.file.id, self.json)
+            trust_copy(identity.id, self.file.id)
             for origin in own:
                 self.identity.origin(origin.folder).write()
         self.identity.remember()

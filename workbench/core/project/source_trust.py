@@ -67,6 +67,11 @@ def trust(id: str, paths: Sequence[str]) -> None:
             write_json(_path(), dict(list(known.items())[-_REMEMBERED:]))
 
 
+def trust_copy(id: str, copy: str) -> None:
+    """Allow the copy of a project, which has another id, what its original is allowed."""
+    trust(copy, [*_allowed.get(id, ()), *_stored().get(id, ())])
+
+
 def trust_named(problem: UntrustedPlaces) -> None:
     """Remember that the user has allowed the places that a problem names."""
     trust(problem.fields["id"], problem.fields["paths"])

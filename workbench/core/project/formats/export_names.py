@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 from workbench.core.names import numbered_names
-from workbench.core.project.formats.base import comparable, is_good, without_suffix
+from workbench.core.project.formats.base import comparable, is_good, suffix_of, without_suffix
 from workbench.core.project.formats.label_lists import parse_text
 from workbench.core.project.formats.shape_labels import BACKGROUND, IGNORE
 
@@ -129,11 +129,14 @@ def image_names(keys: Sequence[str], accepts: Accepts, *, flat: bool, stems: boo
     flat: all images are in one folder. stems: the paths must differ without their suffixes, by which labels are named.
     """
     plain = {key: plain_name(key, flat=flat) for key in keys}
-    count = Counter(map(comparable, plain.values())) if stems else Counter()
+    suffixes: dict[str, set[str]] = defaultdict(set)
+    for key, name in plain.items() if stems else ():
+        suffixes[comparable(name)].add(suffix_of(key))
+    twins = {key for key, name in plain.items() if len(suffixes[comparable(name)]) > 1}
     names, result = ExportedNames(accepts, comparable), dict[str, str]()
-    for key in sorted(keys, key=lambda key: not accepts(plain[key]) or count[comparable(plain[key])] > 1):
+    for key in sorted(keys, key=lambda key: key in twins or not accepts(plain[key])):
         stem, suffix = plain[key], os.path.splitext(key)[1]
-        if count[comparable(stem)] > 1:
+        if key in twins:
             stem = f"{stem}_{suffix[1:]}"
         result[key] = names.unused(stem) if stems else without_suffix(names.unused(stem, suffix))
     return result
