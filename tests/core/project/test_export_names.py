@@ -145,11 +145,13 @@ def check_any_names(tmp_path, data, formats) -> None:
     names = data.draw(st.lists(IMAGE_NAMES, min_size=1, max_size=6, unique=True))
     suffixes = data.draw(st.lists(st.sampled_from((".png", ".bmp")), min_size=len(names), max_size=len(names)))
     images = [name + suffix for name, suffix in zip(names, suffixes)]
-    with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
-        with create(Path(folder) / "p", classes, verdicts, images, splits=data.draw(st.booleans())) as project:
-            for format, shapes, with_images in formats:
-                if not verdicts and format in ("folders", "verdicts"):
-                    continue
+    splits = data.draw(st.booleans())
+    with (
+        tempfile.TemporaryDirectory(dir=tmp_path) as folder,
+        create(Path(folder) / "p", classes, verdicts, images, splits=splits) as project,
+    ):
+        for format, shapes, with_images in formats:
+            if verdicts or format not in ("folders", "verdicts"):
                 round_trip(project, format, images=with_images, shapes=shapes)
 
 
