@@ -1,21 +1,35 @@
-"""Entry point of the program: the window, a verb of the command line, the training child process, or the printer
-of a page to a PDF file."""
+"""Entry point of the program: the window, a verb of the command line, the training child process, the child process
+of a network, or the printer of a page to a PDF file."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 from pathlib import Path
 
+_DOTLESS = ("tr", "az", "crh", "ku", "tt")  # languages with a dotless i
+
 
 def main(argv: list[str] | None = None) -> int:
-    """Open the window (`[PROJECT]`), run a verb (`VERB ...`) the training child (`--worker`) or
-    the printer of a page (`--print`). Return its status."""
+    """Open the window (`[PROJECT]`), run a verb (`VERB ...`), the training child (`--worker`), that
+    of a network (`--network`) or the printer of a page (`--print`). Return its status."""
+    if argv is None:
+        _restart_in_utf8()
+    _leave_turkish_letters()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["--worker"]:
         from workbench.training.__main__ import main as train
 
         return train(arguments[1:])
+    if arguments[:1] == ["--network"]:
+        from workbench.core.network_process import main as run_network
+
+        if arguments[1:] == ["adapt"]:
+            from workbench.core.adoption.adapter_process import AdapterWork as Work
+        else:
+            from workbench.core.click_model.onnx_network import InferenceWork as Work
+        return run_network(Work())
     if arguments[:1] == ["--print"]:
         from workbench.ui.text.pdf_file import main as print_page
 
@@ -37,6 +51,29 @@ def main(argv: list[str] | None = None) -> int:
     from workbench.ui.shell.startup import open_window
 
     return open_window(Path(arguments[0]) if arguments else None)
+
+
+def _restart_in_utf8() -> None:
+    """Start this program again in Python's UTF-8 mode if the locale has another encoding.
+
+    In that encoding, files would have other names, and projects could not be opened elsewhere.
+    """
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1" and sys.executable:
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONUTF8": "1"})
+
+
+def _leave_turkish_letters() -> None:
+    """Choose the general rules for upper and lower case if those of the locale have a dotless i.
+
+    PySide6 converts names such as setInterval to those of properties by the rules of the locale, which Qt activates.
+    """
+    everything = os.environ.get("LC_ALL")
+    if (everything or os.environ.get("LC_CTYPE") or os.environ.get("LANG", "")).startswith(_DOTLESS):
+        if everything:  # it would outdo LC_CTYPE
+            for name in [name for name in os.environ if name.startswith("LC_")]:
+                del os.environ[name]
+            os.environ["LANG"] = everything
+        os.environ["LC_CTYPE"] = "C.UTF-8"
 
 
 def _may_be_folder(argument: str) -> bool:

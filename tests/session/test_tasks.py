@@ -12,7 +12,7 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, QObject, QThread
 
 from tests.session.task_work import Gate, fail, log, running_threads
-from workbench.core.problems import ProjectBroken, UnexpectedError, WorkerFailed
+from workbench.core.problems import NotEnoughMemory, ProjectBroken, UnexpectedError, WorkerFailed
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 
 __all__ = ["log"]
@@ -31,6 +31,13 @@ def uncaught(monkeypatch) -> list[BaseException]:
     errors: list[BaseException] = []
     monkeypatch.setattr(sys, "excepthook", lambda kind, error, trace: errors.append(error))
     return errors
+
+
+def test_too_little_memory_is_a_problem_with_advice(tasks, qtbot):
+    met: list[Exception] = []
+    tasks.submit(lambda task: bytearray(1 << 62), lambda result: None, met.append)
+    qtbot.waitUntil(lambda: bool(met))
+    assert type(met[0]) is NotEnoughMemory
 
 
 # --- order ---------------------------------------------------------------------------------------

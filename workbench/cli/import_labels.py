@@ -6,6 +6,7 @@ The keys of its JSON objects are in `json_keys`.
 from __future__ import annotations
 
 import argparse
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import BOX_SHAPES
 from workbench.core.project import import_files, import_journal, importing
 from workbench.core.project.formats import FORMATS
+from workbench.core.project.formats.yolo import need_dataset_trust
 from workbench.core.project.import_plan import ImportPlan, plan_import
 from workbench.core.project.import_request import CONFLICTS, UNLISTED, ImportReport, ImportRequest
 from workbench.core.project.label_files import open_labels
@@ -138,6 +140,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         return import_project(
             options.project, options.paths[0], "theirs" if options.conflicts == "replace" else "mine", console
         )
+    need_dataset_trust(options.paths)
     request = ImportRequest(
         format=options.format,
         class_name=options.class_name,
@@ -162,9 +165,10 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         classes = [info.name for info in project.classes]
         for notice in project.json.take_notices():
             console.note(str(notice))
-    _print_report(report, console)
     if not report.labeled and not report.unchanged:
+        _print_account(report, console)
         raise _nothing(options.paths, report.skipped)
+    _print_report(report, console)
     return {
         **_account(report),
         "format": report.format,
@@ -224,6 +228,11 @@ def _account(report: ImportReport) -> dict[str, Any]:
     }
 
 
+def _end(path: Path) -> str:
+    """Return a file with the name of its folder."""
+    return "/".join(path.parts[-2:])
+
+
 def _print_account(report: ImportReport, console: Console) -> None:
     """Print what was found and is not used, and which encodings were guessed."""
     ledger = report.ledger
@@ -246,7 +255,7 @@ def _print_account(report: ImportReport, console: Console) -> None:
     if report.pairings:
         console.line("Masks are not imported before a question is answered. Possible answers:")
     for choice in report.pairings:
-        examples = "; ".join(f"{mask.name} of {image.name if image else '?'}" for image, mask in choice.examples[:3])
+        examples = "; ".join(f"{_end(mask)} of {_end(image) if image else '?'}" for image, mask in choice.examples[:3])
         console.line(f"  --pair {choice.rule}: {choice.text} ({counted(choice.count, 'mask')}: {examples})")
     for path, (encoding, examples) in report.encodings.items():
         console.line(f"{path.name} was read as {encoding}: {', '.join(examples)}. If that is wrong, use --encoding.")
@@ -348,5 +357,5 @@ def _print_plan(plan: ImportPlan, console: Console) -> None:
 
 
 def _nothing(paths: list[Path], skipped: list[tuple[str, str]]) -> problems.NothingToImport:
-    why = "; ".join(f"{Path(name).name}: {why}" for name, why in skipped[:3]) or "no label was found"
+    why = "; ".join(f"{os.path.basename(name)}: {why}" for name, why in skipped[:3]) or "no label was found"
     return problems.NothingToImport(path=", ".join(map(str, paths)), why=why)

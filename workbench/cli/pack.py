@@ -14,6 +14,8 @@ from workbench.core.project.packing import pack
 from workbench.core.project.project import Project
 from workbench.core.text_patterns import counted
 
+_NAMED = 5  # files
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
@@ -32,6 +34,11 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     )
     if report.missing:
         console.line(f"Left out because their folders are not available: {', '.join(report.missing)}.")
+    if report.skipped:
+        console.line(
+            f"{counted(len(report.skipped), 'file')} left out, removed meanwhile or with a name that is not UTF-8: "
+            f"{', '.join(report.skipped[:_NAMED])}"
+        )
     return {
         "path": report.path,
         "pictures": report.images,

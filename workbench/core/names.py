@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def numbered_names(stem: str, suffix: str = "") -> Iterator[str]:
@@ -22,3 +25,13 @@ def free_path(folder: Path, stem: str, suffix: str = "") -> Path:
 def split_names(text: str) -> list[str]:
     """Split a comma-separated list, without surrounding spaces and empty entries."""
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def is_text(name: str) -> bool:
+    """Return False for a file name in bytes that are no UTF-8, which Python represents by lone surrogates."""
+    return name.isascii() or not _SURROGATE.search(name)
+
+
+def as_text(name: str) -> str:
+    """Return a file name with escapes for its bytes that are no UTF-8, for files that hold text only."""
+    return name.encode("utf-8", "backslashreplace").decode()

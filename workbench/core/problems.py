@@ -6,6 +6,7 @@ the message ids: the GUI translates the pattern and then fills in the fields, so
 
 from __future__ import annotations
 
+import errno
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -58,11 +59,35 @@ class ProjectTooNew(Problem):
     advice = "Update Defect Workbench to open it. Nothing was changed."
 
 
+class UntrustedPlaces(Problem):
+    message = "{path} reads images from outside of its folder: {places}. Nothing was read from there."
+    advice = "If you trust it, open it in the window and allow this, or add --trust-sources to the command."
+
+
 class ProjectLocked(Problem):
     message = (
         "This project is already open for writing in another window or on another computer (process {pid} on {host})."
     )
     advice = "Close it there, or open it here read-only."
+
+
+class CopyOrMoved(Problem):
+    message = "The project in {path} was open in {other} before: {why}."
+    advice = "Choose whether this folder is a copy or was moved, as commands do with --as copy or --as moved."
+
+
+class ProjectMoved(Problem):
+    message = "The project in {path} was moved: it was open in {other} before."
+
+
+class KeysSeparated(Problem):
+    message = "Images in {path} had the names of images in the image folder {name}."
+    advice = "Their folder is now {new}."
+
+
+class LabelsAmbiguous(Problem):
+    message = "Labels of {n} {n:image|images} in {other} may now belong to the image folder {name}: {images}."
+    advice = "Check the labels of these images in both folders."
 
 
 class AnotherProject(Problem):
@@ -106,8 +131,31 @@ class CannotWrite(Problem):
 
     @classmethod
     def of(cls, path: Path | str, error: OSError) -> CannotWrite:
-        """Return the problem for a system `error` raised while `path` was written."""
-        return cls(path=str(path), why=error.strerror or str(error))
+        """Return the problem for a system `error` raised while `path` was written, with the advice that fits it."""
+        kind = _WRITE_ERRORS.get(error.errno or 0, cls) if cls is CannotWrite else cls
+        return kind(path=str(path), why=error.strerror or str(error))
+
+
+class WriteFolderMissing(CannotWrite):
+    advice = "Its folder was moved, renamed or disconnected. Move it back or connect the drive, then try again."
+
+
+class NameTooLong(CannotWrite):
+    advice = "Shorten the name of the image or folder: with the added suffix, it is longer than the drive allows."
+
+
+class UnsuitableDrive(CannotWrite):
+    advice = "The drive does not support this kind of access. Use a folder on another drive. Nothing was changed."
+
+
+_WRITE_ERRORS: dict[int, type[CannotWrite]] = {
+    errno.ENOENT: WriteFolderMissing,
+    errno.ENOTDIR: WriteFolderMissing,
+    errno.ENAMETOOLONG: NameTooLong,
+    **dict.fromkeys(
+        (errno.EEXIST, errno.EINVAL, errno.EILSEQ, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP), UnsuitableDrive
+    ),
+}
 
 
 class SavedLater(CannotWrite):
@@ -153,6 +201,16 @@ class ImageBroken(Problem):
     advice = "The image is skipped."
 
 
+class FolderUnreadable(Problem):
+    message = "The folder {path} cannot be listed: {why}."
+    advice = "Its images are left out until it can be read."
+
+
+class NameNotText(Problem):
+    message = "The name of the image {name} is not valid UTF-8."
+    advice = "Rename the image to use it here."
+
+
 class SampleWrongSize(Problem):
     message = (
         "The reference image {path} is {sample_width} × {sample_height} pixels, but this image is {width} × {height}."
@@ -173,6 +231,11 @@ class MaskWrongSize(Problem):
 class MaskUnknownClass(Problem):
     message = "The mask {path} contains class IDs that are not defined in this project: {ids}."
     advice = "Add these classes, or import the mask again with the right mapping."
+
+
+class RunLabelChanged(Problem):
+    message = "The label {path}, which the run has kept for its metrics, was changed or deleted by another program."
+    advice = "It is used neither for metrics nor for the choice of the best weights."
 
 
 class LabelsNotCopied(Problem):
@@ -200,7 +263,15 @@ class OriginalKept(Problem):
 
 class LabelsChangedElsewhere(Problem):
     message = "{path} was changed by another program while it was open here."
-    advice = "Your changes are saved. The other version is stored as {kept}."
+    advice = (
+        "Your changes are kept. The other version is stored as {kept}. Of each file, only the latest versions are "
+        "stored."
+    )
+
+
+class StepsLost(Problem):
+    message = "The mask of {name} was changed by another program since it was open here."
+    advice = "Your earlier steps on it can no longer be undone or redone. The label is shown as it is now."
 
 
 class StrokesDoNotFit(Problem):
@@ -359,6 +430,11 @@ class RunAdopted(Problem):
     message = "The model of the run {name} was added from a file, so {what}."
 
 
+class ImplausibleImages(Problem):
+    message = "Please check the images: {why}."
+    advice = "Correct or remove them before labeling."
+
+
 class NotAllUsed(Problem):
     message = "Nothing was imported, because {n} of the labels found cannot be used, for example {first}."
     advice = "Correct them, or import without the option strict."
@@ -378,6 +454,11 @@ class PaddleMissing(Problem):
     advice = "Install it with: {command}"
 
 
+class NotEnoughMemory(Problem):
+    message = "There is not enough memory for this."
+    advice = "Close other programs, or use smaller images."
+
+
 class UnexpectedError(Problem):
     message = "Unexpected error: {what}."
     advice = "Details are in the log file."
@@ -391,6 +472,11 @@ class WorkerFailed(Problem):
 class ParityFailed(Problem):
     message = "The exported model does not match the trained model ({why}), so the export was rejected."
     advice = "The report is in {report}."
+
+
+class ModelNotReady(Problem):
+    message = "The model is not ready to export: {why}."
+    advice = "Label more defects or train longer, or export it anyway."
 
 
 class ExportExists(Problem):

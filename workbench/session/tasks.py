@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from PySide6.QtCore import QObject, QRunnable, Qt, QThread, QThreadPool, Signal, Slot
 
-from workbench.core.problems import Problem, UnexpectedError
+from workbench.core.problems import NotEnoughMemory, Problem, UnexpectedError
 from workbench.inference.engines import EngineError
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.model_settings import SettingsError
@@ -86,6 +86,9 @@ class Task(Generic[Result]):
             report_error(error)
         elif isinstance(error, Problem):
             on_failed(error)
+        elif isinstance(error, MemoryError):
+            log_error(error)
+            on_failed(NotEnoughMemory())
         elif as_problem is not None:
             if not isinstance(error, _EXPECTED):
                 log_error(error)

@@ -55,9 +55,11 @@ def main(argv: list[str] | None = None) -> int:
     run = Run(options.run)
     keep_root(run.root)
     keep_root(run.project_root)
+    clock = Clock(began)
     if options.verb == "train":
-        return run_training(run, pipe, Clock(began), options)
-    report = Reporter(pipe, Clock(began))
+        clock.notice_stops()
+        return run_training(run, pipe, clock, options)
+    report = Reporter(pipe, clock)
     channel = ControlChannel(None, keep_running=options.keep_running)
     channel.listen()
     return run_to_final_event(

@@ -24,7 +24,6 @@ from workbench.training import checkpoint, networks
 from workbench.training.distributed.rank_messages import RankCommand
 from workbench.training.network_state import load_weights
 from workbench.training.previews import PreviewScheduler
-from workbench.training.reporter import awake_time
 from workbench.training.training_context import TrainingContext
 
 _UNCHANGED_SECONDS = 1.5  # seconds without change after which a label counts as finished
@@ -135,7 +134,7 @@ class LiveLabels:
         try:
             item = make_item(project, key, note, dataset.model)
         except MaskUnknownClass:
-            project.file = Project.open(project.root, write=False).file  # a class was added since
+            project.file = Project.open(project.root, write=False, trusted=True).file  # a class was added since
             item = make_item(project, key, note, dataset.model)
         if item is None:
             return (known, "gone") if known is not None and in_training and self._is_dispensable(key) else None
@@ -237,12 +236,12 @@ class ContinuousRounds:
         context = self.context
         context.report(BestKept(step=context.state.step, round=context.state.round, waiting=True))
         while context.control.keep_open and not context.control.stop and not self.intake.added:
-            started = awake_time()
+            started = context.clock.elapsed
             context.ranks.wait_idle()
             self.intake.poll()
             self.previews.predict_outdated()
             context.control.wait(_WAIT_SECONDS)
-            context.clock.exclude(awake_time() - started)
+            context.clock.exclude(context.clock.elapsed - started)
 
     def _make_best_usable(self) -> None:
         """Make the best weights usable for export and prediction while the run is open."""

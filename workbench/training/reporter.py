@@ -30,18 +30,44 @@ def awake_time() -> float:
 
 
 class Clock:
-    """Duration of a run in seconds: over all its sessions, without pauses and without the sleep of the computer.
+    """Duration of a run in seconds: over all its sessions, without pauses, the sleep of the computer, and times in
+    which this process was stopped, such as those of a frozen virtual machine.
 
     started: of `awake_time`; now by default.
     """
+
+    BEAT, STANDSTILL = 0.5, 5.0  # seconds; a process without a beat for so long was stopped, if it computed nothing
+    _COMPUTING = 0.1  # share of the time; library calls that prevent beats compute
 
     def __init__(self, started: float | None = None) -> None:
         self._started = awake_time() if started is None else started
         self._earlier = 0.0
         self._paused = 0.0
+        self._beat: tuple[float, float] | None = None  # time and processor time of the last beat
+        self._mutex = threading.Lock()
+
+    def notice_stops(self) -> None:
+        """Exclude, from now on, the times in which this process is stopped."""
+        self._beat = awake_time(), time.process_time()
+        threading.Thread(target=self._keep_beating, daemon=True).start()
+
+    def _keep_beating(self) -> None:
+        while True:
+            time.sleep(self.BEAT)
+            self._take_beat()
+
+    def _take_beat(self) -> None:
+        with self._mutex:
+            if self._beat is None:
+                return
+            previous, self._beat = self._beat, (awake_time(), time.process_time())
+            passed, computed = (now - before for now, before in zip(self._beat, previous, strict=True))
+            if passed > self.STANDSTILL and computed < self._COMPUTING * passed:
+                self._paused += passed
 
     @property
     def elapsed(self) -> float:
+        self._take_beat()
         return self._earlier + awake_time() - self._started - self._paused
 
     def continue_from(self, earlier: float) -> None:
@@ -49,7 +75,8 @@ class Clock:
         self._earlier = earlier
 
     def exclude(self, seconds: float) -> None:
-        self._paused += seconds
+        with self._mutex:
+            self._paused += seconds
 
 
 class Reporter:

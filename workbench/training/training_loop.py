@@ -20,7 +20,7 @@ from workbench.training.live_labels import ContinuousRounds, LiveLabels
 from workbench.training.precision_check import computes_alike
 from workbench.training.previews import PreviewScheduler
 from workbench.training.profiler import StepProfiler
-from workbench.training.reporter import Clock, Reporter, awake_time
+from workbench.training.reporter import Clock, Reporter
 from workbench.training.run_reports import ImageReports, started_event, step_event
 from workbench.training.training_context import TrainingContext, prepare
 from workbench.training.validation import validate
@@ -59,7 +59,9 @@ def train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, *, 
         finally:
             session.writer.close()
             context.ranks.dismiss()
-        return finalize_run(context, images_per_second=session.images_per_second)
+        finished = finalize_run(context, images_per_second=session.images_per_second)
+        session.images.report_broken("training.image_not_measured")
+        return finished
     finally:
         context.loader.close()
 
@@ -156,7 +158,7 @@ class TrainingLoop:
         Return None if there is none, if the step was retried (out of memory) or rolled back (divergence).
         """
         context, outcome, enough_memory = self.context, None, False
-        started, waited, number = time.perf_counter(), context.loader.wait_seconds, context.batch_number
+        started, waited, number = context.clock.elapsed, context.loader.wait_seconds, context.batch_number
         images, truth = context.loader.take(number)
         rate = context.rate
         try:
@@ -172,7 +174,7 @@ class TrainingLoop:
             context.loader.prefetch(number + 1)
         if outcome is not None and not self.account(outcome):
             return None
-        self.busy += time.perf_counter() - started
+        self.busy += context.clock.elapsed - started
         self.waited += context.loader.wait_seconds - waited
         self.busy_steps += 1
         if self.searching and self.busy_steps >= _SEARCH_STEPS:
@@ -243,9 +245,9 @@ class TrainingLoop:
         self.save()
         self.writer.wait()
         while context.control.paused:
-            started = awake_time()
+            started = context.clock.elapsed
             context.control.wait_until_resumed(0.5)
-            context.clock.exclude(awake_time() - started)
+            context.clock.exclude(context.clock.elapsed - started)
 
     def report_step(self, outcome: StepResult) -> None:
         now = time.perf_counter()

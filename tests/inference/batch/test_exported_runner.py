@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tests.inference.batch.exported_runs import _BARE, Jittery, change_weights, run
-from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, spotted
+from tests.inference.conftest import GRAY_BIAS, GRAY_WEIGHTS, spotted, write_onnx
 from workbench.inference.batch.export_checks import self_test, verify_checks, write_checks
 from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.model_settings import load_settings, save_settings
@@ -135,7 +135,28 @@ def test_broken_images_only_is_a_problem_with_a_reason(gray_export, tmp_path):
     (tmp_path / "x.png").touch()
     done = run(gray_export, tmp_path / "x.png", "--json")
     assert done.returncode == 1
-    assert json.loads(done.stdout) == {"error": "None of the images could be read: the file is empty."}
+    assert json.loads(done.stdout) == {"error": "None of the images has a result: the file is empty."}
+
+
+def test_a_network_without_results_is_one_sentence_with_one_period(gray_export, pictures):
+    write_onnx(gray_export / "network.onnx", np.full((3, 1), np.nan), np.zeros(3))
+    done = run(gray_export, pictures, "--skip-self-test", "--json", "--out", gray_export.parent / "out")
+    why = "None of the images has a result: The network answered with numbers that are not finite."
+    assert done.returncode == 1 and json.loads(done.stdout) == {"error": why}
+
+
+def test_too_little_memory_is_a_sentence(gray_export):
+    code = """
+import hashlib, runpy, sys
+def fill(*arguments):
+    return bytearray(1 << 62)
+hashlib.sha256 = fill
+sys.argv = [sys.argv[1], "x.png"]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+    command = [sys.executable, "-c", code, str(gray_export / "predict.py")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("There is not enough memory.")
 
 
 def test_results_that_cannot_be_written_are_reported_in_a_sentence(gray_export, pictures, tmp_path):

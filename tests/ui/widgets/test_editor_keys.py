@@ -216,6 +216,29 @@ def test_no_key_in_a_dialog_changes_the_label(labeled_project, qtbot):
         dialog.close()
 
 
+@pytest.mark.parametrize("command", ["import_labels", "export_labels", "merge_project", "pack", "unpack", "statistics"])
+def test_no_key_in_the_dialog_of_a_command_changes_the_label(labeled_project, qtbot, command):
+    driver, keys, typed_into = labeled_project, pressed_keys(labeled_project.window), set()
+    driver.window.table[command].trigger()
+    (dialog,) = [dialog for dialog in driver.window.findChildren(QDialog) if dialog.isVisible()]
+    before = state(driver)
+    for widget in [w for w in editors(dialog) if w.isVisible() and w.isEnabled()]:
+        for key, modifiers in keys:
+            if modifiers or key in {K.Key_Escape, K.Key_Return, K.Key_Enter}:
+                continue
+            if QApplication.activeWindow() is not dialog:  # closing the list of a combo box may activate another
+                dialog.activateWindow()
+                qtbot.waitUntil(lambda: QApplication.activeWindow() is dialog)
+            widget.setFocus()
+            QTest.keyClick(widget, key, modifiers)
+            while (popup := QApplication.activePopupWidget()) is not None:
+                popup.close()
+            assert state(driver) == before, (widget, K(key), modifiers)
+        typed_into.add(widget)
+    assert typed_into and dialog.isVisible()
+    dialog.close()
+
+
 @pytest.mark.parametrize(
     "tool, name, text, value",
     [

@@ -22,6 +22,7 @@ from workbench.inference.text_safety import csv_table
 
 Kind = Literal[
     "missing_source",
+    "unreadable_folder",
     "broken_picture",
     "broken_mask",
     "wrong_size",
@@ -71,6 +72,7 @@ def kind_texts() -> dict[Kind, tuple[Message, Message]]:
     """Return the title and the advice of each kind."""
     return {
         "missing_source": (Message("check.missing_source.title"), Message("check.missing_source.advice")),
+        "unreadable_folder": (Message("check.unreadable_folder.title"), Message("check.unreadable_folder.advice")),
         "broken_picture": (Message("check.broken_picture.title"), Message("check.broken_picture.advice")),
         "broken_mask": (Message("check.broken_mask.title"), Message("check.broken_mask.advice")),
         "wrong_size": (Message("check.wrong_size.title"), Message("check.wrong_size.advice")),

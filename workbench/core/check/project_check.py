@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -30,8 +31,11 @@ def check(
 
     Decodes every image once and reads every mask and note.
     """
-    keys = project.images()
+    keys, faults = project.list_images()
     findings = _missing_sources(project)
+    for fault in faults:
+        detail = Message("check.unreadable_folder", why=fault.fields["why"])
+        findings.append(Finding("unreadable_folder", fault.fields["path"], detail))
     painted: set[int] = set()
     usable: list[str] = []
     plausibility = Plausibility()
@@ -45,7 +49,8 @@ def check(
             usable.append(key)
         if progress is not None:
             progress(number, len(keys))
-    findings += _orphan_files(project, set(keys)) + _grouping(project, keys)
+    unreadable = tuple(fault.fields["prefix"] for fault in faults)
+    findings += _orphan_files(project, set(keys), unreadable) + _grouping(project, keys)
     findings += _classes(project, painted)
     findings += [
         Finding(concern.kind, concern.class_name or concern.image, concern.text, concern.image, name=concern.class_name)
@@ -67,10 +72,13 @@ def _missing_sources(project: Project) -> list[Finding]:
     ]
 
 
-def _orphan_files(project: Project, keys: set[str]) -> list[Finding]:
-    """Return masks and notes whose image is no longer listed: renamed, moved or ignored."""
+def _orphan_files(project: Project, keys: set[str], unreadable: tuple[str, ...]) -> list[Finding]:
+    """Return masks and notes whose image is no longer listed: renamed, moved or ignored.
+
+    unreadable: beginnings of the keys of images in folders that cannot be listed.
+    """
     findings: list[Finding] = []
-    missing = tuple(source.prefix for source in project.missing_sources())  # reported as such
+    missing = (*unreadable, *(source.prefix for source in project.missing_sources()))  # reported as such
     for folder, suffix in (("masks", ".png"), ("notes", ".json")):
         root = project.root / folder
         for path in sorted(root.rglob("*" + suffix), key=natural_key):
@@ -174,7 +182,7 @@ def _label(project: Project, key: str) -> tuple[str, str | None]:
     except problems.NoteBroken:
         verdict = None
     path = project.mask_path(key)
-    return (_hash(path) if path.is_file() else "", verdict)
+    return (_hash(path) if os.path.isfile(path) else "", verdict)  # also False for a name that is too long
 
 
 def _hash(path: Path) -> str:

@@ -20,8 +20,7 @@ import numpy as np
 from workbench.core.geometry.drawing import Rect
 from workbench.core.label_next.label_issues import LabelIssue, issue_from_json, issue_to_json
 from workbench.core.label_next.uncertainty import RegionCertainty
-from workbench.core.project.image_index import database_path
-from workbench.core.project.storage import leads_outside
+from workbench.core.project.cache_database import from_column, is_damage, open_shared, remove, to_column
 from workbench.inference.io.json_io import parse_json
 from workbench.inference.io.opencv import cv2
 
@@ -182,7 +181,11 @@ class FeatureCache:
     def features(self) -> dict[str, tuple[str, np.ndarray, np.ndarray]]:
         """Return, by image, the stamp of its file, its descriptor, and its salience."""
         return {
-            key: (stamp, np.frombuffer(descriptor, np.float16).astype(np.float32), np.frombuffer(salience, np.float32))
+            from_column(key): (
+                stamp,
+                np.frombuffer(descriptor, np.float16).astype(np.float32),
+                np.frombuffer(salience, np.float32),
+            )
             for key, stamp, descriptor, salience in self._database.execute(
                 "SELECT key, stamp, feature, salience FROM features"
             )
@@ -191,20 +194,20 @@ class FeatureCache:
 
     def stamps(self) -> dict[str, str]:
         """Return, by image, the stamp of all inputs of its `CachedPrediction`."""
-        return dict(self._database.execute("SELECT key, stamp FROM sights"))
+        return {from_column(key): stamp for key, stamp in self._database.execute("SELECT key, stamp FROM sights")}
 
     def prediction(self, key: str) -> CachedPrediction | None:
-        row = self._database.execute("SELECT sight FROM sights WHERE key = ?", (key,)).fetchone()
+        row = self._database.execute("SELECT sight FROM sights WHERE key = ?", (to_column(key),)).fetchone()
         try:
             return None if row is None else CachedPrediction.from_text(row[0])
         except (ValueError, KeyError, TypeError):
             return None
 
     def put_feature(self, key: str, stamp: str, feature: np.ndarray, salience: np.ndarray) -> None:
-        self._put("features", key, stamp, feature.astype(np.float16).tobytes(), salience.tobytes())
+        self._put("features", to_column(key), stamp, feature.astype(np.float16).tobytes(), salience.tobytes())
 
     def put_prediction(self, key: str, stamp: str, prediction: CachedPrediction) -> None:
-        self._put("sights", key, stamp, prediction.to_text())
+        self._put("sights", to_column(key), stamp, prediction.to_text())
 
     def _put(self, table: str, *values: bytes | str) -> None:
         with contextlib.suppress(sqlite3.Error):  # on a full disk the result is merely calculated again
@@ -213,24 +216,19 @@ class FeatureCache:
 
 
 def _open(root: Path) -> sqlite3.Connection:
-    for attempt in range(2):
+    for _ in range(2):
         try:
-            path = database_path(root, _FILES)
-            path.parent.mkdir(exist_ok=True)
-            database = sqlite3.connect(path, timeout=10)
-            database.execute("PRAGMA journal_mode=WAL")
-            database.execute("PRAGMA synchronous=NORMAL")
+            database = open_shared(root, _FILES, 10)
             if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:
                 database.executescript("DROP TABLE IF EXISTS features; DROP TABLE IF EXISTS sights;")
             database.executescript(_SCHEMA)
             database.execute(f"PRAGMA user_version={VERSION}")
             database.commit()
             return database
-        except (sqlite3.DatabaseError, OSError):
-            if attempt == 0 and not leads_outside(root, root / ".cache"):
-                for name in _FILES:
-                    with contextlib.suppress(OSError):
-                        (root / ".cache" / name).unlink()
+        except (sqlite3.DatabaseError, OSError) as error:
+            if not is_damage(error):
+                break
+            remove(root, _FILES)
     database = sqlite3.connect(":memory:")
     database.executescript(_SCHEMA)
     return database

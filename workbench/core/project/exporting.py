@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +40,7 @@ from workbench.core.project.formats.verdict_labels import ImageFolderWriter, Ver
 from workbench.core.project.formats.xml_labels import CvatWriter
 from workbench.core.project.formats.yolo import YoloBoxWriter, YoloWriter
 from workbench.core.project.project import Project
+from workbench.core.project.project_labels import has_label_files
 
 _SHOWN, _LONGEST = 10, 60  # changed names in a sentence, characters of each
 
@@ -209,8 +211,8 @@ def export_labels(
     if options.shapes is not None and options.shapes not in chosen.shapes:
         known = ", ".join(f"{format}/{shape}" for shape in chosen.shapes) or format
         raise problems.UnknownFormat(name=f"{format}/{options.shapes}", known=known)
-    labeled = [key for key in (project.images() if keys is None else keys) if _may_have_label(project, key)]
-    has_splits = options.split and any(_split(project, key, splits) for key in labeled)
+    labeled = [key for key in (project.images() if keys is None else keys) if has_label_files(project, key)]
+    has_splits = options.split and any(_has_split(project, key, splits) for key in labeled)
     names = ExportNames.of(project, chosen, labeled)
     report = LabelExportReport(out.absolute(), format, renamed=names.sentences())
     if report.renamed:
@@ -247,13 +249,15 @@ def export_labels(
     return report
 
 
-def _may_have_label(project: Project, key: str) -> bool:
-    return os.path.exists(project.mask_path(key)) or os.path.exists(project.note_path(key))
-
-
 def _split(project: Project, key: str, splits: Mapping[str, str] | None) -> str:
     """Return the split that an image is assigned to, "" for none."""
     return splits.get(key, "") if splits is not None else annotation.load_note(project, key).pin or ""
+
+
+def _has_split(project: Project, key: str, splits: Mapping[str, str] | None) -> bool:
+    with contextlib.suppress(problems.NoteBroken):  # reported as skipped later
+        return bool(_split(project, key, splits))
+    return False
 
 
 def _load(

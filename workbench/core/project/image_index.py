@@ -11,15 +11,14 @@ import functools
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from workbench.core.messages import Message
 from workbench.core.problems import IndexRebuilt
+from workbench.core.project.cache_database import from_column, is_damage, open_shared, remove, to_column
 from workbench.core.project.image_row import FileStamps, ImageRow, Numbers, read_row, stamp_of
 from workbench.core.project.project import Project
-from workbench.core.project.storage import leads_outside
 
 VERSION = 3
 _COLUMNS = 'key, width, height, status, verdict, counts, masked, broken, regions, "group", date'
@@ -32,8 +31,6 @@ CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, score REAL) WITHOUT ROW
 _STORED = [*_COLUMNS.split(", "), "stamp", "place", "sum"]
 _INSERT = f"INSERT OR REPLACE INTO pictures ({', '.join(_STORED)}) VALUES ({', '.join('?' * len(_STORED))})"
 _FILES = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
-# SQLite messages for errors without damage to the file: the file is kept, and a database in memory is used instead.
-_NOT_DAMAGED = ("locked", "busy", "is full", "readonly", "unable to open")
 _LOCK_TIMEOUT = 10.0  # seconds to wait for another process that writes
 _BATCH_SIZE = 200  # rows per commit
 
@@ -45,7 +42,7 @@ class ImageIndex:
         """Open the database. memory: keep the rows in memory only. Raises sqlite3.Error, OSError."""
         self.project = project
         self._pending: list[tuple] = []  # rows not written yet
-        self._database = _open(None if memory else database_path(project.root, _FILES), lock_timeout)
+        self._database = _open(project, memory, lock_timeout)
 
     def close(self) -> None:
         self._database.close()
@@ -54,10 +51,7 @@ class ImageIndex:
 
     def keys(self) -> list[str]:
         """Return the keys of the images in the order of the last refresh."""
-        result = [key for (key,) in self._database.execute("SELECT key FROM pictures ORDER BY place")]
-        if not all(isinstance(key, str) for key in result):
-            raise sqlite3.DatabaseError(Message("index.row"))
-        return result
+        return [_key(stored) for (stored,) in self._database.execute("SELECT key FROM pictures ORDER BY place")]
 
     def batches(self, size: int = 4000) -> Iterator[list[ImageRow]]:
         """Yield all rows in order, in batches. Raises sqlite3.DatabaseError for a damaged row."""
@@ -74,7 +68,7 @@ class ImageIndex:
     def mask_stamps(self) -> dict[str, tuple[str, Numbers]]:
         """Return, by image, the stamp of the mask file as read, and the pixels of each class."""
         cursor = self._database.execute("SELECT key, stamp, counts FROM pictures WHERE masked AND broken = ''")
-        return {key: (stamp.split("|")[1], _numbers(counts)) for key, stamp, counts in cursor}
+        return {_key(stored): (stamp.split("|")[1], _numbers(counts)) for stored, stamp, counts in cursor}
 
     # --- updates ------------------------------------------------------------------------------------
 
@@ -92,17 +86,17 @@ class ImageIndex:
         """
         ids = {info.id for info in self.project.classes}
         known = {
-            key: ("" if _needs_reread(broken, stamp, counts, ids) else stamp, place)
-            for key, stamp, place, broken, counts in self._database.execute(
+            _key(stored): ("" if _needs_reread(broken, stamp, counts, ids) else stamp, place)
+            for stored, stamp, place, broken, counts in self._database.execute(
                 "SELECT key, stamp, place, broken, counts FROM pictures"
             )
-            if known_keys is None or key in known_keys
+            if known_keys is None or _key(stored) in known_keys
         }
         removed = known.keys() - set(keys)
-        self._database.executemany("DELETE FROM pictures WHERE key = ?", ((key,) for key in removed))
+        self._database.executemany("DELETE FROM pictures WHERE key = ?", ((to_column(key),) for key in removed))
         self._database.commit()
         stamps = FileStamps(self.project)
-        moves: list[tuple[int, str]] = []
+        moves: list[tuple[int, str | bytes]] = []
         for place, key in enumerate(keys):
             if cancelled is not None and cancelled():
                 break
@@ -113,7 +107,7 @@ class ImageIndex:
                 if len(self._pending) >= _BATCH_SIZE:
                     self._write()
             elif stored_place != place:
-                moves.append((place, key))
+                moves.append((place, to_column(key)))
             if progress is not None:
                 progress(place + 1, len(keys))
         self._database.executemany("UPDATE pictures SET place = ? WHERE key = ?", moves)
@@ -121,21 +115,23 @@ class ImageIndex:
 
     def read_changed(self, key: str) -> ImageRow:
         """Read the files of one image again and return its row."""
-        place_row = self._database.execute("SELECT place FROM pictures WHERE key = ?", (key,)).fetchone()
+        place_row = self._database.execute("SELECT place FROM pictures WHERE key = ?", (to_column(key),)).fetchone()
         row = self._read_image(key, stamp_of(self.project, key), place_row[0] if place_row else -1)
         self._write()
         return row
 
     def set_scores(self, scores: Mapping[str, float]) -> None:
         """Store the model's probabilities of some images; kept until replaced or the cache is deleted."""
-        self._database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", scores.items())
+        self._database.executemany(
+            "INSERT OR REPLACE INTO scores VALUES (?, ?)", ((to_column(key), score) for key, score in scores.items())
+        )
         self._database.commit()
 
     def _read_image(self, key: str, stamp: str, place: int) -> ImageRow:
         row = read_row(self.project, key)
         values = (*_values(row), stamp)
         self._pending.append((*values, place, _checksum(values)))
-        score = self._database.execute("SELECT score FROM scores WHERE key = ?", (key,)).fetchone()
+        score = self._database.execute("SELECT score FROM scores WHERE key = ?", (to_column(key),)).fetchone()
         return row if score is None else replace(row, score=_score(score[0]))
 
     def _write(self) -> None:
@@ -153,9 +149,8 @@ def with_index(
 ) -> None:
     """Call `function` with the index, and call it again from its beginning if the database fails.
 
-    A damaged database is deleted first, once, and `on_rebuilt` is called with the problem. If that fails, or the
-    database is locked or read-only, the rows are kept in memory for this call. Raises
-    ProjectGone if the project was moved.
+    A damaged database is deleted first, once, and `on_rebuilt` is called with the problem. If that fails, or after an
+    error of the system, the rows are kept in memory for this call. Raises ProjectGone if the project was moved.
     """
     memory = False
     for attempt in range(3):
@@ -168,42 +163,23 @@ def with_index(
             if memory:
                 raise
             project.check_folder()  # SQLite reports various errors in a folder that was moved
-            not_damaged = isinstance(error, OSError) or any(word in str(error) for word in _NOT_DAMAGED)
-            memory, why = not_damaged or attempt > 0, str(error)
+            memory, why = not is_damage(error) or attempt > 0, str(error)
         finally:
             if index is not None:
                 index.close()
         if not memory:
-            for name in _FILES:
-                with contextlib.suppress(OSError):
-                    (project.root / ".cache" / name).unlink()
+            remove(project.root, _FILES)
             on_rebuilt(IndexRebuilt(why=why))
 
 
-def database_path(root: Path, files: Sequence[str]) -> Path:
-    """Return the path of a database in `.cache` with the given file names, the first of which is the database.
-
-    Raises OSError if `.cache` leads out of the project, and sqlite3.DatabaseError if one of the files is a link.
-    """
-    folder = root / ".cache"
-    if leads_outside(root, folder):
-        raise OSError(Message("file.link_outside"))
-    if any((folder / name).is_symlink() for name in files):
-        raise sqlite3.DatabaseError(Message("file.linked"))
-    return folder / files[0]
-
-
-def _open(path: Path | None, lock_timeout: float) -> sqlite3.Connection:
-    if path is None:
+def _open(project: Project, memory: bool, lock_timeout: float) -> sqlite3.Connection:
+    if memory:
         database = sqlite3.connect(":memory:")
         database.executescript(_SCHEMA)
         return database
-    path.parent.mkdir(exist_ok=True)
-    database = sqlite3.connect(path, timeout=lock_timeout)
+    database = open_shared(project.root, _FILES, lock_timeout)
     try:
         database.execute("PRAGMA trusted_schema=OFF")
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("PRAGMA synchronous=NORMAL")  # lost rows of a cache are simply read again
         if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             database.execute("DROP TABLE IF EXISTS pictures")
         database.executescript(_SCHEMA)
@@ -239,14 +215,14 @@ def _needs_reread(broken: str, stamp: str, counts: str, ids: set[int]) -> bool:
 def _values(row: ImageRow) -> tuple:
     counts, regions = (json.dumps(numbers) if numbers else "" for numbers in (row.counts, row.regions))
     return (
-        row.key,
+        to_column(row.key),
         row.width,
         row.height,
         row.status,
         row.verdict,
         counts,
         int(row.masked),
-        row.broken,
+        to_column(row.broken),
         regions,
         row.group,
         row.date,
@@ -259,14 +235,14 @@ def _row(values: tuple) -> ImageRow:
         raise sqlite3.DatabaseError(Message("index.row"))
     key, width, height, status, verdict, counts, masked, broken, regions, group, date = stored
     return ImageRow(
-        key,
+        _key(key),
         width,
         height,
         status,
         verdict,
         _numbers(counts),
         bool(masked),
-        broken,
+        from_column(broken),
         _numbers(regions),
         group,
         date,
@@ -274,8 +250,14 @@ def _row(values: tuple) -> ImageRow:
     )
 
 
+def _key(stored: object) -> str:
+    if not isinstance(stored, (str, bytes)):
+        raise sqlite3.DatabaseError(Message("index.row"))
+    return from_column(stored)
+
+
 def _checksum(values: tuple) -> int:
-    return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
+    return zlib.crc32(repr(values).encode())
 
 
 def _score(value: object) -> float | None:

@@ -26,6 +26,7 @@ from workbench.core.project.formats.base import (
     without_suffix,
 )
 from workbench.core.project.project import Project
+from workbench.core.project.shared_keys import own_key
 from workbench.core.project.sources import Source
 from workbench.core.project.storage import inside, same_content
 from workbench.inference.io.image_io import ReadError, decode_image
@@ -115,6 +116,7 @@ class ImportImages:
 
     def _new_image(self, path: Path, key: str) -> ImportImage:
         check_length(key)
+        key = own_key(self._project.file.sources, key)
         stem, suffix = os.path.splitext(key)
         same_name = [image for image in self._by_stem.get(PurePosixPath(stem).name, []) if image.file.suffix == suffix]
         copies = [image for image in same_name if same_content(image.file, path)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
+import shutil
 import stat
 import zipfile
 import zlib
@@ -26,11 +28,13 @@ from workbench.core.project.storage import holding_part
 from workbench.inference.io.atomic_write import make_folder
 
 LARGEST_ARCHIVE = 64 << 30  # bytes of an unpacked archive
+DEEPEST_ARCHIVE = 100  # folders in one another
+_FAULTS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, zlib.error, UnreadableLabel)
 
 
 @contextmanager
 def unpacked(project: Project, path: Path) -> Iterator[Path]:
-    """Yield `path`, or a temporary folder with the files of a zip archive. Raises NothingToImport."""
+    """Yield `path`, or a temporary folder with the files of a zip archive. Raises NothingToImport, CannotWrite."""
     if path.suffix.lower() != ".zip" or not path.is_file():
         yield path
         return
@@ -40,7 +44,9 @@ def unpacked(project: Project, path: Path) -> Iterator[Path]:
             make_folder(folder)
             with zipfile.ZipFile(path) as archive:
                 extract(archive, folder)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, zlib.error) as error:
+        except _FAULTS as error:
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise problems.CannotWrite.of(folder, error) from error
             raise problems.NothingToImport(path=str(path), why=reason(error)) from error
         yield folder
 
@@ -51,10 +57,15 @@ def extract(
     """Write the files of an archive below `folder`. Links, absolute paths and paths that lead out are left out.
 
     progress: called before each file with its number and the number of files; an exception ends the extraction.
+    Raises UnreadableLabel if there is too much to unpack, OSError also if the disk is too small for it, and errors of
+    `zipfile`.
     """
     members = [info for info in archive.infolist() if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16)]
-    if sum(info.file_size for info in members) > LARGEST_ARCHIVE:
+    total = sum(info.file_size for info in members)
+    if total > LARGEST_ARCHIVE:
         raise UnreadableLabel(Message("import.archive_too_large", n=LARGEST_ARCHIVE >> 30))
+    if 0 < shutil.disk_usage(folder).free < total:  # some network drives report 0
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     left = LARGEST_ARCHIVE
     for number, info in enumerate(members):
         progress(number, len(members))
@@ -65,8 +76,12 @@ def extract(
         parts = PureWindowsPath(name).parts
         if PureWindowsPath(name).anchor or name.startswith("/") or ".." in parts or not parts:
             continue
+        if len(parts) > DEEPEST_ARCHIVE:
+            raise UnreadableLabel(Message("import.archive_too_deep", n=DEEPEST_ARCHIVE))
         target = folder.joinpath(*parts)
         target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists():
+            raise UnreadableLabel(Message("import.archive_twice", name=name))
         with archive.open(info) as source, target.open("xb") as file:
             while block := source.read(1 << 20):
                 left -= len(block)

@@ -20,6 +20,7 @@ from workbench.core.problems import (
     MaskBroken,
     MaskUnknownClass,
     MaskWrongSize,
+    NameTooLong,
     NoteBroken,
     NoteTooNew,
     Problem,
@@ -153,8 +154,12 @@ class _Merge:
             if stopped():
                 self.report.complete = False
                 break
+            taken = self.report.taken
             try:
                 self._merge_image(key, key in listed)
+            except NameTooLong as problem:
+                self.report.taken = taken
+                self.report.skipped.append((key, Message.of(problem)))
             except (ImageBroken, MaskBroken, MaskWrongSize, MaskUnknownClass, NoteBroken, NoteTooNew) as problem:
                 self.report.skipped.append((key, Message.of(problem)))
             progress(number, len(keys))

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from workbench.core.messages import Message
-from workbench.core.names import free_path
+from workbench.core.names import free_path, is_text
 from workbench.core.problems import CannotWrite, NotPacked
+from workbench.core.project import label_transaction
 from workbench.core.project.label_files import extract
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, walk
@@ -34,7 +35,10 @@ class _Stopped(Exception):
 
 @dataclass
 class PackReport:
-    """Result of packing. missing: names of sources whose folder is not available. skipped: files that vanished."""
+    """Result of packing. missing: names of sources whose folder is not available.
+
+    skipped: files that vanished, or whose names a zip file cannot hold because they are not UTF-8.
+    """
 
     path: Path
     images: int = 0
@@ -59,14 +63,17 @@ def pack(
     report = PackReport(path, missing=[source.name for source in project.missing_sources()])
     top = PurePosixPath(project.root.name or "project")
     images = [(source, relative) for source in project.file.sources for relative in source.images(project.root)]
-    report.images = len(images)
+    report.images = sum(is_text(relative) for _, relative in images)
     files = [
         (source.folder(project.root).joinpath(*PurePosixPath(relative).parts), f"{_folder(source)}/{relative}")
         for source, relative in images
     ]
     files += [(project.root / name, name) for name in _SETTINGS if (project.root / name).is_file()]
+    files += [(path, f"{label_transaction.FOLDER}/{path.name}") for path in label_transaction.records(project.root)]
     for folder in (*_LABELS, "runs") if runs else _LABELS:
         files += [(Path(entry.path), f"{folder}/{relative}") for relative, entry in walk(project.root / folder)]
+    report.skipped = [name for _, name in files if not is_text(name)]
+    files = [(source_path, name) for source_path, name in files if is_text(name)]
     try:
         with replacing(path) as file:
             with zipfile.ZipFile(file, "w", strict_timestamps=False) as archive:
@@ -124,6 +131,8 @@ def unpack(
         progress(done, total)
 
     temporary = folder / f".{secrets.token_hex(8)}.part"
+    if not path.is_file():
+        raise NotPacked(path=str(path), why=Message("file.missing"))
     try:
         with zipfile.ZipFile(path) as archive:
             top = _top(archive, path)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from workbench.core.images.image_files import thumbnail
 from workbench.core.messages import Message
+from workbench.core.problems import Problem
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED
 
 ConcernKind = Literal["inverted", "whole_image", "all_empty", "blank", "mixed_sets"]
@@ -17,7 +21,25 @@ _MOST = 0.5  # share of an image, and of the images, that is more than defects a
 _WHOLE = 0.999  # share of an image that a class covers which is no defect
 _PART = 0.2  # least share of the images that is a data set of its own
 _FEWEST = 3  # images of a data set
+_LARGER = 2  # ratio of the areas of images of two data sets
+_BLANK_TEXTS = {
+    "black": "check.blank_black",
+    "white": "check.blank_white",
+    "constant": "check.blank_constant",
+}
 _BLANK = 1.5  # gray levels of 8 bits, largest deviation of a blank image
+
+
+_SAMPLE, _EDGE = 20, 256  # images of a new project that are examined, and their longer side
+
+
+def image_concerns(paths: Sequence[Path]) -> list[Concern]:
+    """Return what is not plausible in a sample of image files."""
+    found = Plausibility()
+    for path in paths[:: max(1, len(paths) // _SAMPLE)][:_SAMPLE]:
+        with contextlib.suppress(Problem):  # unreadable images are listed as such
+            found.add_image(path.name, thumbnail(path, _EDGE))
+    return found.concerns()
 
 
 @dataclass(frozen=True)
@@ -87,7 +109,7 @@ class Plausibility:
             keys = next(iter(self._kinds.values()))
             found.append(Concern("all_empty", Message("check.all_empty", n=self.masks), keys[0]))
         for tone, keys in self._blank.items():
-            found.append(Concern("blank", Message(f"check.blank_{tone}", n=len(keys), total=self.images), keys[0]))
+            found.append(Concern("blank", Message(_BLANK_TEXTS[tone], n=len(keys), total=self.images), keys[0]))
         return found + self._mixed()
 
     def _mixed(self) -> list[Concern]:
@@ -96,7 +118,9 @@ class Plausibility:
         large = [kind for kind in large if self._classes[kind]]
         for place, first in enumerate(large):
             for second in large[place + 1 :]:
-                if not self._classes[first].keys() & self._classes[second].keys():
+                areas = sorted((first[0] * first[1], second[0] * second[1]))
+                apart = areas[1] >= _LARGER * areas[0] or first[2] != second[2]
+                if apart and not self._classes[first].keys() & self._classes[second].keys():
                     a, b = (", ".join(list(self._classes[kind])[:3]) for kind in (first, second))
                     sizes = {"w": first[1], "h": first[0], "width": second[1], "height": second[0]}
                     text = Message("check.mixed_sets", **sizes, a=a, b=b)

@@ -62,6 +62,10 @@ class ProjectLabel:
             return self.changed
 
 
+def has_label_files(project: Project, key: str) -> bool:
+    return os.path.exists(project.mask_path(key)) or os.path.exists(project.note_path(key))
+
+
 def labeled_keys(project: Project) -> list[str]:
     """Return the sorted keys of all masks and notes, also of images that are not available."""
     return sorted(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
 import functools
 import glob
@@ -12,6 +11,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -27,50 +27,72 @@ from workbench.inference.io.atomic_write import replacing
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.natural_order import natural_key
 
+Unreadable = Callable[[str, OSError], None]
+
 
 def walk(
-    folder: Path | str, enter: Callable[[os.DirEntry[str]], bool] = lambda entry: True
+    folder: Path | str,
+    enter: Callable[[os.DirEntry[str]], bool] = lambda entry: True,
+    unreadable: Unreadable = lambda prefix, error: None,
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Yield (posix path below `folder`, entry) of each file. Hidden files and folders are skipped.
 
-    Pipes, devices, sockets and unreadable entries are skipped too; links to missing files are not. Links to folders are
-    followed, but each folder is entered only once: first all real folders, then those behind links, ordered by path.
-    `enter` returns False for folders to skip.
+    Pipes, devices and sockets are skipped too; links to missing files and entries that cannot be accessed are not, so
+    that they are shown as unreadable. Links to folders are followed, but each folder is entered only once: first all
+    real folders, then those behind links, ordered by path. Folders are recognized by their real paths, because network
+    drives may give all of them the same file id. `enter` returns False for folders to skip.
+
+    unreadable: called with the path below `folder` and the error of a folder that exists but cannot be listed.
     """
-    visited: set[tuple[int, int]] = set()
-    folders: deque[tuple[str, str]] = deque([("", str(folder))])
+    visited: set[str] = set()
+    folders: deque[tuple[str, str, str]] = deque([("", str(folder), os.path.realpath(folder))])  # prefix, path, real
     linked_folders: list[tuple[str, str]] = []  # heap
     while folders or linked_folders:
-        prefix, path = folders.popleft() if folders else heapq.heappop(linked_folders)
+        if folders:
+            prefix, path, real = folders.popleft()
+        else:
+            prefix, path = heapq.heappop(linked_folders)
+            real = os.path.realpath(path)
+        if real in visited:
+            continue
+        visited.add(real)
         try:
-            state = os.stat(path)
-            if (state.st_dev, state.st_ino) in visited:
-                continue
-            visited.add((state.st_dev, state.st_ino))
             with os.scandir(path) as entries:
                 visible = [entry for entry in entries if not entry.name.startswith(".")]
-        except OSError:
-            continue  # only the files of a missing or unreadable folder are skipped
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            unreadable(prefix, error)
+            continue
         for entry in visible:
-            with contextlib.suppress(OSError):
-                if not entry.is_dir():
-                    if _is_readable(entry):
-                        yield prefix + entry.name, entry
-                elif enter(entry):
-                    subfolder = (f"{prefix}{entry.name}/", entry.path)
-                    if entry.is_symlink():
-                        heapq.heappush(linked_folders, subfolder)
-                    else:
-                        folders.append(subfolder)
+            try:
+                is_folder, is_link = entry.is_dir(), _is_link(entry)
+            except OSError:
+                is_folder = is_link = False
+            if not is_folder:
+                if _is_listed(entry):
+                    yield prefix + entry.name, entry
+            elif enter(entry):
+                subfolder = f"{prefix}{entry.name}/"
+                if is_link:
+                    heapq.heappush(linked_folders, (subfolder, entry.path))
+                else:
+                    folders.append((subfolder, entry.path, os.path.join(real, entry.name)))
 
 
-def _is_readable(entry: os.DirEntry[str]) -> bool:
-    if entry.is_file():
+def _is_link(entry: os.DirEntry[str]) -> bool:
+    if entry.is_symlink():
         return True
+    return sys.platform == "win32" and (
+        entry.stat(follow_symlinks=False).st_reparse_tag == stat.IO_REPARSE_TAG_MOUNT_POINT  # a junction
+    )
+
+
+def _is_listed(entry: os.DirEntry[str]) -> bool:
     try:
-        return stat.S_ISREG(entry.stat().st_mode)
-    except FileNotFoundError:
-        return True  # broken links are listed and shown as unreadable
+        return entry.is_file() or stat.S_ISREG(entry.stat().st_mode)
+    except OSError:
+        return True  # broken links and files that cannot be accessed are shown as unreadable
 
 
 class Source(StoredModel):
@@ -109,12 +131,15 @@ class Source(StoredModel):
         """Return True if an external folder is not available."""
         return bool(self.name) and not os.path.isdir(self.folder(root))
 
-    def images(self, root: Path) -> list[str]:
-        """Return the keys of the images without the prefix, in natural order. Lists folders; opens no files."""
+    def images(self, root: Path, unreadable: Unreadable = lambda prefix, error: None) -> list[str]:
+        """Return the keys of the images without the prefix, in natural order. Lists folders; opens no files.
+
+        unreadable: as in `walk`.
+        """
         ignored = _matcher(tuple(self.ignore))
         keys = [
             relative
-            for relative, entry in walk(self.folder(root))
+            for relative, entry in walk(self.folder(root), unreadable=unreadable)
             if os.path.splitext(entry.name)[1].lower() in IMAGE_SUFFIXES and not ignored(relative)
         ]
         return sorted(keys, key=natural_key)
@@ -141,9 +166,11 @@ def source_of(folder: Path | str, sources: Sequence[Source], root: Path) -> Sour
     for source in sources:
         if source.folder(root).resolve() == path:
             return source
-    names = {source.name for source in sources}
-    stem = path.name or "source"
-    name = next(name for name in numbered_names(stem) if name not in names)
+    names = {source.name.casefold() for source in sources}  # some file systems ignore case
+    stem, pictures = path.name or "source", root / "pictures"
+    name = next(
+        name for name in numbered_names(stem) if name.casefold() not in names and not (pictures / f"@{name}").exists()
+    )
     return Source(name=name, path=str(path), relative=relative_path(path, root))
 
 

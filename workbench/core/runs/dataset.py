@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection
 from typing import Literal
 
@@ -17,9 +17,11 @@ from pydantic import ConfigDict
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message, MessageModel, Text, join
+from workbench.core.names import as_text, is_text
 from workbench.core.project import annotation
 from workbench.core.project.grouping import group
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project
+from workbench.core.project.project_labels import has_label_files
 from workbench.core.runs.held_out import FEWEST, FEWEST_PARTS, Item, informative_items, rare_classes, split_by_part
 from workbench.core.stored_model import StoredModel
 
@@ -62,6 +64,14 @@ class Dataset(MessageModel):
         return [item for item in self.current if item.split in splits]
 
     @property
+    def divided_groups(self) -> list[str]:
+        """Groups whose images are in several splits, as the user may assign or import them."""
+        splits: dict[str, set[str]] = defaultdict(set)
+        for item in self.current:
+            splits[item.group or item.key].add(item.split)
+        return [group for group, names in splits.items() if len(names) > 1]
+
+    @property
     def held_out_hash(self) -> str:
         """Hash of the validation/test images and their labels; runs with equal hashes have comparable metrics."""
         lines = sorted(f"{i.key} {i.split} {i.mask_hash} {i.verdict}" for i in self.items if i.split != "train")
@@ -80,11 +90,15 @@ def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Co
     dataset = Dataset(model=model, classes=project.classes if model == "unet" else [])
     notes: dict[str, annotation.Note] = {}
     for key in keys:
+        if not is_text(key):  # the files of a run hold text
+            if has_label_files(project, key):
+                dataset.skipped.append(_skipped(key, problems.NameNotText(name=as_text(key))))
+            continue
         try:
             note = annotation.load_note(project, key)
             item = make_item(project, key, note, model)
         except problems.Problem as problem:
-            dataset.skipped.append(SkippedImage(key=key, why=Message.of(problem)))
+            dataset.skipped.append(_skipped(key, problem))
             continue
         if item is not None:
             notes[key] = note
@@ -110,6 +124,10 @@ def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Co
     return dataset
 
 
+def _skipped(key: str, problem: problems.Problem) -> SkippedImage:
+    return SkippedImage(key=as_text(key), why=Message.of(problem))
+
+
 def _any_done(project: Project, keys: Collection[str]) -> bool:
     for key in keys:
         with contextlib.suppress(problems.Problem):
@@ -125,8 +143,7 @@ def _leave_out_lone_verdicts(dataset: Dataset, counts: Counter[str | None]) -> N
     """
     for item in dataset.items:
         if counts[item.verdict] == 1:
-            why = Message.of(problems.LoneVerdict(verdict=item.verdict or ""))
-            dataset.skipped.append(SkippedImage(key=item.key, why=why))
+            dataset.skipped.append(_skipped(item.key, problems.LoneVerdict(verdict=item.verdict or "")))
     dataset.items = [item for item in dataset.items if counts[item.verdict] > 1]
 
 

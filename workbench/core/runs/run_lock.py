@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.core.file_lock import LockHeld, acquire, file_lock
+from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.problems import CannotWrite, RunInUse
 from workbench.core.project.storage import write_json
 
@@ -28,7 +28,7 @@ class RunLock:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._lock = file_lock(root / ".lock")
+        self._lock = FileLock(root / ".lock")
 
     def acquire(
         self,
@@ -59,11 +59,9 @@ class RunLock:
 
     def _try_acquire(self) -> bool:
         try:
-            acquire(self._lock)
+            self._lock.acquire()
         except LockHeld:
             return False
-        except NotImplementedError:  # file system without locks, and a filelock version without a substitute
-            return True
         except OSError as error:
             raise CannotWrite.of(self.root / ".lock", error) from error
         return True
@@ -71,9 +69,9 @@ class RunLock:
 
 def is_training(root: Path) -> bool:
     """Return True if a process, of any computer, holds the lock of the run folder `root`."""
-    if not (root / ".lock").exists():
-        return False
     lock = RunLock(root)
+    if not lock._lock.exists:
+        return False
     try:
         if lock._try_acquire():
             lock.release()

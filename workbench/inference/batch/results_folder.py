@@ -155,7 +155,7 @@ class ResultsFolder:
         try:
             result = self.predictor.predict(image, progress=on_tile, cancelled=cancelled)
         except EngineError as error:
-            return self._skip(source, str(error), state)
+            return self._skip(source, str(error).rstrip("."), state)
         except MemoryError:
             return self._skip(source, "there is not enough memory for it", state)
         path = os.path.abspath(source.path)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from ..io.atomic_write import sync  # noqa: TID252
 from ..io.json_io import JsonError, parse_json, read_lines  # noqa: TID252
 from ..model_settings import (  # noqa: TID252
     MODEL_FILE,
@@ -150,7 +151,7 @@ class ResultsLog:
             view = memoryview(line)
             while view:
                 view = view[self._file.write(view) :]
-            os.fsync(self._file.fileno())
+            sync(self._file.fileno())
         except BaseException:
             with contextlib.suppress(OSError):
                 self._file.truncate(start)  # a full disk must not leave an incomplete line in the middle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -18,12 +19,22 @@ _in_progress: set[str] = set()  # temporary files that this process is writing
 # Seconds. On Windows a file cannot be replaced while it is open for reading; readers finish soon.
 PAUSES = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
 _ROOTS: set[Path] = set()
+UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)  # answers of network drives without fsync
 
 
 def write_atomic(path: Path | str, data: bytes | memoryview) -> None:
     """Write `data` to `path` through a temporary file in the same folder. Creates the folder. Raises OSError."""
     with replacing(path) as file:
         file.write(data)
+
+
+def sync(descriptor: int) -> None:
+    """Write a file through to the disk, as far as its file system supports that. Raises OSError."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
 
 
 def keep_root(root: Path) -> None:
@@ -90,7 +101,7 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
         with temporary.open("xb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            sync(file.fileno())
         replace_path(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -29,6 +29,8 @@ class DeclaredSize:
     channels: values per pixel.
     depth: bytes per value.
     padded: number of decoded pixels, including tile padding.
+    working: bytes that OpenCV needs for decoding, beside the file; 0 for the image and the copy that it returns.
+    lean: bytes that tifffile needs for it, 0 if only OpenCV is certain to read it.
     """
 
     width: int
@@ -36,6 +38,8 @@ class DeclaredSize:
     channels: int = 1
     depth: int = 1
     padded: int = 0
+    working: int = field(default=0, compare=False)
+    lean: int = field(default=0, compare=False)
 
     @property
     def pixels(self) -> int:
@@ -50,6 +54,11 @@ class DeclaredSize:
     def memory(self) -> int:
         """Size of the decoded image in bytes."""
         return self.values * self.depth
+
+    @property
+    def peak(self) -> int:
+        """Number of bytes in use while the image is decoded, beside the file."""
+        return max(self.working, 2 * self.memory)
 
 
 def unpack(format: str, view: Any, position: int) -> tuple:
@@ -84,7 +93,7 @@ def declared_size(view: Any) -> DeclaredSize | None:
         return None  # truncated header, or an offset outside the file
 
 
-_PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}
+_PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 3, 6: 4}  # as decoded: gray with alpha becomes color
 
 
 def _png(view: Any) -> DeclaredSize | None:
@@ -139,10 +148,15 @@ def jpeg_segments(view: Any) -> Iterator[tuple[int, int, int]]:
 
 def _jpeg(view: Any) -> DeclaredSize | None:
     sizes: list[DeclaredSize] = []
+    progressive = False
     for marker, start, _ in jpeg_segments(view):
         if marker == 0xDA:  # the first scan; a frame after it is an error in every decoder
-            return _largest(sizes)
+            size = _largest(sizes)
+            if size is not None and (progressive or view[start] < size.channels):  # several scans
+                return replace(size, working=3 * size.memory)  # coefficients of two bytes
+            return size
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            progressive |= marker & 3 == 2
             bits, height, width, channels = unpack(">BHHB", view, start)
             sizes.append(DeclaredSize(width, height, channels, 2 if bits > 8 else 1))
     return None
@@ -187,36 +201,84 @@ def _three_bytes(view: Any, position: int) -> int:
     return view[position] | view[position + 1] << 8 | view[position + 2] << 16
 
 
-_WIDTH, _LENGTH, _BITS, _SAMPLES = 256, 257, 258, 277
+_WIDTH, _LENGTH, _BITS, _PACKING, _PHOTOMETRIC, _SAMPLES, _ROWS, _PLANAR = 256, 257, 258, 259, 262, 277, 278, 284
 _TILE_WIDTH, _TILE_LENGTH, _DEPTH, _TILE_DEPTH = 322, 323, 32997, 32998
-_TAGS = (_WIDTH, _LENGTH, _SAMPLES, _TILE_WIDTH, _TILE_LENGTH, _DEPTH, _TILE_DEPTH)
+_SIZES = (_WIDTH, _LENGTH, _SAMPLES, _TILE_WIDTH, _TILE_LENGTH, _DEPTH, _TILE_DEPTH)
+_TAGS = (*_SIZES, _PACKING, _PHOTOMETRIC, _ROWS, _PLANAR)
+_COLORS, _PALETTE, _SEPARATE = 2, 3, 2
+_NOT_PACKED, _DEFLATE = 1, (8, 32946)
 _TYPES = {1: "B", 3: "H", 4: "I", 16: "Q"}
 
 
-def tiff_directory(view: Any) -> Iterator[tuple[str, int, int, int, int, int]]:
-    """Yield the entries of the first directory: byte order, tag, type, count, position and size of the value field.
+_MAX_PAGES = 64  # directories that are searched for the largest page
 
-    Raises struct.error.
+
+def tiff_directory(view: Any, directory: int | None = None) -> Iterator[tuple[str, int, int, int, int, int]]:
+    """Yield the entries of a directory: byte order, tag, type, count, position and size of the value field.
+
+    directory: its position, by default that of the first one. Raises struct.error.
     """
-    order = "<" if bytes(view[:2]) == b"II" else ">"
-    if unpack(f"{order}H", view, 2)[0] == 43:  # BigTIFF: counts and offsets of eight bytes
-        directory = unpack(f"{order}Q", view, 8)[0]
-        entries = unpack(f"{order}Q", view, directory)[0]
-        first, step, entry_format, value_size = directory + 8, 20, f"{order}HHQ", 8
-    else:
-        directory = unpack(f"{order}I", view, 4)[0]
-        entries = unpack(f"{order}H", view, directory)[0]
-        first, step, entry_format, value_size = directory + 2, 12, f"{order}HHI", 4
+    order, big = _tiff_kind(view)
+    start = _first_directory(view, order, big) if directory is None else directory
+    entries = unpack(f"{order}{'Q' if big else 'H'}", view, start)[0]
+    first, step, value_size = (start + 8, 20, 8) if big else (start + 2, 12, 4)
     if entries > _MAX_TAGS:
         return
     for position in range(first, first + entries * step, step):
-        yield order, *unpack(entry_format, view, position), position + step - value_size, value_size
+        entry = unpack(f"{order}{'HHQ' if big else 'HHI'}", view, position)
+        yield order, *entry, position + step - value_size, value_size
+
+
+def _tiff_kind(view: Any) -> tuple[str, bool]:
+    """Return byte order ("<" or ">") and whether counts and offsets have eight bytes (BigTIFF)."""
+    order = "<" if bytes(view[:2]) == b"II" else ">"
+    return order, unpack(f"{order}H", view, 2)[0] == 43
+
+
+def _first_directory(view: Any, order: str, big: bool) -> int:
+    return unpack(f"{order}Q", view, 8)[0] if big else unpack(f"{order}I", view, 4)[0]
+
+
+def tiff_pages(view: Any) -> tuple[list[int], int]:
+    """Return the positions of the directories of pages, at most `_MAX_PAGES`, and the index of the image.
+
+    The image is the first of the largest pages: some scanners and microscopes store a thumbnail before it.
+    """
+    order, big = _tiff_kind(view)
+    found, sizes = list[int](), list[int]()
+    try:
+        position = _first_directory(view, order, big)
+        while position and position not in found and len(found) < _MAX_PAGES:
+            size, entries = {_WIDTH: 0, _LENGTH: 0}, 0
+            for _, tag, kind, _, value, _ in tiff_directory(view, position):
+                entries += 1
+                if tag in size and kind in (3, 4):
+                    size[tag] = unpack(f"{order}{_TYPES[kind]}", view, value)[0]
+            found.append(position)
+            sizes.append(size[_WIDTH] * size[_LENGTH])
+            end = position + (8 + 20 * entries if big else 2 + 12 * entries)
+            position = unpack(f"{order}{'Q' if big else 'I'}", view, end)[0]
+    except (struct.error, OverflowError):
+        pass  # the decoder reports the fault of such a file
+    return found, sizes.index(max(sizes)) if sizes else 0
+
+
+def main_directory(view: Any) -> int | None:
+    """Return the position of the directory of a TIFF's image, None if it is the first or cannot be determined."""
+    pages, image = tiff_pages(view)
+    return pages[image] if image else None
+
+
+def page_index(view: Any, number: int) -> int:
+    """Return the index in the file of page `number`: the image is page 0, and the others follow in their order."""
+    image = tiff_pages(view)[1]
+    return image if number == 0 else number - 1 if number <= image else number
 
 
 def _tiff(view: Any) -> DeclaredSize | None:
     values = dict.fromkeys(_TAGS, 1)
     bits, present = 8, set()
-    for order, tag, kind, length, position, value_size in tiff_directory(view):
+    for order, tag, kind, length, position, value_size in tiff_directory(view, main_directory(view)):
         if tag == _BITS and kind == 3 and length:
             value_position = (
                 position
@@ -227,7 +289,9 @@ def _tiff(view: Any) -> DeclaredSize | None:
         if tag not in _TAGS:
             continue
         if length != 1 or kind not in _TYPES or (kind == 16 and value_size == 4):
-            return None
+            if tag in _SIZES:
+                return None
+            continue
         values[tag] = max(values[tag], unpack(f"{order}{_TYPES[kind]}", view, position)[0])
         present.add(tag)
     if not {_WIDTH, _LENGTH} <= present:
@@ -235,7 +299,21 @@ def _tiff(view: Any) -> DeclaredSize | None:
     width, height = values[_WIDTH], values[_LENGTH]
     tile = values[_TILE_WIDTH] * values[_TILE_LENGTH]  # a tile is decoded into its own buffer
     channels = values[_SAMPLES] * max(values[_DEPTH], values[_TILE_DEPTH])
-    return DeclaredSize(width, height, channels, max(1, -(-bits // 8)), max(tile, width * height))
+    depth = max(1, -(-bits // 8))
+    size = DeclaredSize(width, height, channels, depth, max(tile, width * height))
+    part = max(tile, width * min(height, values[_ROWS] if _ROWS in present else height))  # decoded at once
+    packing, stored = values[_PACKING], part * channels * depth
+    if values[_PHOTOMETRIC] == _PALETTE:
+        size = replace(size, channels=max(3, channels))
+    elif (
+        packing in (_NOT_PACKED, *_DEFLATE)
+        and values[_PHOTOMETRIC] <= _COLORS
+        and values[_PLANAR] != _SEPARATE
+        and channels in (1, 3)
+        and bits in (8, 16)
+    ):  # tifffile copies the file
+        size = replace(size, lean=len(view) + size.memory + (0 if packing == _NOT_PACKED else stored))
+    return replace(size, working=size.memory + stored + (4 * part if depth == 1 else 0))  # libtiff makes RGBA of 8 bits
 
 
 def _jpeg_2000(view: Any) -> DeclaredSize | None:
@@ -287,7 +365,9 @@ def _pnm(view: Any) -> DeclaredSize | None:
     if not width or not height:
         return None
     channels = 3 if view[1] in b"36" else 1
-    return DeclaredSize(int(width[1]), int(height[1]), channels, 1 if view[1] in b"14" else 2)
+    largest = _NUMBER.match(text, height.end())
+    is_byte = view[1] in b"14" or (largest is not None and int(largest[1]) < 256)
+    return DeclaredSize(int(width[1]), int(height[1]), channels, 1 if is_byte else 2)
 
 
 def _largest(claims: list[DeclaredSize]) -> DeclaredSize | None:

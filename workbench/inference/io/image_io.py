@@ -5,7 +5,10 @@ Orientation is applied here only, because OpenCV's handling of it differs by for
 
 from __future__ import annotations
 
+import hashlib
 import io
+import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ import numpy as np
 
 from . import size_limits
 from .atomic_write import write_atomic
+from .declared_size import page_index
 from .image_header import ImageHeader, apply_orientation, describe, inspect, lengthen_scans
 from .opencv import cv2
 from .regular_files import FileView, load_regular, open_regular
@@ -50,7 +54,7 @@ def read_image(path: Path | str) -> np.ndarray:
     """Read an image file, detecting the format from its content.
 
     Returns (H,W) grayscale or (H,W,3) RGB, C-contiguous, uint8, uint16 or float32, with values as stored (12-bit values
-    in 16 bits are not rescaled). EXIF orientation is applied, alpha is dropped, and the first of several pages is
+    in 16 bits are not rescaled). EXIF orientation is applied, alpha is dropped, and the largest of several pages is
     returned. Raises ReadError.
     """
     return _decode(_load(path), path)
@@ -109,23 +113,35 @@ def _check_header(container: ImageHeader, name: Path | str, *, whole: bool = Tru
         raise ReadError(
             name, f"its sides of {width} and {height} pixels are over the limit of {_MAX_PNG_SIDE} for PNG files"
         )
-    too_large = size_limits.size_problem(width, height, container.values if whole else 0, container.depth)
+    values, peak = (container.values, _peak(container)) if whole else (0, 0)
+    too_large = size_limits.size_problem(width, height, values, container.depth, peak)
     if too_large:
         raise ReadError(name, too_large)
 
 
+def _peak(container: ImageHeader) -> int:
+    """Return the number of bytes in use while an image is decoded, by the decoder that is chosen."""
+    return container.lean if _is_lean(container) else container.peak
+
+
+def _is_lean(container: ImageHeader) -> bool:
+    """Return True if a TIFF is to be decoded by tifffile because OpenCV would need too much memory."""
+    return bool(container.lean) and container.peak > 2 * size_limits.decoded_bytes()
+
+
 def read_page(path: Path | str, number: int) -> np.ndarray:
-    """Return page `number` of a TIFF (0 is the first), in the form of `read_image`. Raises ReadError."""
+    """Return page `number` of a TIFF (0 is the image), in the form of `read_image`. Raises ReadError."""
     data = _load(path)
     try:
         if describe(data.data).kind != "tiff":
             raise ReadError(path, "only TIFF files have pages")
+        index = page_index(data.data, number)
         try:
-            return _to_supported(_decode_with_tifffile(data, path, number), path)
+            return _to_supported(_decode_with_tifffile(data, path, index), path)
         except _TooLarge:
             raise
         except ReadError:
-            success, pages = cv2.imdecodemulti(data, _flags(), range=(number, number + 1))
+            success, pages = cv2.imdecodemulti(data, _flags(), range=(index, index + 1))
             if not success or not pages:
                 raise
     except MemoryError:
@@ -191,7 +207,9 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
     try:
         container, bytes_to_decode = inspect(data)
         _check_header(container, name)
-        image = _decode_with_opencv(bytes_to_decode)
+        image = _decode_plain_pnm(data) if container.kind == "pnm" else None
+        if image is None and not _is_lean(container):
+            image = _decode_with_opencv(bytes_to_decode)
         if container.planes_apart and image is not None and image.dtype != np.uint8:
             image = None  # OpenCV decodes separate planes incorrectly, except for 8 bits
         if image is None and container.kind == "tiff":
@@ -207,8 +225,12 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
     if (width, height) != (container.width, container.height):
         size = f"{container.width} x {container.height}"
         raise ReadError(name, f"its header gives {size} pixels, but its data are {width} x {height}")
-    if container.kind == "jpeg" and _is_truncated(data, image):
-        raise ReadError(name, "the file is incomplete: the JPEG data end before the last row")
+    if container.kind == "jpeg" and _may_be_truncated(image):
+        pixels = hashlib.blake2b(image.data).digest()
+        del image  # only one of the two images is in memory
+        image = _decode_with_opencv(lengthen_scans(data, np.random.default_rng(0).integers(1, 255, 4096, np.uint8)))
+        if image is None or hashlib.blake2b(image.data).digest() != pixels:
+            raise ReadError(name, "the file is incomplete: the JPEG data end before the last row")
     if container.gray_alpha and image.ndim == 3:
         image = image[:, :, 0]
     if container.inverted and image.dtype != np.float32:
@@ -216,19 +238,15 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
     return apply_orientation(image, container.orientation)
 
 
-def _is_truncated(data: np.ndarray, image: np.ndarray) -> bool:
-    """Return True if JPEG data end before the last row; libjpeg fills the rest with medium gray.
+def _may_be_truncated(image: np.ndarray) -> bool:
+    """Return True if JPEG data may end before the last row; libjpeg fills the rest with medium gray.
 
-    Random bytes are inserted after the data of each scan. A decoder with complete data ignores them; otherwise they
-    change the image.
+    To find out, random bytes are inserted after the data of each scan. A decoder with complete data ignores them;
+    otherwise they change the image.
     """
     # The last 8 x 8 block without its first row and column, which the color of the previous block may affect.
     rows, columns = (max(1, (size - 1) % 8) for size in image.shape[:2])
-    if not (image[-rows:, -columns:] == 128).all():
-        return False
-    extended = lengthen_scans(data, np.random.default_rng(0).integers(1, 255, 4096, np.uint8))
-    redecoded = _decode_with_opencv(extended)
-    return redecoded is None or not np.array_equal(redecoded, image)
+    return bool((image[-rows:, -columns:] == 128).all())
 
 
 def _decode_with_opencv(data: np.ndarray) -> np.ndarray | None:
@@ -245,6 +263,20 @@ def _decode_with_opencv(data: np.ndarray) -> np.ndarray | None:
     return image[:, :, 2::-1]
 
 
+def _decode_plain_pnm(data: np.ndarray) -> np.ndarray | None:
+    """Return the values of a PGM or PPM in text form, of which OpenCV rescales those with a maximum below 255."""
+    if data[:2].tobytes() not in (b"P2", b"P3"):
+        return None
+    numbers = re.sub(rb"#[^\r\n]*", b"", data.tobytes()).split()
+    try:
+        width, height, largest = map(int, numbers[1:4])
+        shape = (height, width, 3) if numbers[0] == b"P3" else (height, width)
+        dtype = np.uint8 if largest < 256 else np.uint16
+        return np.array(numbers[4 : 4 + int(np.prod(shape))]).astype(dtype).reshape(shape)
+    except (ValueError, OverflowError):
+        return None  # damaged: the decoder says so
+
+
 def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -> np.ndarray:
     """Decode a TIFF page that OpenCV does not support, such as half floats and uncompressed tiles."""
     try:
@@ -255,7 +287,9 @@ def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -
     try:
         with tifffile.TiffFile(io.BytesIO(data.data)) as file:
             page = file.pages[number]
-            too_large = size_limits.size_problem(page.imagewidth, page.imagelength, page.size, page.dtype.itemsize)
+            too_large = size_limits.size_problem(
+                page.imagewidth, page.imagelength, page.size, page.dtype.itemsize, _tifffile_peak(page, data.size)
+            )
             if too_large:
                 raise _TooLarge(name, too_large)
             if page.compression == 1 and page.size * page.bitspersample > 8 * data.size:
@@ -273,6 +307,15 @@ def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -
     if colors is not None:
         image = np.ascontiguousarray(np.moveaxis(colors[:, image], 0, -1))
     return image
+
+
+def _tifffile_peak(page: Any, file_size: int) -> int:
+    """Return the number of bytes in use while tifffile decodes a page from a copy of the file, with conversions."""
+    part = 0 if page.compression == 1 else math.prod(page.chunks) * page.dtype.itemsize
+    is_palette = page.photometric == 3
+    values = page.size * 3 * 2 * 2 if is_palette else 0 if page.dtype.char in "BHf" else 4 * page.size
+    copied = page.nbytes if page.planarconfig == 2 and not values else 0
+    return 2 * file_size + page.size * page.dtype.itemsize + max(part, values + copied)
 
 
 def _to_supported(image: np.ndarray, name: Path | str) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Limits on image size, checked against the header before decoding.
 
 A file of a few kilobytes can expand to gigabytes. Two environment variables set the limits: WORKBENCH_MAX_MEGAPIXELS
-(pixels of an image) and WORKBENCH_MAX_DECODED_MB (memory of an image decoded as a whole).
+(pixels of an image) and WORKBENCH_MAX_DECODED_MB (memory of an image decoded as a whole, of which its decoder may use
+twice as much).
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ def decoded_bytes() -> int:
     return int(min(limit(DECODED) * (1 << 20), 1 << 62))
 
 
-def size_problem(width: int, height: int, values: int = 0, size: int = 1) -> str:
+def size_problem(width: int, height: int, values: int = 0, size: int = 1, peak: int = 0) -> str:
     """Return the reason why an image is too large, a part of a sentence; "" if it is not.
 
-    values: number of values decoded at once, of `size` bytes each; 0 if the image is not decoded as a whole.
+    values: number of values decoded at once, of `size` bytes each; 0 if the image is not decoded as a whole. peak:
+        bytes in use while it is decoded, of which at most twice the limit are allowed.
     """
     maximum = limit(MEGAPIXELS)
     if width * height > maximum * 1e6:
@@ -39,7 +41,7 @@ def size_problem(width: int, height: int, values: int = 0, size: int = 1) -> str
             f" (the environment variable {MEGAPIXELS} changes it)"
         )
     maximum = limit(DECODED)
-    needed = math.ceil(values * size / (1 << 20))
+    needed = math.ceil(max(values * size, peak / 2) / (1 << 20))
     if needed > maximum:
         return (
             f"decoded it would take {needed} MB, over the limit of {maximum:g} MB"

@@ -17,6 +17,8 @@ from workbench.ui.text.formatting import listed, number, problem_text, size
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
 
+_NAMED = 5  # files
+
 
 class PackDialog(JobDialog):
     """Dialog for packing the open project. path: proposed zip file."""
@@ -63,6 +65,11 @@ class PackDialog(JobDialog):
         if report.missing:
             missing = self.tr("Left out, because their folders are not available: {names}")
             text += " " + missing.format(names=listed(report.missing))
+        if report.skipped:
+            skipped = self.tr(
+                "{n} {n:file|files} left out, removed meanwhile or with a name that is not UTF-8: {names}"
+            )
+            text += " " + fill(skipped, n=number(len(report.skipped)), names=listed(report.skipped[:_NAMED]))
         self.show_status(text)
         self.open_button.show()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import locale
 import os
 import signal
 import socket
@@ -88,6 +89,7 @@ def run(project: Path | None) -> int:
         sys.stderr.write(reason + "\n")
         return 1
     app = QApplication.instance() or QApplication(sys.argv[:1])
+    locale.setlocale(locale.LC_NUMERIC, "C")  # Qt sets that of the user, with which libraries in C read "0.5" as 0
     application = Application(app, Preferences.load())
     maximize_on_small_screen(application.window)
     application.show()

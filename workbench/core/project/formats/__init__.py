@@ -177,7 +177,11 @@ def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:
         copy = suffix_of(name) in ARRAY_SUFFIXES and stem in masks
         if known and not copy and tree.path(name) not in read and (image := finder.find(stem, name)) is not None:
             unread[tree.path(image)] = tree.path(name)
-    for mask, image in pair(tree).pairs.items():
+    pairing = pair(tree)
+    for mask, image in [
+        *pairing.pairs.items(),
+        *((mask, one) for mask, found in pairing.open.items() for one in found),
+    ]:
         if tree.path(mask) not in read:
             unread.setdefault(tree.path(image), tree.path(mask))
     return unread
@@ -213,10 +217,12 @@ def recognized(tree: FileTree) -> list[tuple[Format, int]]:
 
 def _matched_images(format: Format, tree: FileTree) -> int:
     """Return the approximate number of images with labels of a format that fit them, without decoding labels."""
-    entries = format.reader(tree, ImportOptions(), {}).entries
+    batch = format.reader(tree, ImportOptions(), {})
+    entries = batch.entries
     sample = entries[:: max(1, len(entries) // _SAMPLE)]
     fitting = {entry.image for entry in sample if _fits(entry)}
-    return round(len(fitting) * len(entries) / max(1, len(sample)))
+    uncertain = {image for refusal in batch.refused for image in refusal.images or ()} if batch.pairings else ()
+    return round(len(fitting) * len(entries) / max(1, len(sample))) + len(uncertain)
 
 
 def _fits(entry: ImportedEntry) -> bool:

@@ -33,11 +33,12 @@ IMAGE_FOLDERS = frozenset(
     "图 图片 图像 原图 照片 圖 圖片 圖像 画像 元画像 写真 이미지 사진 원본".split()
 )
 MASK_FOLDERS = frozenset(
-    "mask masks label labels annotation annotations annot annots ann anns groundtruth groundtruths gt gts segmentation "
-    "segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine gtcoarse "
-    "maske masken maskenbild maskenbilder annotierung annotierungen beschriftung beschriftungen masque masques "
-    "etiquette etiquettes veriteterrain mascara mascaras etiqueta etiquetas anotacion anotaciones anotacao anotacoes "
-    "maschera maschere etichetta etichette annotazione annotazioni maska maski masky etykieta etykiety maskeler "
+    "mask masks label labels lbl lbls annotation annotations annot annots ann anns groundtruth groundtruths gt gts "
+    "segmentation segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine "
+    "gtcoarse maske masken maskenbild maskenbilder annotierung annotierungen beschriftung beschriftungen masque "
+    "masques etiquette etiquettes veriteterrain mascara mascaras etiqueta etiquetas anotacion anotaciones "
+    "anotacao anotacoes maschera maschere etichetta etichette annotazione annotazioni maska maski "
+    "masky etykieta etykiety maskeler "
     "маска маски маскы разметка метка метки аннотация аннотации "
     "标注 标签 标记 掩膜 掩码 掩模 掩模图 掩膜图 蒙版 真值 標註 標籤 遮罩 掩碼 マスク ラベル 正解 アノテーション "
     "마스크 라벨 레이블 정답 어노테이션".split()
@@ -166,7 +167,22 @@ class Refusal:
 
 def entry_name(kind: str, id: object) -> str:
     """Return the name of an entry of a label file by its id or number: kind "line", id 7 gives "line 7"."""
-    return Message(f"entry.{kind}", id=str(id)[:80])
+    return Message(_ENTRIES[kind], id=str(id)[:80])
+
+
+_ENTRIES = {
+    "annotation": "entry.annotation",
+    "image": "entry.image",
+    "item": "entry.item",
+    "line": "entry.line",
+    "object": "entry.object",
+    "region": "entry.region",
+    "row": "entry.row",
+    "segment": "entry.segment",
+    "shape": "entry.shape",
+    "task": "entry.task",
+    "track": "entry.track",
+}
 
 
 @dataclass(frozen=True)
@@ -233,13 +249,15 @@ class ImportedLabels:
     """All labels that one format found under a path. keep_ids: a new class takes the id used in its label.
 
     refused: what was found and is not imported. unread: image -> label file that no reader understands. pairings:
-    the possible answers to questions about masks, of which none was given.
+    the possible answers to questions about masks, of which none was given. unlisted: value of masks that no name
+    explains -> number of masks.
     """
 
     entries: list[ImportedEntry] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     unread: dict[Path, Path] = field(default_factory=dict)
     pairings: list[PairingChoice] = field(default_factory=list)
+    unlisted: Counter[int] = field(default_factory=Counter)
     unlabeled: list[tuple[Path, str]] = field(default_factory=list)  # images without a label: (file, key)
     mask_files: list[Path] = field(default_factory=list)  # labels that are themselves image files
     other_masks: list[Path] = field(default_factory=list)  # masks beside the labels, which are not imported

@@ -15,8 +15,9 @@ from typing import Literal
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import UnreadableLabel
+from workbench.core.project.formats.base import UnreadableLabel, reason
 from workbench.inference.io import size_limits
+from workbench.inference.io.image_io import ReadError, read_image
 from workbench.inference.io.json_io import read_file
 from workbench.inference.io.regular_files import open_regular
 
@@ -78,12 +79,12 @@ def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
     try:
         raw = _read_array(path, size) if path.suffix.lower() in (*ARRAY_SUFFIXES, ".tif", ".tiff") else None
         return raw or _read_image(path, size)
-    except UnreadableLabel:
-        raise
     except FileNotFoundError:
         raise UnreadableLabel(Message("file.missing")) from None
-    except (OSError, ValueError, LookupError, SyntaxError, EOFError, MemoryError, zipfile.BadZipFile) as error:
-        raise UnreadableLabel(Message("import.damaged", why=str(error) or type(error).__name__)) from None
+    except MemoryError as error:
+        raise UnreadableLabel(reason(error)) from None
+    except (OSError, ValueError, LookupError, SyntaxError, EOFError, zipfile.BadZipFile, ReadError):
+        raise UnreadableLabel(Message("import.damaged_mask")) from None
 
 
 def _read_array(path: Path, size: tuple[int, int] | None) -> RawMask | None:
@@ -99,6 +100,22 @@ def _read_array(path: Path, size: tuple[int, int] | None) -> RawMask | None:
 
 
 def _read_image(path: Path, size: tuple[int, int] | None) -> RawMask:
+    values, palette, depth = _pixels(path, size)
+    if values.dtype == np.bool_:
+        return RawMask("bits", values.astype(np.uint8))
+    if palette is not None:
+        return _from_palette(values, palette)
+    if values.ndim == 3:
+        return _from_color(values) if values.shape[2] == 3 else _from_transparent(values)
+    if values.dtype.kind not in "ui" or (values.size and int(values.min()) < 0):
+        raise UnreadableLabel(Message("import.values"))
+    if depth in (2, 4):
+        values = values // (85 if depth == 2 else 17)  # the decoder scales two and four bits to 0..255
+    return RawMask("grey", values)
+
+
+def _pixels(path: Path, size: tuple[int, int] | None) -> tuple[np.ndarray, np.ndarray | None, int]:
+    """Return the pixels of an image file as stored, its palette, and its bits per value if that is less than 8."""
     from workbench.core.images.pillow import Image
 
     with open_regular(path) as opened, Image.open(opened, formats=_FORMATS) as file:
@@ -107,28 +124,21 @@ def _read_image(path: Path, size: tuple[int, int] | None) -> RawMask:
         if size is not None and (width, height) != tuple(size):
             raise _other_size(width, height, size)
         channels, depth = len(file.getbands()), 4 if mode == "I" else 2 if mode.startswith("I;") else 1
-        too_large = size_limits.size_problem(width, height, width * height * channels, depth)
+        # Pillow holds colors in four bytes, a JPEG's coefficients in two each, and returns the values in two steps.
+        held = (4 if channels > 1 else depth) * (2 if mode in ("LA", "PA") else 1) + 2 * depth * channels
+        held += 2 * channels if file.format == "JPEG" else 0
+        too_large = size_limits.size_problem(width, height, width * height * channels, depth, width * height * held)
         if too_large:
             raise UnreadableLabel(too_large)
         if mode not in _MODES:
             raise UnreadableLabel(Message("import.mode", mode=mode))
         if mode in ("LA", "PA", "RGBA"):
-            return _from_transparent(np.array(file.convert("RGBA")))
-        values = np.array(file)
+            return np.asarray(file if mode == "RGBA" else file.convert("RGBA")), None, 8
+        # Pillow rescales the values of portable maps.
+        values = read_image(path) if file.format == "PPM" and mode != "1" else np.asarray(file)
         if file.mode == "P":
             palette = np.array(file.getpalette("RGB") or [], np.uint8).reshape(-1, 3)
-        depth = _bit_depth(path) if file.mode == "L" else 8
-    if values.dtype == np.bool_:
-        return RawMask("bits", values.astype(np.uint8))
-    if palette is not None:
-        return _from_palette(values, palette)
-    if values.ndim == 3:
-        return _from_color(values)
-    if values.dtype.kind not in "ui" or (values.size and int(values.min()) < 0):
-        raise UnreadableLabel(Message("import.values"))
-    if depth in (2, 4):
-        values = values // (85 if depth == 2 else 17)  # the decoder scales two and four bits to 0..255
-    return RawMask("grey", values)
+        return values, palette, _bit_depth(path) if file.mode == "L" else 8
 
 
 def _other_size(width: int, height: int, size: tuple[int, int]) -> UnreadableLabel:
@@ -158,7 +168,7 @@ def _from_transparent(values: np.ndarray) -> RawMask:
     If no visible pixel has a color, the alpha channel is the mask, as of black drawings on a transparent layer.
     """
     alpha = values[:, :, 3]
-    if not values[:, :, :3][alpha > 0].any() and (alpha == 0).any():
+    if not (values[:, :, :3].any(axis=2) & (alpha > 0)).any() and (alpha == 0).any():
         return RawMask("grey", alpha.copy())
     color = values[:, :, :3].copy()
     color[alpha < 128] = 0
@@ -180,6 +190,7 @@ def codes_of(values: np.ndarray) -> np.ndarray:
 
 _LARGEST = 1 << 30  # bytes of a file and of its uncompressed content
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+_ID_BYTES = 4  # of the largest numbers of classes and instances
 _ARRAY_NAMES = ("mask", "masks", "label", "labels", "seg", "segmentation", "gt")
 _MATRIX, _COMPRESSED = 14, 15
 _CELL, _STRUCT, _FIRST_NUMBER, _LAST_NUMBER = 1, 2, 6, 15
@@ -245,19 +256,22 @@ def _from_archive(path: Path) -> np.ndarray:
 
 def _check_size(shape: tuple[int, ...], dtype: np.dtype) -> None:
     sides = sorted(shape)[-2:] if len(shape) > 1 else (1, 1)
-    too_large = size_limits.size_problem(sides[1], sides[0], int(np.prod(shape, dtype=object)), dtype.itemsize)
+    count = int(np.prod(shape, dtype=object))
+    too_large = size_limits.size_problem(
+        sides[1], sides[0], count, dtype.itemsize, count * (dtype.itemsize + _ID_BYTES)
+    )
     if too_large:
         raise UnreadableLabel(too_large)
 
 
 def _integers(array: np.ndarray) -> np.ndarray:
-    if array.dtype.kind == "f":
-        if not np.isfinite(array).all() or (array != np.rint(array)).any():
-            raise UnreadableLabel(Message("import.values"))
-        array = array.astype(np.int64)
-    if array.dtype.kind not in "biu" or (array.size and int(array.min()) < 0):
+    if array.dtype.kind not in "biuf":
         raise UnreadableLabel(Message("import.values"))
-    largest = int(array.max()) if array.size else 0
+    if array.dtype.kind == "f" and any((~np.isfinite(row) | (row != np.rint(row))).any() for row in array):
+        raise UnreadableLabel(Message("import.values"))
+    smallest, largest = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    if smallest < 0 or largest >= 1 << 8 * _ID_BYTES:
+        raise UnreadableLabel(Message("import.values"))
     return array.astype(np.uint8 if largest < 256 else np.uint16 if largest < 65536 else np.uint32)
 
 
@@ -278,8 +292,8 @@ def _from_matlab(data: bytes) -> np.ndarray:
                 and (array == np.rint(array)).all()
             ):
                 return array
-    except (struct.error, zlib.error, IndexError, KeyError) as error:
-        raise UnreadableLabel(Message("import.damaged", why=str(error))) from None
+    except (struct.error, zlib.error, IndexError, KeyError):
+        raise UnreadableLabel(Message("import.damaged_mask")) from None
     raise UnreadableLabel(Message("import.no_mask_array"))
 
 

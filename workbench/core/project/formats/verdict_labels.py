@@ -30,6 +30,7 @@ from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport
 from workbench.core.project.formats.label_tables import LabelTable, tables
+from workbench.core.project.formats.mask_pairing import masks_beside_images
 from workbench.core.project.formats.region_tables import is_region_table
 from workbench.core.project.formats.text_files import read_text
 from workbench.core.project.storage import write_text
@@ -163,18 +164,21 @@ def _label_names(tree: FileTree) -> list[str]:
 
 
 def folder_score(tree: FileTree) -> int:
-    return len(_folder_verdicts(tree)[0])
+    return len(_folder_verdicts(tree, _images(tree))[0])
 
 
 def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the labels found. `known` is not used, since verdicts are not classes."""
-    verdicts, origin = _folder_verdicts(tree)
+    images = _images(tree)
+    verdicts, origin = _folder_verdicts(tree, images)
     if not verdicts:
-        verdicts = distinctive_folders(tree.images, min_names=1)
+        verdicts = distinctive_folders(images, min_names=1)
     if options.class_name is not None:
-        verdicts, origin = dict.fromkeys(tree.images, options.class_name), ""
-    batch = ImportedLabels(notes=[origin] if origin else [])
-    for image in tree.images:
+        verdicts, origin = dict.fromkeys(images, options.class_name), ""
+    batch = ImportedLabels(
+        notes=[origin] if origin else [], other_masks=[tree.path(mask) for mask in masks_beside_images(tree)]
+    )
+    for image in images:
         if image in verdicts:
             read = partial(_read, verdicts[image])
             batch.entries.append(ImportedEntry(tree.path(image), tree.path(image), image, read))
@@ -183,9 +187,13 @@ def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) 
     return batch
 
 
-def _folder_verdicts(tree: FileTree) -> tuple[dict[str, str], str]:
+def _images(tree: FileTree) -> list[str]:
+    masks = masks_beside_images(tree)
+    return [image for image in tree.images if image not in masks]
+
+
+def _folder_verdicts(tree: FileTree, images: list[str]) -> tuple[dict[str, str], str]:
     """Return verdicts by image, and a sentence on their origin if it is not obvious."""
-    images = tree.images
     exported = {image: known.verdict for image in images if (known := tree.originals.of(tree.path(image)))}
     folders = {image: verdict for image, verdict in exported.items() if verdict} or distinctive_folders(images)
     if folders:
