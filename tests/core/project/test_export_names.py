@@ -178,7 +178,7 @@ def project(tmp_path):
         yield project
 
 
-def test_changed_names_are_told_before_anything_is_written(project, tmp_path):
+def test_changed_names_are_reported_before_anything_is_written(project, tmp_path):
     told = []
 
     def refuse(renamed):
@@ -210,7 +210,7 @@ def test_names_chosen_for_the_import_are_kept(project, tmp_path):
         assert [info.name for info in again.classes] == ["dent"]
 
 
-def test_damaged_record_of_the_names_is_told(project, tmp_path):
+def test_damaged_record_of_the_names_is_reported(project, tmp_path):
     export_labels(project, tmp_path / "out", format="png", options=LabelExportOptions(images=True))
     (tmp_path / "out" / "defect-workbench.export").write_bytes(b"{")
     with Project.create(tmp_path / "again") as again:
