@@ -107,6 +107,6 @@ class OriginalNames:
         image = Path(os.path.relpath(folder / entry.image, self._root)).as_posix()
         return image if image in self.images else None
 
-    def record(self, label: Path) -> ExportRecord | None:
-        """Return the record of the export that a label file is part of."""
-        return next((self._records[folder] for folder in label.parents if folder in self._records), None)
+    def record_of(self, file: Path) -> ExportRecord | None:
+        """Return the record of the export that a file belongs to."""
+        return next((self._records[folder] for folder in file.parents if folder in self._records), None)
