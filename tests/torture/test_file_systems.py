@@ -29,6 +29,7 @@ from workbench.core.project.packing import pack, unpack
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import collect
 from workbench.inference.io.image_io import write_png
+from workbench.session.session import Session
 
 ROOT = Path(__file__).parents[2]
 
@@ -232,3 +233,24 @@ def test_verbs_with_odd_names(odd_names, tmp_path, verb):
     arguments = [*verb, str(root), *([str(tmp_path / "p.zip")] if verb == ["pack"] else []), "--json"]
     done = subprocess.run([sys.executable, "-m", "workbench", *arguments], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0 and "Unexpected" not in done.stderr and json.loads(done.stdout)
+
+
+def test_images_with_odd_names_are_painted_in_the_window(odd_names, qtbot, report, size):
+    root, labeled = odd_names
+    session, met = Session(save_delay=0.01, retry=600), []
+    session.problem_met.connect(met.append)
+    assert session.open_project(root)
+    for key in sorted(session.project.images()):
+        session.open_image(key)
+        qtbot.waitUntil(lambda key=key: session.key == key and (session.image is not None or key not in labeled))
+        if key in labeled:
+            session.editor.begin("paint")
+            session.editor.paint_segment((2, 2), (9, 9), 3, 1)
+            session.editor.commit()
+            assert session.flush()
+            assert annotation.read_mask(session.project.mask_path(key))[2, 2] == 1
+        else:
+            assert not session.can_edit
+    assert all("too long" in str(problem) for problem in met)
+    session.end()
+    report("images with odd names: opened and painted", len(NAMES) + 1, 0)
