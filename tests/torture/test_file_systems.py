@@ -270,6 +270,7 @@ def test_random_names_are_listed_or_named(tmp_path, cases, report):
             for key in names:
                 (project.root / "pictures" / key).write_bytes(image)
                 with contextlib.suppress(problems.NameTooLong):
+                    annotation.save_note(project, key, annotation.Note(status="done"))
                     annotation.save_mask(project, key, np.ones((8, 8), np.uint8))
             rows, _, met = indexed(project)
             again, read, met_again = indexed(project)
