@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QMenu, QPushButton
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
 from workbench.core.project.annotation import ids_in, read_mask
-from workbench.core.project.project import DONT_CARE
+from workbench.core.project.project import DONT_CARE, Project
 from workbench.core.runs.run import find_run
 from workbench.core.suggestions.suggestion_files import save_stored
 from workbench.core.suggestions.suggestions import Suggestion, suggestion_of_region
@@ -93,6 +93,7 @@ class Stage:
         copy = Path(tempfile.mkdtemp(dir=self.sample.parent), name)  # a training may still write into an earlier copy
         left_out = [*_RESULTS, *([] if labels else _LABELS), *([] if runs else ["runs"])]
         shutil.copytree(self.sample, copy, ignore=shutil.ignore_patterns(*left_out))
+        Project.open(copy, identity="copy").close()
         self.open_project(copy)
 
     def store_suggestions(self, key: str) -> None:

@@ -33,6 +33,7 @@ from screenshot_dialogs import HARMLESS, VIEWS
 from screenshot_faults import faults
 from screenshot_stage import Stage
 
+from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -188,6 +189,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         sample = Path(folder) / "sample-project"
         shutil.copytree(options.sample, sample)
+        Project.open(sample, identity="copy").close()
         prepare(sample)
         for language in languages:
             for same in by_scale(sizes):  # the scale of the screen is fixed for a process

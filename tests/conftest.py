@@ -112,11 +112,16 @@ hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 
-@pytest.fixture(scope="session")
-def homes(tmp_path_factory) -> Iterator[Path]:
-    """Iterator over new home folders. `mktemp` would search all folders of earlier tests for each one."""
+@pytest.fixture(scope="session", autouse=True)
+def homes(tmp_path_factory) -> Iterator[Iterator[Path]]:
+    """Iterator over new home folders. `mktemp` would search all folders of earlier tests for each one.
+
+    Projects that several tests share are recorded in a home of their own.
+    """
     folder = tmp_path_factory.mktemp("homes")
-    return (folder / str(number) for number in itertools.count())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(folder / "shared"))
+        yield (folder / str(number) for number in itertools.count())
 
 
 @pytest.fixture(scope="session")

@@ -71,6 +71,8 @@ PROGRAMS = {
                 "workbench.cli.serving.http_app",
                 "workbench.cli.train",
                 "workbench.cli.evaluate",
+                "workbench.core.network_process",
+                "onnxruntime",
                 *_LIBRARIES,
             ),
         ),

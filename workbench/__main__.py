@@ -1,5 +1,5 @@
-"""Entry point of the program: the window, a verb of the command line, the training child process, or the printer
-of a page to a PDF file."""
+"""Entry point of the program: the window, a verb of the command line, the training child process, the child process
+of a network, or the printer of a page to a PDF file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _DOTLESS = ("tr", "az", "crh", "ku", "tt")  # languages with a dotless i
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Open the window (`[PROJECT]`), run a verb (`VERB ...`) the training child (`--worker`) or
-    the printer of a page (`--print`). Return its status."""
+    """Open the window (`[PROJECT]`), run a verb (`VERB ...`), the training child (`--worker`), that
+    of a network (`--network`) or the printer of a page (`--print`). Return its status."""
     if argv is None:
         _restart_in_utf8()
     _leave_turkish_letters()
@@ -22,6 +22,14 @@ def main(argv: list[str] | None = None) -> int:
         from workbench.training.__main__ import main as train
 
         return train(arguments[1:])
+    if arguments[:1] == ["--network"]:
+        from workbench.core.network_process import main as run_network
+
+        if arguments[1:] == ["adapt"]:
+            from workbench.core.adoption.adapter_process import AdapterWork as Work
+        else:
+            from workbench.core.click_model.onnx_network import InferenceWork as Work
+        return run_network(Work())
     if arguments[:1] == ["--print"]:
         from workbench.ui.text.pdf_file import main as print_page
 

@@ -24,27 +24,27 @@
     <name>AccountBox</name>
     <message>
         <source>{unused} of {seen} {seen:image|images}</source>
-        <translation type="unfinished"></translation>
+        <translation>{seen} 张图像中的 {unused} 张</translation>
     </message>
     <message>
         <source>{unused} of {seen} label {seen:file|files}</source>
-        <translation type="unfinished"></translation>
+        <translation>{seen} 个标注文件中的 {unused} 个</translation>
     </message>
     <message>
         <source>{unused} of {seen} {seen:label entry|label entries}</source>
-        <translation type="unfinished"></translation>
+        <translation>{seen} 个标注条目中的 {unused} 个</translation>
     </message>
     <message>
         <source>Cannot be used: {what}.</source>
-        <translation type="unfinished"></translation>
+        <translation>无法使用：{what}。</translation>
     </message>
     <message>
         <source>{n} × {reason} ({place})</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} × {reason}（{place}）</translation>
     </message>
     <message>
         <source>{n} {n:image gets its|images get their} readable labels, but {n:is|are} not marked as done.</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} 张图像会得到可读取的标注，但不会标记为已完成。</translation>
     </message>
 </context>
 <context>
@@ -441,36 +441,20 @@
 <context>
     <name>ClassTable</name>
     <message>
-        <source>Detected</source>
-        <translation>检出</translation>
-    </message>
-    <message>
-        <source>95% CI</source>
-        <translation>95% 置信区间</translation>
-    </message>
-    <message>
-        <source>False alarms</source>
-        <translation>误报</translation>
-    </message>
-    <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
-    </message>
-    <message>
-        <source>IoU</source>
-        <translation>IoU</translation>
-    </message>
-    <message>
         <source>Metrics by class and defect size</source>
         <translation>按类别和缺陷尺寸统计的指标</translation>
     </message>
     <message>
-        <source>Too few defects to group by size</source>
-        <translation>缺陷太少，无法按尺寸分组</translation>
+        <source>Any defect</source>
+        <translation>任意缺陷</translation>
     </message>
     <message>
-        <source>{hits} of {total}</source>
-        <translation>{hits} / {total}</translation>
+        <source>Mean of classes</source>
+        <translation>各类别平均</translation>
+    </message>
+    <message>
+        <source>Too few defects to group by size</source>
+        <translation>缺陷太少，无法按尺寸分组</translation>
     </message>
 </context>
 <context>
@@ -687,26 +671,45 @@
     </message>
 </context>
 <context>
+    <name>ConcernList</name>
+    <message>
+        <source>Invert the masks</source>
+        <translation>反转掩膜</translation>
+    </message>
+    <message>
+        <source>Leave out this class</source>
+        <translation>不导入此类别</translation>
+    </message>
+</context>
+<context>
     <name>ConfusionTable</name>
     <message>
         <source>Confusion matrix</source>
         <translation>混淆矩阵</translation>
     </message>
     <message>
+        <source>background</source>
+        <translation>背景</translation>
+    </message>
+    <message>
+        <source>missed</source>
+        <translation>漏检</translation>
+    </message>
+    <message>
         <source>Label ↓  Prediction →</source>
         <translation>标注 ↓  预测 →</translation>
     </message>
     <message>
-        <source>Recall</source>
-        <translation>召回率</translation>
+        <source>no labels</source>
+        <translation>无标注</translation>
     </message>
     <message>
-        <source>no images</source>
-        <translation>无图片</translation>
+        <source>{n} {n:region|regions} labeled {label} and predicted correctly</source>
+        <translation>{n} 个标注为 {label} 的区域预测正确</translation>
     </message>
     <message>
-        <source>Share of the images with this label that are predicted correctly, with 95% CI</source>
-        <translation>该标注的图片中预测正确的比例，附 95% 置信区间</translation>
+        <source>{n} {n:region|regions}; label: {label}, prediction: {predicted}</source>
+        <translation>{n} 个区域；标注：{label}，预测：{predicted}</translation>
     </message>
     <message>
         <source>{n} {n:image|images} labeled {label} and predicted correctly</source>
@@ -809,12 +812,20 @@
         <translation>此工作点下没有误报</translation>
     </message>
     <message>
+        <source>predicted as {name}</source>
+        <translation>预测为 {name}</translation>
+    </message>
+    <message>
         <source>Missed defects  {n}</source>
         <translation>漏检  {n}</translation>
     </message>
     <message>
         <source>False alarms  {n}</source>
         <translation>误报  {n}</translation>
+    </message>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
     </message>
     <message>
         <source>Images  {n}</source>
@@ -1278,6 +1289,10 @@
     <message>
         <source>All predictions have the same class although the images contain several classes. Train longer or label more defects of the other classes.</source>
         <translation>图片中有多个类别，但所有预测都是同一类别。请延长训练，或标注更多其他类别的缺陷。</translation>
+    </message>
+    <message>
+        <source>Many defects are detected, but with a wrong class. The recall of any defect says nothing about the class: see the recall with the right class and the tab of the classes.</source>
+        <translation>许多缺陷已检出，但类别错误。任意缺陷的召回率与类别无关：请查看类别正确的召回率和“类别”选项卡。</translation>
     </message>
     <message>
         <source>{n} {n:image|images} of {parts} {parts:part|parts}.</source>
@@ -1956,36 +1971,8 @@
 <context>
     <name>HeadlineMetrics</name>
     <message>
-        <source>Recall</source>
-        <translation>召回率</translation>
-    </message>
-    <message>
-        <source>False alarms per image</source>
-        <translation>每张图片的误报</translation>
-    </message>
-    <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
-    </message>
-    <message>
-        <source>A labeled defect counts as detected if predictions cover at least 10% of it. The interval is a Wilson interval.</source>
-        <translation>预测覆盖标注缺陷的 10% 以上即计为检出。区间为 Wilson 区间。</translation>
-    </message>
-    <message>
-        <source>Predicted regions that touch no labeled defect. The interval accounts for images of the same part being similar.</source>
-        <translation>与任何标注缺陷都不相交的预测区域。区间已考虑同一零件图片的相似性。</translation>
-    </message>
-    <message>
-        <source>Dice and IoU over the pixels of all images. Good images without predictions do not count.</source>
-        <translation>所有图片像素合计的 Dice 与 IoU；没有预测区域的良品图片不计入。</translation>
-    </message>
-    <message>
         <source>good images: {rate}</source>
         <translation>良品图片：{rate}</translation>
-    </message>
-    <message>
-        <source>95% CI: {range}</source>
-        <translation>95% 置信区间：{range}</translation>
     </message>
 </context>
 <context>
@@ -2556,7 +2543,7 @@
     </message>
     <message>
         <source>For text files that are not UTF-8 and do not name their encoding</source>
-        <translation type="unfinished"></translation>
+        <translation>用于既不是 UTF-8 也未注明编码的文本文件</translation>
     </message>
     <message>
         <source>Copy new images into the project</source>
@@ -2616,47 +2603,47 @@
     </message>
     <message>
         <source>Automatic</source>
-        <translation type="unfinished">自动</translation>
+        <translation>自动</translation>
     </message>
     <message>
         <source>Western (Windows-1252)</source>
-        <translation type="unfinished"></translation>
+        <translation>西欧（Windows-1252）</translation>
     </message>
     <message>
         <source>Simplified Chinese (GB18030)</source>
-        <translation type="unfinished"></translation>
+        <translation>简体中文（GB18030）</translation>
     </message>
     <message>
         <source>Traditional Chinese (Big5)</source>
-        <translation type="unfinished"></translation>
+        <translation>繁体中文（Big5）</translation>
     </message>
     <message>
         <source>Japanese (Shift-JIS)</source>
-        <translation type="unfinished"></translation>
+        <translation>日文（Shift-JIS）</translation>
     </message>
     <message>
         <source>Japanese (EUC)</source>
-        <translation type="unfinished"></translation>
+        <translation>日文（EUC）</translation>
     </message>
     <message>
         <source>Korean (CP949)</source>
-        <translation type="unfinished"></translation>
+        <translation>韩文（CP949）</translation>
     </message>
     <message>
         <source>Cyrillic (Windows-1251)</source>
-        <translation type="unfinished"></translation>
+        <translation>西里尔文（Windows-1251）</translation>
     </message>
     <message>
         <source>Cyrillic (KOI8-R)</source>
-        <translation type="unfinished"></translation>
+        <translation>西里尔文（KOI8-R）</translation>
     </message>
     <message>
         <source>Cyrillic (CP866)</source>
-        <translation type="unfinished"></translation>
+        <translation>西里尔文（CP866）</translation>
     </message>
     <message>
         <source>&amp;Encoding</source>
-        <translation type="unfinished"></translation>
+        <translation>编码(&amp;E)</translation>
     </message>
     <message>
         <source>Also found: {formats}</source>
@@ -2676,7 +2663,7 @@
     </message>
     <message>
         <source>{file} as {encoding}: {names}</source>
-        <translation type="unfinished"></translation>
+        <translation>{file} 按 {encoding} 读取：{names}</translation>
     </message>
     <message>
         <source>training</source>
@@ -3409,6 +3396,17 @@
     </message>
 </context>
 <context>
+    <name>MaskQuestion</name>
+    <message>
+        <source>To which images do these masks belong? They are not imported before you choose.</source>
+        <translation>这些掩膜属于哪些图像？选择之前不会导入它们。</translation>
+    </message>
+    <message>
+        <source>{answer} ({n} {n:mask|masks})</source>
+        <translation>{answer}（{n} 个掩膜）</translation>
+    </message>
+</context>
+<context>
     <name>MergeDialog</name>
     <message>
         <source>Merge project</source>
@@ -3895,6 +3893,10 @@
     <message>
         <source>Model exported to {path}.</source>
         <translation>模型已导出到 {path}。</translation>
+    </message>
+    <message>
+        <source>Export anyway</source>
+        <translation>仍然导出</translation>
     </message>
     <message>
         <source>Export canceled. No files were left behind.</source>
@@ -4881,6 +4883,58 @@
         <translation>打开项目</translation>
     </message>
     <message>
+        <source>Other folder: {path}</source>
+        <translation>另一个文件夹：{path}</translation>
+    </message>
+    <message>
+        <source>Other folder, not available now: {path}</source>
+        <translation>另一个文件夹（目前不可用）：{path}</translation>
+    </message>
+    <message>
+        <source>Opened folder: {path}</source>
+        <translation>要打开的文件夹：{path}</translation>
+    </message>
+    <message>
+        <source>Copy: this folder becomes a project of its own. The other folder stays as it is.</source>
+        <translation>副本：此文件夹成为独立的项目，另一个文件夹保持不变。</translation>
+    </message>
+    <message>
+        <source>Moved: the project continues in this folder.</source>
+        <translation>已移动：项目在此文件夹中继续。</translation>
+    </message>
+    <message>
+        <source>The last changes in another folder of this project could not be saved there.</source>
+        <translation>此项目在另一个文件夹中的最后几处更改未能保存到那里。</translation>
+    </message>
+    <message>
+        <source>Copy: this folder becomes a project of its own. The changes stay with the other folder.</source>
+        <translation>副本：此文件夹成为独立的项目，这些更改留给另一个文件夹。</translation>
+    </message>
+    <message>
+        <source>Moved: the project continues in this folder, and the changes are saved here.</source>
+        <translation>已移动：项目在此文件夹中继续，这些更改保存到这里。</translation>
+    </message>
+    <message>
+        <source>This project exists in another folder, too.</source>
+        <translation>此项目也存在于另一个文件夹中。</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>It was moved</source>
+        <translation>已移动</translation>
+    </message>
+    <message>
+        <source>It is a copy</source>
+        <translation>是副本</translation>
+    </message>
+    <message>
+        <source>Copy or moved?</source>
+        <translation>副本还是已移动？</translation>
+    </message>
+    <message>
         <source>All changes are saved.</source>
         <translation>所有更改均已保存。</translation>
     </message>
@@ -5237,8 +5291,8 @@
         <translation>全部 {n} 张图片均不确定，需人工复判。</translation>
     </message>
     <message>
-        <source>Of the other {given} {given:verdict|verdicts}, {left} {left:is|are} wrong (95% CI: {interval}).</source>
-        <translation>其余 {given} 个判定中有 {left} 个错误（95% 置信区间：{interval}）。</translation>
+        <source>Of the other {given} {given:verdict|verdicts}, {left} {left:is|are} wrong ({interval}).</source>
+        <translation>其余 {given} 个判定中有 {left} 个错误（{interval}）。</translation>
     </message>
     <message>
         <source>This value is saved with the run.</source>
@@ -5848,6 +5902,33 @@
     </message>
 </context>
 <context>
+    <name>SourceQuestion</name>
+    <message>
+        <source>Nothing has been read from there. Allow it if you know these folders, or trust who made this.</source>
+        <translation>尚未从这些位置读取任何内容。只有在您认识这些文件夹或信任其作者时才允许。</translation>
+    </message>
+    <message>
+        <source>An address with two slashes is another computer, which learns your user name.</source>
+        <translation>以两个斜杠开头的地址是另一台计算机，它会得知您的用户名。</translation>
+    </message>
+    <message>
+        <source>Images outside of the folder</source>
+        <translation>文件夹之外的图片</translation>
+    </message>
+    <message>
+        <source>{path} reads images from outside of its folder. Allow this?</source>
+        <translation>{path} 要从其文件夹之外读取图片。允许吗？</translation>
+    </message>
+    <message>
+        <source>Allow</source>
+        <translation>允许</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+</context>
+<context>
     <name>SourcesDialog</name>
     <message>
         <source>Image folders</source>
@@ -6029,6 +6110,10 @@
         <translation>添加图片</translation>
     </message>
     <message>
+        <source>Add images with defects</source>
+        <translation>添加有缺陷的图片</translation>
+    </message>
+    <message>
         <source>Add a class</source>
         <translation>添加类别</translation>
     </message>
@@ -6165,6 +6250,10 @@
         <translation>正在训练。此窗口中的项目为只读，无法标注图片。</translation>
     </message>
     <message>
+        <source>All images are good images. A model that finds defects learns from images with defects: add some, and label them.</source>
+        <translation>所有图片都是良品图片。查找缺陷的模型要从有缺陷的图片中学习：请添加一些并标注。</translation>
+    </message>
+    <message>
         <source>The model is being exported.</source>
         <translation>正在导出模型。</translation>
     </message>
@@ -6260,6 +6349,26 @@
         <translation>刷新</translation>
     </message>
     <message>
+        <source>Feret diameter, maximum</source>
+        <translation>最大 Feret 直径</translation>
+    </message>
+    <message>
+        <source>Feret diameter, minimum</source>
+        <translation>最小 Feret 直径</translation>
+    </message>
+    <message>
+        <source>Number of pixels of the region.</source>
+        <translation>区域的像素数。</translation>
+    </message>
+    <message>
+        <source>Length: the greatest distance of two parallel lines that enclose the corners of all pixels.</source>
+        <translation>长度：包围全部像素各角点的两条平行线之间的最大距离。</translation>
+    </message>
+    <message>
+        <source>Width: the least distance of two parallel lines that enclose the corners of all pixels.</source>
+        <translation>宽度：包围全部像素各角点的两条平行线之间的最小距离。</translation>
+    </message>
+    <message>
         <source>The project has changed since these numbers were computed.</source>
         <translation>计算这些数值后项目已更改。</translation>
     </message>
@@ -6332,16 +6441,28 @@
         <translation>px²</translation>
     </message>
     <message>
-        <source>Area, {unit}</source>
-        <translation>面积（{unit}）</translation>
+        <source>Area of a region: the number of its pixels, with a pixel scale in square units.</source>
+        <translation>区域面积：其像素数；已知像素尺寸时换算为面积单位。</translation>
     </message>
     <message>
-        <source>Length, {unit}</source>
-        <translation>长度（{unit}）</translation>
+        <source>Connected regions of the class; pixels that touch at a corner are connected.</source>
+        <translation>该类别的连通区域；仅以角相接的像素也视为连通。</translation>
+    </message>
+    <message>
+        <source>px</source>
+        <translation>px</translation>
+    </message>
+    <message>
+        <source>{measure}, {unit}</source>
+        <translation>{measure}，{unit}</translation>
     </message>
     <message>
         <source>Regions</source>
         <translation>区域</translation>
+    </message>
+    <message>
+        <source>Longest side of the bounding box, along rows or columns of the image.</source>
+        <translation>外接矩形的最长边，沿图片的行或列方向。</translation>
     </message>
     <message>
         <source>Pixels</source>
@@ -6370,14 +6491,6 @@
     <message>
         <source>Test</source>
         <translation>测试</translation>
-    </message>
-    <message>
-        <source>Area, px²</source>
-        <translation>面积（px²）</translation>
-    </message>
-    <message>
-        <source>Length, px</source>
-        <translation>长度（px）</translation>
     </message>
     <message>
         <source>Reading labels: {done} of {total} {total:image|images}</source>
@@ -7227,8 +7340,8 @@
         <translation>此训练记录没有可评估的验证或测试图片。</translation>
     </message>
     <message>
-        <source>{right} of {total} correct: accuracy {share} (95% CI: {interval}), macro F1 {f1}</source>
-        <translation>{total} 张中 {right} 张正确：正确率 {share}（95% 置信区间：{interval}），宏平均 F1 {f1}</translation>
+        <source>Mean calibration error (ECE): {error}, without the fitted temperature {raw}.</source>
+        <translation>平均校准误差（ECE）：{error}，不使用拟合的温度时为 {raw}。</translation>
     </message>
     <message>
         <source>{n} {n:image has|images have} a new verdict that the model does not predict. Train again to include it.</source>
@@ -7241,10 +7354,6 @@
     <message>
         <source>The model and its calibration were chosen on the validation images, so results on new images may be slightly worse.</source>
         <translation>模型及概率校准由验证图片选定，新图片上的结果可能略差。</translation>
-    </message>
-    <message>
-        <source>Mean calibration error (ECE): {error}, before calibration {raw}.</source>
-        <translation>平均校准误差（ECE）：{error}，校准前 {raw}。</translation>
     </message>
 </context>
 <context>
@@ -7577,10 +7686,6 @@
         <source>False alarms</source>
         <translation>误报</translation>
     </message>
-    <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
-    </message>
 </context>
 <context>
     <name>_VerdictDelegate</name>
@@ -7779,20 +7884,12 @@
         <translation>在验证图片上，除“{verdict}”外，模型没有正确预测任何判定（{share} 的图片正确）。使用模型前，请设置更多判定或延长训练时间。</translation>
     </message>
     <message>
-        <source>The model detects {found} of {n} {n:defect|defects} in the validation images (Dice {dice}). Label more defects or train longer before you use the model.</source>
-        <translation>验证图片中有 {n} 处缺陷，模型检出 {found} 处（Dice {dice}）。使用模型前，请标注更多缺陷或延长训练时间。</translation>
-    </message>
-    <message>
-        <source>Mean Dice of the classes</source>
-        <translation>各类别的平均 Dice</translation>
+        <source>The model detects {found} of {n} {n:defect|defects} in the validation images ({metric}). Label more defects or train longer before you use the model.</source>
+        <translation>模型在验证图片中检出 {n} 处缺陷中的 {found} 处（{metric}）。使用模型之前，请标注更多缺陷或延长训练。</translation>
     </message>
     <message>
         <source>Detected {before} → {after} of {all}</source>
         <translation>检出 {before} → {after}，共 {all}</translation>
-    </message>
-    <message>
-        <source>False alarms per image {before} → {after}</source>
-        <translation>每张图片的误报 {before} → {after}</translation>
     </message>
 </context>
 <context>
@@ -7974,24 +8071,8 @@
         <translation>（{best}，当前为 {other}）</translation>
     </message>
     <message>
-        <source>Dice {value} on {n} validation {n:image|images}</source>
-        <translation>{n} 张验证图片上 Dice 为 {value}</translation>
-    </message>
-    <message>
         <source>Export {name}</source>
         <translation>导出 {name}</translation>
-    </message>
-    <message>
-        <source>Dice {value}</source>
-        <translation>Dice {value}</translation>
-    </message>
-    <message>
-        <source>{value} correct on {n} validation {n:image|images}</source>
-        <translation>{n} 张验证图片的正确率为 {value}</translation>
-    </message>
-    <message>
-        <source>{value} correct</source>
-        <translation>正确率 {value}</translation>
     </message>
     <message>
         <source>range on other parts unknown</source>
@@ -8012,6 +8093,10 @@
     <message>
         <source>To use this run, select it in the list of runs.</source>
         <translation>要使用此训练记录，请在训练记录列表中选择它。</translation>
+    </message>
+    <message>
+        <source>{metric} on {n} validation {n:image|images}</source>
+        <translation>{metric}（{n} 张验证图片）</translation>
     </message>
     <message>
         <source>Failed</source>
@@ -8305,6 +8390,10 @@
         <translation>损失</translation>
     </message>
     <message>
+        <source>Dice, any defect</source>
+        <translation>Dice，任意缺陷</translation>
+    </message>
+    <message>
         <source>Learning rate</source>
         <translation>学习率</translation>
     </message>
@@ -8331,14 +8420,6 @@
     <message>
         <source>dash-dotted</source>
         <translation>点划线</translation>
-    </message>
-    <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
-    </message>
-    <message>
-        <source>Images/s</source>
-        <translation>图片/秒</translation>
     </message>
     <message>
         <source>Data wait</source>
@@ -8369,12 +8450,12 @@
         <translation>CPU 占用率</translation>
     </message>
     <message>
-        <source>Mean F1 score of the verdicts on the validation images. The star marks the model that is kept.</source>
-        <translation>各判定在验证图片上的平均 F1。星号表示保留的模型。</translation>
+        <source>F1, mean of verdicts</source>
+        <translation>F1，各判定平均</translation>
     </message>
     <message>
-        <source>Dice of all classes together on the validation images. The star marks the model that is kept: the one with the best mean of this Dice and of the Dice of each class.</source>
-        <translation>所有类别合并后在验证图片上的 Dice。星号表示保留的模型：此 Dice 与各类别 Dice 的平均值最高。</translation>
+        <source>Dice of any defect on the validation images. The star marks the model that is kept, by the mean of this Dice and of the mean of classes: the newest one that is not worse than the highest point by more than the standard error of the difference, measured part by part on the same images.</source>
+        <translation>验证图片上任意缺陷的 Dice。星号标记所保留的模型，依据是此 Dice 与各类别平均 Dice 的平均值：与最高点相比，下降不超过差值的一个标准误（在相同图片上逐个零件测得）的最新模型。</translation>
     </message>
     <message>
         <source>Only fp16 training uses a loss scale. This run uses {name}.</source>
@@ -8387,6 +8468,14 @@
     <message>
         <source>Memory</source>
         <translation>内存</translation>
+    </message>
+    <message>
+        <source>Patches/s</source>
+        <translation>图块/秒</translation>
+    </message>
+    <message>
+        <source>Mean F1 score of the verdicts on the validation images. The star marks the model that is kept: the newest one that is not worse than the highest point by more than the standard error of the difference, measured part by part on the same images.</source>
+        <translation>各判定在验证图片上的平均 F1。星号标出保留的模型：与最高点相比，下降不超过差值标准误的最新模型；差值在相同的图片上逐个零件测得。</translation>
     </message>
     <message>
         <source>This run has no data for this curve.</source>
@@ -8498,10 +8587,6 @@
     <message>
         <source>The mask stays as it is now. Its content before the change of classes is stored as {kept}.</source>
         <translation>掩膜保持当前状态，更改类别之前的内容已保存为 {kept}。</translation>
-    </message>
-    <message>
-        <source>Your changes are saved. The other version is stored as {kept}.</source>
-        <translation>更改已保存，另一版本已保存为 {kept}。</translation>
     </message>
     <message>
         <source>{path} was changed by another program before the changes of the last session could be saved.</source>
@@ -8625,11 +8710,11 @@
     </message>
     <message>
         <source>{path} is not a Defect Workbench project: its project.json is that of another program.</source>
-        <translation type="unfinished"></translation>
+        <translation>{path} 不是 Defect Workbench 项目：其中的 project.json 属于另一个程序。</translation>
     </message>
     <message>
         <source>Choose another folder, or create a project elsewhere and import this folder.</source>
-        <translation type="unfinished"></translation>
+        <translation>请选择其他文件夹，或在别处新建项目后导入此文件夹。</translation>
     </message>
     <message>
         <source>{path} was written by a newer version of Defect Workbench (format {found}; this version supports up to {known}).</source>
@@ -8638,6 +8723,42 @@
     <message>
         <source>Update Defect Workbench to open it. Nothing was changed.</source>
         <translation>请更新 Defect Workbench 后再打开。未做任何更改。</translation>
+    </message>
+    <message>
+        <source>{path} reads images from outside of its folder: {places}. Nothing was read from there.</source>
+        <translation>{path} 要从其文件夹之外读取图片：{places}。尚未从这些位置读取任何内容。</translation>
+    </message>
+    <message>
+        <source>If you trust it, open it in the window and allow this, or add --trust-sources to the command.</source>
+        <translation>如果您信任它，请在窗口中打开并允许，或在命令中添加 --trust-sources。</translation>
+    </message>
+    <message>
+        <source>The project in {path} was open in {other} before: {why}.</source>
+        <translation>{path} 中的项目之前在 {other} 中打开过：{why}。</translation>
+    </message>
+    <message>
+        <source>Choose whether this folder is a copy or was moved, as commands do with --as copy or --as moved.</source>
+        <translation>请选择此文件夹是副本还是移动后的项目；在命令中使用 --as copy 或 --as moved。</translation>
+    </message>
+    <message>
+        <source>The project in {path} was moved: it was open in {other} before.</source>
+        <translation>{path} 中的项目已移动：之前在 {other} 中打开。</translation>
+    </message>
+    <message>
+        <source>Images in {path} had the names of images in the image folder {name}.</source>
+        <translation>{path} 中的图片与图片文件夹“{name}”中的图片同名。</translation>
+    </message>
+    <message>
+        <source>Their folder is now {new}.</source>
+        <translation>它们的文件夹现在是 {new}。</translation>
+    </message>
+    <message>
+        <source>Labels of {n} {n:image|images} in {other} may now belong to the image folder {name}: {images}.</source>
+        <translation>{other} 中 {n} 张图片的标注现在可能属于图片文件夹“{name}”：{images}。</translation>
+    </message>
+    <message>
+        <source>Check the labels of these images in both folders.</source>
+        <translation>请检查这两个文件夹中这些图片的标注。</translation>
     </message>
     <message>
         <source>Make the folder writable or free some space, then open the project again.</source>
@@ -8768,6 +8889,14 @@
         <translation>请添加这些类别，或用正确的对应关系重新导入该掩膜。</translation>
     </message>
     <message>
+        <source>The label {path}, which the run has kept for its metrics, was changed or deleted by another program.</source>
+        <translation>训练记录为计算指标而保存的标注 {path} 被其他程序更改或删除。</translation>
+    </message>
+    <message>
+        <source>It is used neither for metrics nor for the choice of the best weights.</source>
+        <translation>它既不用于计算指标，也不用于选择最佳权重。</translation>
+    </message>
+    <message>
         <source>The labels of {source} cannot be copied: {why}.</source>
         <translation>无法复制 {source} 的标注：{why}。</translation>
     </message>
@@ -8782,6 +8911,18 @@
     <message>
         <source>{path} was changed by another program while it was open here.</source>
         <translation>{path} 在此处打开期间被其他程序修改过。</translation>
+    </message>
+    <message>
+        <source>Your changes are kept. The other version is stored as {kept}. Of each file, only the latest versions are stored.</source>
+        <translation>您的更改已保留。另一个版本保存为 {kept}。每个文件只保存最近的几个版本。</translation>
+    </message>
+    <message>
+        <source>The mask of {name} was changed by another program since it was open here.</source>
+        <translation>{name} 的掩膜在此处打开之后被另一个程序更改。</translation>
+    </message>
+    <message>
+        <source>Your earlier steps on it can no longer be undone or redone. The label is shown as it is now.</source>
+        <translation>之前对它的操作无法再撤销或重做。现在显示的是当前的标注。</translation>
     </message>
     <message>
         <source>{path} was changed by another program before your last strokes could be saved.</source>
@@ -8821,11 +8962,11 @@
     </message>
     <message>
         <source>All labeled images are good images: none has a labeled defect, from which a UNet learns.</source>
-        <translation type="unfinished"></translation>
+        <translation>所有已标注的图像都是良品：没有标注任何缺陷，UNet 无从学习。</translation>
     </message>
     <message>
         <source>Label at least two images with a defect. &apos;workbench spots&apos; lists the spots that differ most.</source>
-        <translation type="unfinished"></translation>
+        <translation>请至少标注两张有缺陷的图像。“workbench spots”会列出差异最大的位置。</translation>
     </message>
     <message>
         <source>This project has no class named {name}.</source>
@@ -8932,12 +9073,20 @@
         <translation>训练记录 {name} 的模型从文件添加，{what}。</translation>
     </message>
     <message>
+        <source>Please check the images: {why}.</source>
+        <translation>请检查图片：{why}。</translation>
+    </message>
+    <message>
+        <source>Correct or remove them before labeling.</source>
+        <translation>请在标注之前更正或移除它们。</translation>
+    </message>
+    <message>
         <source>Nothing was imported, because {n} of the labels found cannot be used, for example {first}.</source>
-        <translation type="unfinished"></translation>
+        <translation>未导入任何内容，因为找到的标注中有 {n} 个无法使用，例如 {first}。</translation>
     </message>
     <message>
         <source>Correct them, or import without the option strict.</source>
-        <translation type="unfinished"></translation>
+        <translation>请更正它们，或不使用 strict 选项导入。</translation>
     </message>
     <message>
         <source>The setting {key} cannot be {value}: {why}.</source>
@@ -8982,6 +9131,14 @@
     <message>
         <source>The report is in {report}.</source>
         <translation>报告见 {report}。</translation>
+    </message>
+    <message>
+        <source>The model is not ready to export: {why}.</source>
+        <translation>模型尚不适合导出：{why}。</translation>
+    </message>
+    <message>
+        <source>Label more defects or train longer, or export it anyway.</source>
+        <translation>请标注更多缺陷或延长训练时间，或者仍然导出。</translation>
     </message>
     <message>
         <source>{path} already exists.</source>
@@ -9545,32 +9702,12 @@
         <translation>{hits} / {total}</translation>
     </message>
     <message>
-        <source>{low}–{high}</source>
-        <translation>{low}–{high}</translation>
-    </message>
-    <message>
         <source>{low}–{high}%</source>
         <translation>{low}–{high}%</translation>
     </message>
     <message>
-        <source>No defects labeled</source>
-        <translation>没有标注缺陷</translation>
-    </message>
-    <message>
-        <source>too few for a single value; 95% CI {range}</source>
-        <translation>数量太少，无法给出单一数值；95% 置信区间 {range}</translation>
-    </message>
-    <message>
         <source>95% CI {range}</source>
         <translation>95% 置信区间 {range}</translation>
-    </message>
-    <message>
-        <source>{count} on {pictures} {pictures:image|images}</source>
-        <translation>{pictures} 张图片上 {count} 处</translation>
-    </message>
-    <message>
-        <source>too few parts for a 95% CI</source>
-        <translation>零件过少，无法给出 95% 置信区间</translation>
     </message>
     <message>
         <source>px²</source>
@@ -10430,8 +10567,36 @@
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
     </message>
     <message>
+        <source>it marks {n} regions on one image ({name})</source>
+        <translation>它在一张图片（{name}）上标记了 {n} 个区域</translation>
+    </message>
+    <message>
+        <source>The model is not ready to export: {why}.</source>
+        <translation>模型尚不适合导出：{why}。</translation>
+    </message>
+    <message>
+        <source>It is exported nevertheless.</source>
+        <translation>仍将导出。</translation>
+    </message>
+    <message>
+        <source>Checking what the model marks</source>
+        <translation>正在检查模型的标记</translation>
+    </message>
+    <message>
+        <source>The temperature of the probabilities is at the edge of the range that was searched ({n}).</source>
+        <translation>概率的温度位于搜索范围的边缘（{n}）。</translation>
+    </message>
+    <message>
+        <source>The verdicts do not depend on it, but do not rely on the probabilities. More validation images may help.</source>
+        <translation>判定不受影响，但概率不可靠。增加验证图片可能有帮助。</translation>
+    </message>
+    <message>
         <source>Only {n} of the {m} {split} {m:image|images} {n:was|were} evaluated within the time limit.</source>
         <translation>在时限内只评估了 {m} 张{split}图片中的 {n} 张。</translation>
+    </message>
+    <message>
+        <source>The final metrics do not include this image.</source>
+        <translation>最终指标不包含此图片。</translation>
     </message>
     <message>
         <source>{kind} {share}</source>
@@ -10628,6 +10793,18 @@
     <message>
         <source>it is larger than {n} GB</source>
         <translation>大于 {n} GB</translation>
+    </message>
+    <message>
+        <source>it computed for more than {n} seconds and was ended</source>
+        <translation>其计算超过 {n} 秒，已被终止</translation>
+    </message>
+    <message>
+        <source>it needed more than {n} GB of memory and was ended</source>
+        <translation>其占用的内存超过 {n} GB，已被终止</translation>
+    </message>
+    <message>
+        <source>the process that computed it ended unexpectedly</source>
+        <translation>计算它的进程意外结束</translation>
     </message>
     <message>
         <source>ONNX Runtime cannot load it ({why})</source>
@@ -10966,8 +11143,24 @@
         <translation>该文件是符号链接</translation>
     </message>
     <message>
+        <source>its content is not what was written</source>
+        <translation>其内容与写入的内容不同</translation>
+    </message>
+    <message>
         <source>the project is locked</source>
         <translation>项目已被锁定</translation>
+    </message>
+    <message>
+        <source>two image folders have the same name</source>
+        <translation>两个图片文件夹同名</translation>
+    </message>
+    <message>
+        <source>that folder still exists</source>
+        <translation>该文件夹仍然存在</translation>
+    </message>
+    <message>
+        <source>unsaved changes belong to that folder</source>
+        <translation>未保存的更改属于该文件夹</translation>
     </message>
     <message>
         <source>the name is empty</source>
@@ -11016,10 +11209,6 @@
     <message>
         <source>With {n} or more images, the rule is measured on parts that it was not chosen on: chosen on one half of them, measured on the other, and vice versa.</source>
         <translation>有 {n} 张及以上图片时，规则在未用于选择它的零件上统计：在一半零件上选定，在另一半上统计，然后交换。</translation>
-    </message>
-    <message>
-        <source>The rule was chosen on these images, so on new parts the result is slightly worse.</source>
-        <translation>规则在这些图片上选定，因此在新零件上的结果会略差。</translation>
     </message>
     <message>
         <source>The rule was chosen on other images.</source>
@@ -11334,18 +11523,6 @@
         <translation>图片标签（tag）</translation>
     </message>
     <message>
-        <source>categories of whole images</source>
-        <translation>整图类别</translation>
-    </message>
-    <message>
-        <source>objects without a shape</source>
-        <translation>没有形状的对象</translation>
-    </message>
-    <message>
-        <source>annotations without a shape</source>
-        <translation>没有形状的标注</translation>
-    </message>
-    <message>
         <source>flags “difficult”</source>
         <translation>“difficult”标记</translation>
     </message>
@@ -11360,18 +11537,6 @@
     <message>
         <source>polygons with fewer than three points</source>
         <translation>少于三个点的多边形</translation>
-    </message>
-    <message>
-        <source>annotations of images that are not listed</source>
-        <translation>所属图片未列出的标注</translation>
-    </message>
-    <message>
-        <source>choices</source>
-        <translation>多选结果（choices）</translation>
-    </message>
-    <message>
-        <source>rotated shapes of images of unknown size</source>
-        <translation>尺寸未知的图片上的旋转形状</translation>
     </message>
     <message>
         <source>further labels of the same region</source>
@@ -11400,18 +11565,6 @@
     <message>
         <source>groups of several polygons</source>
         <translation>由多个多边形组成的分组</translation>
-    </message>
-    <message>
-        <source>shapes of type {kind}</source>
-        <translation>{kind} 类型的形状</translation>
-    </message>
-    <message>
-        <source>annotations of type {kind}</source>
-        <translation>{kind} 类型的标注</translation>
-    </message>
-    <message>
-        <source>results of type {kind}</source>
-        <translation>{kind} 类型的结果</translation>
     </message>
     <message>
         <source>its image was found neither beside it nor in the project</source>
@@ -11522,10 +11675,6 @@
         <translation>有一个形状没有标签</translation>
     </message>
     <message>
-        <source>the shape {name} is damaged ({why})</source>
-        <translation>形状 {name} 已损坏（{why}）</translation>
-    </message>
-    <message>
         <source>the file has more than {n} different labels</source>
         <translation>文件中的不同标签超过 {n} 个</translation>
     </message>
@@ -11552,10 +11701,6 @@
     <message>
         <source>the file is a {mode} image, not a mask</source>
         <translation>文件为 {mode} 图片，不是掩膜</translation>
-    </message>
-    <message>
-        <source>the file is damaged or not an image ({why})</source>
-        <translation>文件已损坏或不是图片（{why}）</translation>
     </message>
     <message>
         <source>the values are not integers from 0</source>
@@ -11611,39 +11756,31 @@
     </message>
     <message>
         <source>the file is compressed with losses and is not clearly black and white, so its values cannot be trusted</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>the mask has only the value 255, which marks ignored areas in masks with class IDs</source>
-        <translation type="unfinished"></translation>
+        <translation>文件经过有损压缩且不是明确的黑白图像，因此其数值不可信</translation>
     </message>
     <message>
         <source>Values of masks that no class list explains: {ids}, in up to {n} {n:mask|masks}.</source>
-        <translation type="unfinished"></translation>
+        <translation>掩膜中有类别列表未说明的值：{ids}，最多涉及 {n} 个掩膜。</translation>
     </message>
     <message>
-        <source>it may belong to several images; choose with --pair: {options}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>it is a mask by its name or by its content only; choose with --pair: {options}</source>
-        <translation type="unfinished"></translation>
+        <source>its image has masks in other folders as well; answer the question about it (--pair: {options})</source>
+        <translation>其图像在其他文件夹中也有掩膜；请回答相关问题（--pair：{options}）</translation>
     </message>
     <message>
         <source>The folders of masks belong to the folders of images in their order.</source>
-        <translation type="unfinished"></translation>
+        <translation>掩膜文件夹按顺序对应图像文件夹。</translation>
     </message>
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>
-        <translation type="unfinished"></translation>
+        <translation>“{masks}”中的掩膜属于“{images}”中的图像。</translation>
     </message>
     <message>
         <source>Files that are masks by their name or by their content only are images.</source>
-        <translation type="unfinished"></translation>
+        <translation>仅从名称或仅从内容看是掩膜的文件是图像。</translation>
     </message>
     <message>
         <source>Files that are masks by their name or by their content only are masks.</source>
-        <translation type="unfinished"></translation>
+        <translation>仅从名称或仅从内容看是掩膜的文件是掩膜。</translation>
     </message>
     <message>
         <source>local_contrast must be from 0 to {n}</source>
@@ -11782,8 +11919,140 @@
         <translation>{first}{rest}</translation>
     </message>
     <message>
-        <source>{n}% ({low}–{high}%), {hits} of {total}</source>
-        <translation>{n}%（{low}–{high}%），{hits} / {total}</translation>
+        <source>Images without a labeled defect that have a false alarm.</source>
+        <translation>没有标注缺陷但有误报的图片。</translation>
+    </message>
+    <message>
+        <source>Accuracy</source>
+        <translation>正确率</translation>
+    </message>
+    <message>
+        <source>Images whose verdict is predicted correctly.</source>
+        <translation>判定预测正确的图片。</translation>
+    </message>
+    <message>
+        <source>Images with this label that are predicted correctly.</source>
+        <translation>具有此标注且预测正确的图片。</translation>
+    </message>
+    <message>
+        <source>Images with this prediction whose label is the same.</source>
+        <translation>具有此预测且标注相同的图片。</translation>
+    </message>
+    <message>
+        <source>F1</source>
+        <translation>F1</translation>
+    </message>
+    <message>
+        <source>Harmonic mean of recall and precision of a verdict.</source>
+        <translation>判定的召回率与精确率的调和平均。</translation>
+    </message>
+    <message>
+        <source>{metric}, any defect</source>
+        <translation>{metric}，任意缺陷</translation>
+    </message>
+    <message>
+        <source>{metric}, mean of classes</source>
+        <translation>{metric}，各类别平均</translation>
+    </message>
+    <message>
+        <source>{metric}, good images</source>
+        <translation>{metric}，良品图片</translation>
+    </message>
+    <message>
+        <source>{metric}, by size</source>
+        <translation>{metric}，按大小</translation>
+    </message>
+    <message>
+        <source>{metric}, {name}</source>
+        <translation>{metric}，{name}</translation>
+    </message>
+    <message>
+        <source>{n} of {m}</source>
+        <translation>{n} / {m}</translation>
+    </message>
+    <message>
+        <source>95% CI {range}</source>
+        <translation>95% 置信区间 {range}</translation>
+    </message>
+    <message>
+        <source>no 95% CI: {why}</source>
+        <translation>无 95% 置信区间：{why}</translation>
+    </message>
+    <message>
+        <source>not stored</source>
+        <translation>未存储</translation>
+    </message>
+    <message>
+        <source>Any defect</source>
+        <translation>任意缺陷</translation>
+    </message>
+    <message>
+        <source>Mean of classes</source>
+        <translation>各类别平均</translation>
+    </message>
+    <message>
+        <source>Mean of verdicts</source>
+        <translation>各判定平均</translation>
+    </message>
+    <message>
+        <source>Whole model</source>
+        <translation>整个模型</translation>
+    </message>
+    <message>
+        <source>missed</source>
+        <translation>漏检</translation>
+    </message>
+    <message>
+        <source>background</source>
+        <translation>背景</translation>
+    </message>
+    <message>
+        <source>Regions by labeled (row) and predicted class (column)</source>
+        <translation>按标注类别（行）和预测类别（列）统计的区域</translation>
+    </message>
+    <message>
+        <source>{name}: {text}</source>
+        <translation>{name}：{text}</translation>
+    </message>
+    <message>
+        <source>Intervals are 95% CI with the part as the unit; none is stated below {n} parts.</source>
+        <translation>区间为以零件为单位的 95% 置信区间；少于 {n} 个零件时不给出。</translation>
+    </message>
+    <message>
+        <source>Many defects are detected, but with a wrong class. The recall of any defect says nothing about the class: see the recall with the right class.</source>
+        <translation>许多缺陷已检出，但类别错误。任意缺陷的召回率与类别无关：请查看类别正确的召回率。</translation>
+    </message>
+    <message>
+        <source>the model has no verdict {name}</source>
+        <translation>模型没有判定 {name}</translation>
+    </message>
+    <message>
+        <source>the verdict was deleted</source>
+        <translation>判定已被删除</translation>
+    </message>
+    <message>
+        <source>{metric} {n} in 32 bits, {m} in reduced precision</source>
+        <translation>{metric} 32 位时为 {n}，低精度时为 {m}</translation>
+    </message>
+    <message>
+        <source>All images of a part are in the same split.</source>
+        <translation>同一零件的所有图片都在同一划分中。</translation>
+    </message>
+    <message>
+        <source>{n} {n:part has|parts have} images in several splits, such as `{first}`, so the metrics are too high.</source>
+        <translation>{n} 个零件的图片分在多个划分中，例如 `{first}`，因此指标偏高。</translation>
+    </message>
+    <message>
+        <source>Measured with this export on {n} validation {n:image, which was|images, which were} not used for training. The weights and the temperature were chosen on {n:it|them}, so the metrics are slightly optimistic. Intervals are 95% CI.</source>
+        <translation>用此导出在 {n} 张未用于训练的验证图片上测得。权重和温度是在这些图片上选定的，因此指标略偏乐观。区间为 95% 置信区间。</translation>
+    </message>
+    <message>
+        <source>The weights and the temperature of the probabilities were chosen on validation images, so the metrics are slightly optimistic.</source>
+        <translation>权重和概率的温度是在验证图片上选定的，因此指标略偏乐观。</translation>
+    </message>
+    <message>
+        <source>{metric}, mean of verdicts</source>
+        <translation>{metric}，各判定平均</translation>
     </message>
     <message>
         <source>{n} ({low}–{high})</source>
@@ -11858,48 +12127,12 @@
         <translation>使用方法</translation>
     </message>
     <message>
-        <source>Correct verdicts</source>
-        <translation>判定正确率</translation>
-    </message>
-    <message>
-        <source>Defects detected</source>
-        <translation>检出的缺陷</translation>
-    </message>
-    <message>
         <source>False alarms per image</source>
         <translation>每张图片的误报</translation>
     </message>
     <message>
-        <source>Dice of all classes</source>
-        <translation>全部类别的 Dice</translation>
-    </message>
-    <message>
         <source>Time per image</source>
         <translation>每张图片用时</translation>
-    </message>
-    <message>
-        <source>{low}–{high}%, {n} {split} {n:image|images}</source>
-        <translation>{low}–{high}%，{n} 张{split}图片</translation>
-    </message>
-    <message>
-        <source>{hits} of {total}; {low}–{high}%</source>
-        <translation>{hits} / {total}；{low}–{high}%</translation>
-    </message>
-    <message>
-        <source>no defects</source>
-        <translation>没有缺陷</translation>
-    </message>
-    <message>
-        <source>on {n} {split} {n:image|images}</source>
-        <translation>{n} 张{split}图片</translation>
-    </message>
-    <message>
-        <source>{low}–{high}</source>
-        <translation>{low}–{high}</translation>
-    </message>
-    <message>
-        <source>too few images for an interval</source>
-        <translation>图片太少，无法给出区间</translation>
     </message>
     <message>
         <source>{n} ms</source>
@@ -11958,28 +12191,52 @@
         <translation>精确率</translation>
     </message>
     <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
+        <source>{n} validation/test {n:image as it is|images as they are} and with each change of lighting, measured at the end of the training with its thresholds. The worst of nine changes also is the least of nine metrics that vary by chance.</source>
+        <translation>在训练结束时用其阈值测得：{n} 张验证/测试图片的原图和每种光照变化。九种变化中最差的一种也是九个随机波动的指标中的最小值。</translation>
     </message>
     <message>
-        <source>All classes</source>
-        <translation>全部类别</translation>
+        <source>Labeled defects that are detected: predictions of any class cover at least 10% of them.</source>
+        <translation>检出的标注缺陷：任意类别的预测至少覆盖其 10%。</translation>
+    </message>
+    <message>
+        <source>Recall, right class</source>
+        <translation>召回率，类别正确</translation>
+    </message>
+    <message>
+        <source>Labeled defects that are detected, and most of the predicted pixels on them have their class.</source>
+        <translation>检出的标注缺陷，且其上大部分预测像素的类别与之相同。</translation>
+    </message>
+    <message>
+        <source>Precision of regions</source>
+        <translation>区域精确率</translation>
+    </message>
+    <message>
+        <source>Predicted regions that touch a labeled defect of any class.</source>
+        <translation>接触到任意类别的标注缺陷的预测区域。</translation>
+    </message>
+    <message>
+        <source>Precision of regions, right class</source>
+        <translation>区域精确率，类别正确</translation>
+    </message>
+    <message>
+        <source>Predicted regions on which most of the labeled pixels have the predicted class.</source>
+        <translation>其上大部分标注像素的类别与预测相同的预测区域。</translation>
+    </message>
+    <message>
+        <source>Predicted regions that touch no labeled defect, divided by the images.</source>
+        <translation>未接触标注缺陷的预测区域数除以图片数。</translation>
+    </message>
+    <message>
+        <source>Dice</source>
+        <translation>Dice</translation>
     </message>
     <message>
         <source>The model detects no defects at all. Train longer or label more defects.</source>
         <translation>模型没有检出任何缺陷。请延长训练或标注更多缺陷。</translation>
     </message>
     <message>
-        <source>Fewer than {n} images show {names}: too few for an interval of the Dice.</source>
-        <translation>含 {names} 的图片不足 {n} 张：无法给出 Dice 的区间。</translation>
-    </message>
-    <message>
         <source>No image shows {names}: the performance on it is unknown.</source>
         <translation>没有含 {names} 的图片：其性能未知。</translation>
-    </message>
-    <message>
-        <source>A defect counts as detected if predictions cover at least 10% of it. Dice: twice the common pixels divided by all pixels of label and prediction. Its interval is computed by bootstrapping over images with 2000 samples.</source>
-        <translation>预测覆盖缺陷面积的 10% 及以上时，该缺陷计为检出。Dice：公共像素的两倍除以标注与预测的像素之和；其区间由对图片的 2000 次自助抽样得出。</translation>
     </message>
     <message>
         <source>Size of defect</source>
@@ -12014,24 +12271,56 @@
         <translation>{first}（{rest}）</translation>
     </message>
     <message>
-        <source>By image</source>
-        <translation>按图片</translation>
-    </message>
-    <message>
         <source>Share</source>
         <translation>比例</translation>
+    </message>
+    <message>
+        <source>Twice the common pixels divided by all pixels of label and prediction, of all images together. Images without either do not count.</source>
+        <translation>所有图片合计：公共像素的两倍除以标注与预测的全部像素。两者皆无的图片不计入。</translation>
+    </message>
+    <message>
+        <source>IoU</source>
+        <translation>IoU</translation>
+    </message>
+    <message>
+        <source>Common pixels divided by the pixels of label or prediction, of all images together.</source>
+        <translation>所有图片合计：公共像素除以标注或预测的像素。</translation>
+    </message>
+    <message>
+        <source>Boundary IoU</source>
+        <translation>边界 IoU</translation>
+    </message>
+    <message>
+        <source>IoU of the pixels within 2 pixels of the edges of label and prediction: how well the outlines agree.</source>
+        <translation>标注与预测边缘 2 像素以内像素的 IoU：轮廓的吻合程度。</translation>
+    </message>
+    <message>
+        <source>Pixel precision</source>
+        <translation>像素精确率</translation>
+    </message>
+    <message>
+        <source>Predicted pixels that are labeled.</source>
+        <translation>已标注的预测像素。</translation>
+    </message>
+    <message>
+        <source>Pixel recall</source>
+        <translation>像素召回率</translation>
+    </message>
+    <message>
+        <source>Labeled pixels that are predicted.</source>
+        <translation>预测到的标注像素。</translation>
     </message>
     <message>
         <source>Images with defects of which none is detected</source>
         <translation>有缺陷但一处也未检出的图片</translation>
     </message>
     <message>
-        <source>Good images with false alarms</source>
-        <translation>有误报的良品图片</translation>
+        <source>Images with labeled defects, none of which is detected.</source>
+        <translation>有标注缺陷但一处也未检出的图片。</translation>
     </message>
     <message>
-        <source>Predicted regions that touch no defect</source>
-        <translation>与缺陷不相交的预测区域</translation>
+        <source>Good images with false alarms</source>
+        <translation>有误报的良品图片</translation>
     </message>
     <message>
         <source>Verdict</source>
@@ -12050,20 +12339,8 @@
         <translation>标注（行）、预测（列）</translation>
     </message>
     <message>
-        <source>{split} images, largest error first</source>
-        <translation>{split}图片，错误最严重的在前</translation>
-    </message>
-    <message>
         <source>labeled {truth}, predicted {name} ({n}%)</source>
         <translation>标注为 {truth}，预测为 {name}（{n}%）</translation>
-    </message>
-    <message>
-        <source>its only defect missed</source>
-        <translation>唯一的缺陷漏检</translation>
-    </message>
-    <message>
-        <source>{n} of {m} {m:defect|defects} missed</source>
-        <translation>{m} 处缺陷漏检 {n} 处</translation>
     </message>
     <message>
         <source>1 false alarm</source>
@@ -12080,10 +12357,6 @@
     <message>
         <source>part of the image</source>
         <translation>图片局部</translation>
-    </message>
-    <message>
-        <source>The model predicts the most likely of {names}. Probabilities are calibrated (temperature {n}).</source>
-        <translation>模型预测 {names} 中可能性最大的一个。概率经过校准（温度 {n}）。</translation>
     </message>
     <message>
         <source>If its probability is below {n}, the result is “{name}”.</source>
@@ -12186,14 +12459,6 @@
         <translation>{name} 在验证/测试图片上：{metrics}。</translation>
     </message>
     <message>
-        <source>accuracy {n} in 32 bits, {m} in reduced precision</source>
-        <translation>正确率：32 位 {n}，低精度 {m}</translation>
-    </message>
-    <message>
-        <source>defects detected {n} in 32 bits, {m} in reduced precision</source>
-        <translation>检出的缺陷：32 位 {n}，低精度 {m}</translation>
-    </message>
-    <message>
         <source>Time from image to result in milliseconds, measured on {machine}.</source>
         <translation>从图片到结果的时间，单位毫秒，测量所用 CPU：{machine}。</translation>
     </message>
@@ -12264,10 +12529,6 @@
     <message>
         <source>Without a defect</source>
         <translation>没有缺陷</translation>
-    </message>
-    <message>
-        <source>{n} labeled {n:image|images} of {m} {m:group|groups}; each group belongs to one split. Labels: revision `{revision}`; validation and test: `{hash}`.</source>
-        <translation>{m} 个分组的 {n} 张已标注图片；每个分组只属于一个数据划分。标注版本：`{revision}`；验证与测试：`{hash}`。</translation>
     </message>
     <message>
         <source>{n} {n:image|images} could not be used. First reason: {why}</source>
@@ -12526,10 +12787,6 @@
         <translation>在 {m} 个零件的 {n} 张{split}图片上按当前标注测得。区间为 95% 置信区间。</translation>
     </message>
     <message>
-        <source>These images were set apart before the training. All images of a part belong to the same split.</source>
-        <translation>这些图片在训练前就已分出。同一零件的所有图片属于同一数据划分。</translation>
-    </message>
-    <message>
         <source>Training images are included, so the metrics do not apply to new images.</source>
         <translation>包含训练图片，因此这些指标不能说明对新图片的效果。</translation>
     </message>
@@ -12550,28 +12807,20 @@
         <translation>图片包含多个类别，但所有预测都是同一类别。</translation>
     </message>
     <message>
-        <source>On good images</source>
-        <translation>良品图片上</translation>
-    </message>
-    <message>
-        <source>Of class {name}</source>
-        <translation>类别 {name}</translation>
-    </message>
-    <message>
-        <source>95% CI</source>
-        <translation>95% 置信区间</translation>
-    </message>
-    <message>
-        <source>Counted</source>
-        <translation>计数</translation>
-    </message>
-    <message>
         <source>{n} on {m} {m:image|images}</source>
         <translation>{m} 张图片上 {n} 处</translation>
     </message>
     <message>
         <source>This operating point was set for the evaluation and is not stored with the run.</source>
         <translation>此工作点仅为本次评估设定，未保存到训练记录。</translation>
+    </message>
+    <message>
+        <source>{n} labeled {n:image|images} of {m} {m:group|groups}. Labels: revision `{revision}`; validation and test: `{hash}`.</source>
+        <translation>{m} 个分组的 {n} 张已标注图片。标注版本 `{revision}`；验证和测试：`{hash}`。</translation>
+    </message>
+    <message>
+        <source>These images were set apart before the training.</source>
+        <translation>这些图片在训练前已单独留出。</translation>
     </message>
     <message>
         <source>Predicted probability</source>
@@ -12736,10 +12985,6 @@
     <message>
         <source>{n} {n:image is|images are} left out, because one of the runs was trained on {n:it or did not evaluate it|them or did not evaluate them}.</source>
         <translation>有 {n} 张图片未计入，因为其中一条训练记录用它们训练过或未评估它们。</translation>
-    </message>
-    <message>
-        <source>Better or worse: the interval of the difference does not contain 0. The interval is computed by drawing parts with replacement 2000 times and measuring both runs on the same draw; below {n} parts there is none.</source>
-        <translation>更好或更差：差值的区间不包含 0。区间通过对零件有放回抽样 2000 次、并在同一样本上测量两条训练记录得到；少于 {n} 个零件时不给出区间。</translation>
     </message>
     <message>
         <source>Both runs make the same errors on every image.</source>
@@ -13058,16 +13303,20 @@
         <translation>其训练仍在进行，模型可能会改变</translation>
     </message>
     <message>
+        <source>{n} {n:part|parts}</source>
+        <translation>{n} 个零件</translation>
+    </message>
+    <message>
         <source>Only {n} {n:part|parts} of the validation/test images {n:counts|count} in the metric. A forecast needs at least {m}.</source>
         <translation>验证/测试图片中只有 {n} 个零件计入该指标。给出预计范围至少需要 {m} 个零件。</translation>
     </message>
     <message>
-        <source>Expect Dice {low} to {high} on other parts.</source>
-        <translation>其他零件上 Dice 预计为 {low} 到 {high}。</translation>
+        <source>Expect Dice {low} to {high} on average over other parts, with a probability of 95%.</source>
+        <translation>在其他零件上，Dice 的平均值预计为 {low} 至 {high}，概率为 95%。</translation>
     </message>
     <message>
-        <source>Expect {low} to {high} correct verdicts on other parts.</source>
-        <translation>其他零件上判定正确率预计为 {low} 到 {high}。</translation>
+        <source>Expect {low} to {high} correct verdicts on average over other parts, with a probability of 95%.</source>
+        <translation>在其他零件上，平均预计有 {low} 至 {high} 的判定正确，概率为 95%。</translation>
     </message>
     <message>
         <source>The range to expect on other parts cannot be stated.</source>
@@ -13106,10 +13355,6 @@
         <translation>差值（百分点）</translation>
     </message>
     <message>
-        <source>{n} validation/test {n:image as it is|images as they are} and with each change of lighting, measured at the end of the training with its thresholds.</source>
-        <translation>{n} 张验证/测试图片的原图及其各种光照变化，训练结束时用训练选定的阈值测得。</translation>
-    </message>
-    <message>
         <source>Measured at the end of the training with its thresholds, on the validation/test images of that time.</source>
         <translation>训练结束时用训练选定的阈值在当时的验证/测试图片上测得。</translation>
     </message>
@@ -13142,6 +13387,14 @@
         <translation>该模型用于分割，不预测判定</translation>
     </message>
     <message>
+        <source>Below {n} images, the images of each part are judged by a rule that was chosen on all other parts.</source>
+        <translation>图片少于 {n} 张时，每个零件的图片按在所有其他零件上选定的规则判定。</translation>
+    </message>
+    <message>
+        <source>The rule was chosen on these images and measured on them, so on new parts the result is worse. Too few parts are labeled to measure it otherwise.</source>
+        <translation>规则在这些图片上选定并在其上评估，因此在新零件上结果会更差。已标注的零件太少，无法以其他方式评估。</translation>
+    </message>
+    <message>
         <source>Not imported: {name} ({n}).</source>
         <translation>未导入：{name}（{n} 处）。</translation>
     </message>
@@ -13154,252 +13407,352 @@
         <translation>全景分段图片中有 {n} 个分段未列在文件中</translation>
     </message>
     <message>
+        <source>the file {name} with the names of the classes cannot be used ({why})</source>
+        <translation>类别名称文件 {name} 无法使用（{why}）</translation>
+    </message>
+    <message>
+        <source>it uses aliases (*name), which are not supported</source>
+        <translation>其中使用了别名（*name），不受支持</translation>
+    </message>
+    <message>
+        <source>a class name is neither a text nor a number</source>
+        <translation>有一个类别名称既不是文本也不是数字</translation>
+    </message>
+    <message>
         <source>it is not a number of a class followed by fractions of the image&apos;s width and height</source>
-        <translation type="unfinished"></translation>
+        <translation>它不是类别编号加上按图像宽高的比例值</translation>
     </message>
     <message>
         <source>the file has the name of an image, but no line is a number of a class followed by fractions of the image&apos;s width and height</source>
-        <translation type="unfinished"></translation>
+        <translation>文件与图像同名，但没有一行是类别编号加上按图像宽高的比例值</translation>
     </message>
     <message>
         <source>six numbers may be a triangle, or a box with its confidence and the number of a track</source>
-        <translation type="unfinished"></translation>
+        <translation>六个数可能是三角形，也可能是带置信度和跟踪编号的框</translation>
     </message>
     <message>
         <source>the numbers may be an outline, or a box with key points; a data.yaml with kpt_shape decides it</source>
-        <translation type="unfinished"></translation>
+        <translation>这些数可能是轮廓，也可能是带关键点的框；含 kpt_shape 的 data.yaml 可以确定</translation>
     </message>
     <message>
         <source>The outlines end with a number that was taken as a confidence.</source>
-        <translation type="unfinished"></translation>
+        <translation>轮廓末尾的数被当作置信度。</translation>
     </message>
     <message>
         <source>the image has several verdicts: {names}</source>
-        <translation type="unfinished"></translation>
+        <translation>图像有多个判定：{names}</translation>
     </message>
     <message>
         <source>the file is not valid XML</source>
-        <translation type="unfinished"></translation>
+        <translation>文件不是有效的 XML</translation>
     </message>
     <message>
         <source>the file is not valid XML; the fault is in line {n}</source>
-        <translation type="unfinished"></translation>
+        <translation>文件不是有效的 XML；错误在第 {n} 行</translation>
     </message>
     <message>
         <source>the row has {n} of {m} cells</source>
-        <translation type="unfinished"></translation>
+        <translation>该行只有 {m} 个单元格中的 {n} 个</translation>
     </message>
     <message>
         <source>the size of the image is unknown</source>
-        <translation type="unfinished"></translation>
+        <translation>图像尺寸未知</translation>
     </message>
     <message>
         <source>the last annotation of the image is empty, earlier ones are not</source>
-        <translation type="unfinished"></translation>
+        <translation>图像的最后一次标注为空，而之前的不为空</translation>
     </message>
     <message>
         <source>the mask is damaged</source>
-        <translation type="unfinished"></translation>
+        <translation>掩膜已损坏</translation>
+    </message>
+    <message>
+        <source>{format} files cannot hold the {n:name|names} of {n} {n:class|classes}. In the export: {names}.</source>
+        <translation>{format} 文件无法保存 {n} 个类别的名称。导出时使用：{names}。</translation>
+    </message>
+    <message>
+        <source>{format} files cannot hold {n} {n:verdict|verdicts}. In the export: {names}.</source>
+        <translation>{format} 文件无法保存 {n} 个判定。导出时使用：{names}。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image has another name|images have other names} in the export: {names}.</source>
+        <translation>{n} 张图片在导出时使用其他名称：{names}。</translation>
+    </message>
+    <message>
+        <source>The names of the project that exported these labels were not restored, because {path} is damaged.</source>
+        <translation>由于 {path} 已损坏，未能恢复导出这些标注的项目中的名称。</translation>
     </message>
     <message>
         <source>the embedded image is damaged</source>
-        <translation type="unfinished"></translation>
+        <translation>内嵌图像已损坏</translation>
     </message>
     <message>
         <source>the image has several different labels: {names}; import only one of them</source>
-        <translation type="unfinished"></translation>
+        <translation>图像有多个不同的标注：{names}；请只导入其中一个</translation>
     </message>
     <message>
         <source>the file cannot be read</source>
-        <translation type="unfinished"></translation>
+        <translation>无法读取文件</translation>
     </message>
     <message>
         <source>it covers no pixel of the image</source>
-        <translation type="unfinished"></translation>
+        <translation>它没有覆盖图像的任何像素</translation>
     </message>
     <message>
         <source>shapes of type {kind} cannot be imported</source>
-        <translation type="unfinished"></translation>
+        <translation>无法导入类型为 {kind} 的形状</translation>
     </message>
     <message>
         <source>several images have the name of the file: {names}</source>
-        <translation type="unfinished"></translation>
+        <translation>有多张图像与该文件同名：{names}</translation>
     </message>
     <message>
         <source>{file} names the image {inside}, but has the name of {image}, whose label it became; check it</source>
-        <translation type="unfinished"></translation>
+        <translation>{file} 内写的图像是 {inside}，但文件名对应 {image}，已作为后者的标注；请检查</translation>
     </message>
     <message>
         <source>{file} names the image {inside} inside; the label was used for the image of its own name</source>
-        <translation type="unfinished"></translation>
+        <translation>{file} 内写的图像是 {inside}；标注已用于与该文件同名的图像</translation>
     </message>
     <message>
         <source>no image of the file has the id {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>文件中没有编号为 {id} 的图像</translation>
     </message>
     <message>
         <source>several images have the id {id}: {names}</source>
-        <translation type="unfinished"></translation>
+        <translation>有多张图像的编号为 {id}：{names}</translation>
     </message>
     <message>
         <source>the image with the id {id} has no file name</source>
-        <translation type="unfinished"></translation>
+        <translation>编号为 {id} 的图像没有文件名</translation>
     </message>
     <message>
         <source>no category of the file has the id {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>文件中没有编号为 {id} 的类别</translation>
     </message>
     <message>
         <source>the category {id} has several names: {names}</source>
-        <translation type="unfinished"></translation>
+        <translation>类别 {id} 有多个名称：{names}</translation>
     </message>
     <message>
         <source>{file} has the name of the image and was not read, so it is not known whether the image has no defects</source>
-        <translation type="unfinished"></translation>
+        <translation>{file} 与图像同名但未被读取，因此无法确定图像没有缺陷</translation>
     </message>
     <message>
         <source>a label that was not read may belong to the image ({why})</source>
-        <translation type="unfinished"></translation>
+        <translation>可能有未读取的标注属于该图像（{why}）</translation>
     </message>
     <message>
         <source>it is a label in another format; import it with that format</source>
-        <translation type="unfinished"></translation>
+        <translation>它是另一种格式的标注；请用该格式导入</translation>
     </message>
     <message>
         <source>{n} {n:image has|images have} labels in another format too, which were not read. Only those of the format {format} were imported.</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} 张图像还有另一种格式的标注，未被读取。只导入了 {format} 格式的标注。</translation>
     </message>
     <message>
         <source>{file} is a label of the image in another format and holds defects</source>
-        <translation type="unfinished"></translation>
+        <translation>{file} 是该图像另一种格式的标注，其中有缺陷</translation>
     </message>
     <message>
         <source>it has the name of an image, but was not read as {format}</source>
-        <translation type="unfinished"></translation>
+        <translation>它与图像同名，但未能按 {format} 读取</translation>
     </message>
     <message>
         <source>the image file is not used</source>
-        <translation type="unfinished"></translation>
+        <translation>图像文件未被使用</translation>
     </message>
     <message>
         <source>this encoding is not known</source>
-        <translation type="unfinished"></translation>
+        <translation>未知的编码</translation>
+    </message>
+    <message>
+        <source>{n} of {total} masks mark more than half of the image as defect ({share} % on average). If the defects are the dark parts of the masks, invert them</source>
+        <translation>{total} 个掩膜中有 {n} 个把一半以上的图像标为缺陷（平均 {share} %）。如果掩膜中的暗部才是缺陷，请反转掩膜</translation>
+    </message>
+    <message>
+        <source>the class {name} covers whole images ({n}). If it is the background or the part, leave it out</source>
+        <translation>类别 {name} 覆盖了整张图像（{n} 张）。如果它是背景或工件本身，请不要导入</translation>
+    </message>
+    <message>
+        <source>all {n} masks are empty, so every image would have no defects</source>
+        <translation>全部 {n} 个掩膜都为空，所有图像都会成为无缺陷</translation>
+    </message>
+    <message>
+        <source>{n} of {total} {total:image is|images are} black</source>
+        <translation>{total} 张图像中有 {n} 张全黑</translation>
+    </message>
+    <message>
+        <source>{n} of {total} {total:image is|images are} white</source>
+        <translation>{total} 张图像中有 {n} 张全白</translation>
+    </message>
+    <message>
+        <source>{n} of {total} {total:image has|images have} one gray value only</source>
+        <translation>{total} 张图像中有 {n} 张只有一个灰度值</translation>
+    </message>
+    <message>
+        <source>there seem to be two data sets: images of {w} × {h} pixels with the classes {a}, and of {width} × {height} with {b}</source>
+        <translation>似乎混有两个数据集：{w} × {h} 像素的图像含类别 {a}，{width} × {height} 的图像含类别 {b}</translation>
+    </message>
+    <message>
+        <source>Masks that may be inverted</source>
+        <translation>可能被反转的掩膜</translation>
+    </message>
+    <message>
+        <source>If black is the defect in the masks, import them again and invert them: workbench import PROJECT FOLDER --invert --conflicts replace.</source>
+        <translation>如果掩膜中黑色是缺陷，请反转后重新导入：workbench import PROJECT FOLDER --invert --conflicts replace。</translation>
+    </message>
+    <message>
+        <source>Classes that cover whole images</source>
+        <translation>覆盖整张图像的类别</translation>
+    </message>
+    <message>
+        <source>A class for the background or the part is no defect. Remove it, or import again without it: --ignore-class NAME.</source>
+        <translation>表示背景或工件的类别不是缺陷。请删除它，或重新导入时将其排除：--ignore-class NAME。</translation>
+    </message>
+    <message>
+        <source>Masks without any defect</source>
+        <translation>没有任何缺陷的掩膜</translation>
+    </message>
+    <message>
+        <source>Check whether the masks were read as intended. Without a defect a UNet learns nothing.</source>
+        <translation>请检查掩膜是否按预期读取。没有缺陷，UNet 什么也学不到。</translation>
+    </message>
+    <message>
+        <source>Black, white or constant images</source>
+        <translation>全黑、全白或单一灰度的图像</translation>
+    </message>
+    <message>
+        <source>Check the camera and the export of the images, or remove these images.</source>
+        <translation>请检查相机和图像导出，或移除这些图像。</translation>
+    </message>
+    <message>
+        <source>Two data sets in one project</source>
+        <translation>一个项目中有两个数据集</translation>
+    </message>
+    <message>
+        <source>If they show different products, use a project for each.</source>
+        <translation>如果它们是不同的产品，请分别建立项目。</translation>
     </message>
     <message>
         <source>{n} {suffix} {n:file is|files are} not used. Convert {n:it|them} to PNG, for example with {program}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{n} 个 {suffix} 文件未被使用。请转换为 PNG，例如使用 {program}。</translation>
     </message>
     <message>
         <source>{file}: {entry}</source>
-        <translation type="unfinished"></translation>
+        <translation>{file}：{entry}</translation>
     </message>
     <message>
         <source>the file is not a text file</source>
-        <translation type="unfinished"></translation>
+        <translation>文件不是文本文件</translation>
     </message>
     <message>
         <source>the text is not in the encoding {encoding}</source>
-        <translation type="unfinished"></translation>
+        <translation>文本的编码不是 {encoding}</translation>
     </message>
     <message>
         <source>annotation {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>标注 {id}</translation>
     </message>
     <message>
         <source>image {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>图像 {id}</translation>
     </message>
     <message>
         <source>shape {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>形状 {id}</translation>
     </message>
     <message>
         <source>line {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>第 {id} 行</translation>
     </message>
     <message>
         <source>row {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>第 {id} 行</translation>
     </message>
     <message>
         <source>task {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>任务 {id}</translation>
     </message>
     <message>
         <source>region {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>区域 {id}</translation>
     </message>
     <message>
         <source>object {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>对象 {id}</translation>
     </message>
     <message>
         <source>segment {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>分割段 {id}</translation>
     </message>
     <message>
         <source>track {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>tag {id}</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <source>category {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>轨迹 {id}</translation>
     </message>
     <message>
         <source>item {id}</source>
-        <translation type="unfinished"></translation>
+        <translation>条目 {id}</translation>
     </message>
     <message>
         <source>the file is not valid JSON</source>
-        <translation type="unfinished"></translation>
+        <translation>文件不是有效的 JSON</translation>
     </message>
     <message>
         <source>the file is not valid JSON; the fault is in line {n}</source>
-        <translation type="unfinished"></translation>
+        <translation>文件不是有效的 JSON；错误在第 {n} 行</translation>
     </message>
     <message>
         <source>this user may not read the file</source>
-        <translation type="unfinished"></translation>
+        <translation>当前用户无权读取该文件</translation>
     </message>
     <message>
         <source>the value “{key}” is missing</source>
-        <translation type="unfinished"></translation>
+        <translation>缺少值“{key}”</translation>
     </message>
     <message>
         <source>the encoding of the text is unclear; choose the encoding</source>
-        <translation type="unfinished"></translation>
+        <translation>文本编码不明确；请选择编码</translation>
     </message>
     <message>
         <source>the file is nested too deeply</source>
-        <translation type="unfinished"></translation>
+        <translation>文件嵌套过深</translation>
     </message>
     <message>
         <source>there is not enough memory to read it</source>
-        <translation type="unfinished"></translation>
+        <translation>内存不足，无法读取</translation>
     </message>
     <message>
         <source>a value is missing or of the wrong kind</source>
-        <translation type="unfinished"></translation>
+        <translation>缺少某个值或其类型不正确</translation>
+    </message>
+    <message>
+        <source>the mask is black and white, but the other masks number their classes, so its class is unknown</source>
+        <translation>该掩膜是黑白的，而其他掩膜用数值表示类别，因此无法确定它的类别</translation>
+    </message>
+    <message>
+        <source>it may belong to several images; answer the question about it (--pair: {options})</source>
+        <translation>它可能属于多张图像；请先回答相关问题（--pair：{options}）</translation>
+    </message>
+    <message>
+        <source>it is a mask by its name or by its content only; answer the question about it (--pair: {options})</source>
+        <translation>仅从名称或仅从内容看它是掩膜；请先回答相关问题（--pair：{options}）</translation>
+    </message>
+    <message>
+        <source>Fewer than {n} images show {names}: the metrics of {names} are not reliable.</source>
+        <translation>含 {names} 的图片少于 {n} 张：{names} 的指标不可靠。</translation>
     </message>
     <message>
         <source>The metrics of verdicts with fewer than {n} images are not reliable: {names}.</source>
         <translation>图片不足 {n} 张的判定，其指标不可靠：{names}。</translation>
     </message>
     <message>
+        <source>The model predicts the most likely of {names}. A temperature of {n} was fitted to its probabilities on the validation images.</source>
+        <translation>模型预测 {names} 中最可能的一个。其概率的温度 {n} 在验证图片上拟合。</translation>
+    </message>
+    <message>
         <source>An image is {bad} if its anomaly score, the area of its regions weighted by the probability, is above {n} px²; otherwise it is {good}.</source>
         <translation>如果图片的异常分数（其区域按概率加权的面积）高于 {n} px²，则判定为 {bad}；否则判定为 {good}。</translation>
-    </message>
-    <message>
-        <source>mean Dice of the classes {n} in 32 bits, {m} in reduced precision</source>
-        <translation>各类别的平均 Dice：32 位 {n}，低精度 {m}</translation>
-    </message>
-    <message>
-        <source>{metric}: {name}</source>
-        <translation>{metric}：{name}</translation>
     </message>
     <message>
         <source>this is not an image file that can be read</source>
@@ -13436,6 +13789,26 @@
     <message>
         <source>The metric was measured on {n} parts, but a few of them have most of the images or of the defect area. Together they count as {effective} parts. A forecast needs at least {m}.</source>
         <translation>该指标在 {n} 个零件上测得，但其中少数几个占了大部分图片或缺陷面积，合计只相当于 {effective} 个零件。给出预计范围至少需要 {m} 个零件。</translation>
+    </message>
+    <message>
+        <source>A single new part has a Dice of at least {limit} with a probability of {probability}%.</source>
+        <translation>单个新零件的 Dice 至少为 {limit}，概率为 {probability}%。</translation>
+    </message>
+    <message>
+        <source>At least {limit} of the images of a single new part have the correct verdict, with a probability of {probability}%.</source>
+        <translation>单个新零件的图片中至少有 {limit} 判定正确，概率为 {probability}%。</translation>
+    </message>
+    <message>
+        <source>A statement on a single new part needs {needed} parts, {n} {n:counts|count}.</source>
+        <translation>对单个新零件作出说明需要 {needed} 个零件，目前有 {n} 个。</translation>
+    </message>
+    <message>
+        <source>These are cross-fitted metrics: each half of the parts was measured at thresholds chosen on the other half.</source>
+        <translation>这些是交叉拟合的指标：每一半零件均按在另一半零件上选定的阈值评估。</translation>
+    </message>
+    <message>
+        <source>The probabilities are calibrated: on images that did not choose the temperature, they differ by {n} points from the share of correct verdicts (ECE).</source>
+        <translation>概率已校准：在未用于选定温度的图片上，概率与正确判定的比例相差 {n} 个百分点（ECE）。</translation>
     </message>
     <message>
         <source>With changed lighting ({change}) the metric is {points} points lower.</source>
@@ -13552,6 +13925,10 @@
     <message>
         <source>The learning-rate schedule follows the elapsed time, so training ends on time.</source>
         <translation>学习率按已用时间变化，确保按时结束。</translation>
+    </message>
+    <message>
+        <source>Better or worse: the interval of the difference does not contain 0. The interval is that of a paired comparison by part; below {n} parts there is none.</source>
+        <translation>更好或更差：差值的区间不包含 0。区间来自按零件的配对比较；少于 {n} 个零件时不给出。</translation>
     </message>
     <message>
         <source>Ignored 1 damaged line in results.jsonl. The images concerned are processed again.</source>
@@ -14013,6 +14390,10 @@
     <message>
         <source>{n} false {n:alarm|alarms} per image</source>
         <translation>每张图片 {n} 处误报</translation>
+    </message>
+    <message>
+        <source>cross-fitted thresholds</source>
+        <translation>交叉拟合的阈值</translation>
     </message>
     <message>
         <source>There are no validation images, so there are no metrics.</source>

@@ -43,7 +43,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.benchmarks.image_sets import SetImage, data_folder, magnetic_tile, read_gray, split_images  # noqa: E402
-from workbench.core.evaluation.metrics import SegmentationMeter  # noqa: E402
+from tests.core.evaluation.mask_counts import figures_of  # noqa: E402
+from tests.project_copy import copy_project  # noqa: E402
+from workbench.core.evaluation.figure_report import mask_report  # noqa: E402
 from workbench.core.label_next.label_advice import rank_images  # noqa: E402
 from workbench.core.project import annotation  # noqa: E402
 from workbench.core.project.image_index import ImageIndex  # noqa: E402
@@ -130,7 +132,7 @@ def run_repeat(root: Path, items: Sequence[SetImage], repeat: int, args: argpars
     choose = {"random": _label_by_chance, "queue": _label_by_queue}
     rows = []
     for arm in ARMS:
-        shutil.copytree(root / "start", root / arm)
+        copy_project(root / "start", root / arm)
         labeled = choose[arm](root / arm, repeat, pool, list(start), args)
         run = Run(root / arm / "runs" / train(root / arm, args, args.final))
         measured = MEASURES[args.model](run, held)
@@ -246,16 +248,16 @@ def train(root: Path, args: argparse.Namespace, seconds: float, begin: Run | Non
 def measure_masks(run: Run, held: Sequence[SetImage]) -> dict[str, float | None]:
     """Return the metrics of a segmentation model on the held-out images."""
     predictor = Predictor.open(run.best)
-    meter = SegmentationMeter({1: "defect"})
+    pairs = []
     tally = np.zeros((2, 256), np.int64)  # of good and of defective pixels: how often each score
     highest = []
     for item in held:
         result, real = predictor.predict(read_gray(item.path)), truth(item)
-        meter.add(real, result.mask)
+        pairs.append((real, result.mask))
         highest.append(float(np.partition(result.scores.ravel(), -20)[-20:].mean()))
         for kind in (0, 1):
             tally[kind] += np.bincount(result.scores[real == kind], minlength=256)
-    report = meter.report()
+    report = mask_report(figures_of(pairs, {1: "defect"}))
     regions = report["regions"]
     bad = np.array([item.mask is not None for item in held])
     return {

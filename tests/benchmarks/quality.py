@@ -43,7 +43,8 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, whose
 
 from tests.benchmarks import image_sets as sets  # noqa: E402
 from tests.benchmarks.image_sets import SetImage  # noqa: E402
-from workbench.core.evaluation.metrics import SegmentationMeter  # noqa: E402
+from tests.core.evaluation.mask_counts import figures_of  # noqa: E402
+from workbench.core.evaluation.figure_report import mask_report  # noqa: E402
 from workbench.core.runs.launch import worker_environment  # noqa: E402
 from workbench.inference.cpu_environment import cores  # noqa: E402
 
@@ -185,25 +186,25 @@ def defect_metrics(masks: dict[str, np.ndarray], test: Sequence[SetImage]) -> di
     Dice pooled over the images with defects, and over all images (if most of an image is defective, marking everything
     gives a high value of the former); detected defects; false alarms per good image; F1 with tolerance for lines.
     """
-    bad, every = SegmentationMeter({1: "defect"}), SegmentationMeter({1: "defect"})
+    bad, every = [], []
     near_predicted = predicted_total = near_real = real_in_all = 0
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * NEAR + 1, 2 * NEAR + 1))
     for item in test:
         real, output = truth_of(item), masks[item.name] > 0
-        every.add(real.astype(np.uint8), output.astype(np.uint8))
+        every.append((real.astype(np.uint8), output.astype(np.uint8)))
         if real.any():
-            bad.add(real.astype(np.uint8), output.astype(np.uint8))
+            bad.append(every[-1])
             around_real, around_predicted = (cv2.dilate(part.astype(np.uint8), disc) > 0 for part in (real, output))
             near_predicted, predicted_total = (
                 near_predicted + int((output & around_real).sum()),
                 predicted_total + int(output.sum()),
             )
             near_real, real_in_all = near_real + int((real & around_predicted).sum()), real_in_all + int(real.sum())
-    reported = every.report()
+    reported = mask_report(figures_of(every, {1: "defect"}))
     regions = reported["regions"]
     precision, recall = near_predicted / max(1, predicted_total), near_real / max(1, real_in_all)
     return {
-        "dice": bad.report()["any_defect"]["dice"] or 0.0,
+        "dice": figures_of(bad, {1: "defect"}).get("dice").value or 0.0,
         "dice_all": reported["any_defect"]["dice"] or 0.0,
         "recall": regions["recall"],
         "alarms_good": regions["false_per_good_picture"],

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from tests.core.documents.report_runs import make_other
 from tests.session.mask_run import FALSE, make_mask_project
 from tests.session.stored_result import store_result, stored_result
 from workbench import cli
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.inference.predictor import Predictor
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +91,38 @@ def test_expected_range_and_changed_lighting_are_printed_and_in_the_json(run, tm
     assert json.loads(capsys.readouterr().out)["comparison"]["lighting"]["worst"]["change"] == "darker"
     assert evaluate(newer, "--compare", other.name) == 0
     assert "  Worst changed lighting: darker 0.91 (−3 points); darker 0.91 (−3 points)\n" in capsys.readouterr().out
+
+
+def test_each_image_is_predicted_once(tmp_path, monkeypatch):
+    """Also with a report, which shows the same evaluation; a comparison predicts each image once for each run."""
+    run, calls = make_mask_project(tmp_path / "p"), []
+    other = make_other(run, min_area=[9, 9])
+    predict = Predictor.predict
+
+    def count(self, image, **options):
+        calls.append(image.shape)
+        return predict(self, image, **options)
+
+    monkeypatch.setattr(Predictor, "predict", count)
+    for options, runs in (((), 1), (("--report", str(tmp_path / "r.html")), 1), (("--compare", other.name), 2)):
+        calls.clear()
+        assert evaluate(run, "--split", "test", *options) == 0
+        assert len(calls) == 8 * runs, options
+
+
+def test_swapped_classes_are_reported_by_text_json_and_report(tmp_path, capsys):
+    """Every defect is detected, with the wrong class: all labels of class 1 are of class 2 now."""
+    run, path = make_mask_project(tmp_path / "p"), tmp_path / "report.html"
+    with Project.open(run.project_root) as project:
+        for item in run.dataset().of("test"):
+            mask = annotation.load_mask(project, item.key)
+            annotation.save_mask(project, item.key, np.where(mask == 1, 2, 0).astype(np.uint8))
+    assert evaluate(run, "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["recall_any"] == result["regions"]["recall"] == 1 and result["recall_right_class"] == 0
+    assert result["alerts"] == ["wrong_class"]
+    assert result["region_confusion"]["rows"] == [[0, 0, 0], [6, 0, 0], [0, 1, 0]]
+    assert evaluate(run, "--report", str(path)) == 0
+    text, page = capsys.readouterr().out, path.read_text("utf-8")
+    assert "Recall, any defect 6 of 6; Recall, right class 0 of 6" in text
+    assert "with a wrong class" in text and "with a wrong class" in page and "Recall, right class" in page

@@ -48,7 +48,7 @@ def test_stored_rule_gives_verdicts_until_it_is_removed(run, capsys, tmp_path):
     assert stored.choice == RuleChoice("budget", 10.0) and stored.chosen_on == ("val",)
     on_test = workbench(capsys, "evaluate", root, "--split", "test")["verdict_rule"]
     assert on_test["stored"] and on_test["method"] == "other" and on_test["rule"]["mass"] == stored.rule.mass
-    assert workbench(capsys, "evaluate", root, "--split", "val")["verdict_rule"]["method"] == "same"
+    assert workbench(capsys, "evaluate", root, "--split", "val")["verdict_rule"]["method"] == "leave_one_out"
     found = workbench(capsys, "predict", run.root, images, "--out", tmp_path / "o")["pictures"]
     verdicts = {entry["path"].rpartition("/")[2]: entry["verdict"] for entry in found}
     assert set(verdicts.values()) == {"OK", "NG"}

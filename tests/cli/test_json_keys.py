@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import fill_project
+from tests.session.mask_run import make_mask_project
+from tests.session.verdict_run import make_verdict_project
 from workbench import cli
 from workbench.cli.json_keys import JSON_KEYS
 from workbench.core.project.project import Project
@@ -79,3 +81,11 @@ def test_help_lists_the_keys(verb, capsys, monkeypatch):
     for documented in JSON_KEYS[verb].values():
         assert all(f"\n  {key} " in text for key in documented)
     assert max(map(len, text.splitlines())) < 80
+
+
+def test_evaluate(tmp_path, capsys):
+    """Keys with _interval and _mean are described beside those that they belong to."""
+    documented, found = set(JSON_KEYS["evaluate"][""]), set()
+    for make, folder in ((make_mask_project, "masks"), (make_verdict_project, "verdicts")):
+        found |= keys(capsys, "evaluate", make(tmp_path / folder).project_root)
+    assert {key for key in found if not key.endswith(("_interval", "_mean"))} == documented - {"unsure"}

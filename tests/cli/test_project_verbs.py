@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.console_output import inside
 from tests.conftest import fill_project
+from tests.project_copy import copy_project
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
@@ -118,7 +119,7 @@ def test_pack_and_unpack(station, capsys):
 
 
 def test_merge_of_two_copies(station, capsys):
-    shutil.copytree(station / "p", station / "theirs")
+    copy_project(station / "p", station / "theirs")
     with Project.open(station / "theirs") as theirs:
         note = annotation.Note(verdict="NG", status="done")
         note.add("paint")
@@ -132,7 +133,7 @@ def test_merge_of_two_copies(station, capsys):
 
 
 def test_a_project_can_be_imported(station, capsys):
-    shutil.copytree(station / "p", station / "theirs")
+    copy_project(station / "p", station / "theirs")
     for root, verdict in (("p", "OK"), ("theirs", "NG")):
         with Project.open(station / root) as project:
             note = annotation.load_note(project, "@line/p0.png")

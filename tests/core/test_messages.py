@@ -17,6 +17,7 @@ import pytest
 import workbench
 from workbench.core import messages, problems
 from workbench.core.evaluation.expectation import CHANGES
+from workbench.core.evaluation.figures import METRICS
 from workbench.core.messages import Message, MessageModel, Text, catalog, patterns, recognize, render
 from workbench.core.runs.events import Trouble, decode, encode
 from workbench.core.runs.run import Run, write_settings
@@ -72,7 +73,16 @@ def test_every_entry_is_used():
         for node in found
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    assert {id for id in catalog() if not id.startswith((FOREIGN, "queue.", "setting.", "lighting."))} - used == set()
+    assert {
+        id for id in catalog() if not id.startswith((FOREIGN, "queue.", "setting.", "lighting.", "figure."))
+    } - used == set()
+
+
+def test_every_metric_and_scope_has_an_entry():
+    ids = {f"figure.{id}{end}" for id in METRICS for end in ("", "_definition")}
+    ids |= {f"figure.of_{scope}" for scope in ("any", "mean", "mean_verdicts", "good", "size", "class")}
+    ids |= {f"figure.{text}" for text in ("counts", "events", "interval", "no_interval")}
+    assert ids == {id for id in catalog() if id.startswith("figure.")}
 
 
 def test_every_change_of_lighting_has_an_entry():

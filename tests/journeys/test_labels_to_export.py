@@ -139,10 +139,10 @@ def test_from_labels_over_added_labels_and_evaluation_to_an_export(user, qtbot, 
     held_out = run.dataset().of(room.split)
     labels = [annotation.load_mask(session.project, item.key) for item in held_out]
     defects = sum(cv2.connectedComponents((label == 1).astype(np.uint8), connectivity=8)[0] - 1 for label in labels)
-    found = room.result.metrics.found
+    found = room.result.figures.get("recall")
     assert room.run.root == run.root and held_out and defects and found.total == defects and found.hits
-    assert f"{found.hits} of {defects}" in page.summary.recall.detail.text()
-    assert page.browser.tabs["missed"].text() == f"Missed defects  {defects - found.hits}"
+    assert f"{found.hits:.0f} of {defects}" in page.summary.metrics["recall"].detail.text()
+    assert page.browser.tabs["missed"].text() == f"Missed defects  {defects - found.hits:.0f}"
 
     # Another operating point is chosen and used from now on.
     trained = operating_point.settings_of(run)

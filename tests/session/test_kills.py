@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 
 import pytest
 
 from tests.blank_project import create_blank_project
+from tests.project_copy import copy_project
 from tests.session import random_changes
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
@@ -23,7 +23,7 @@ def project(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def states(project, qapp, tmp_path_factory):
-    copy = shutil.copytree(project, tmp_path_factory.mktemp("reference") / "p")
+    copy = copy_project(project, tmp_path_factory.mktemp("reference") / "p")
     return random_changes.expected_states(copy, SEED, CHANGES)
 
 
@@ -31,7 +31,7 @@ def states(project, qapp, tmp_path_factory):
     "after", [0.0, *(pytest.param(after, marks=pytest.mark.slow) for after in (0.007, 0.03, 0.08, 0.19)), 0.47]
 )
 def test_killed_process_loses_no_changes(after, project, states, tmp_path, qapp):
-    root = shutil.copytree(project, tmp_path / "p")
+    root = copy_project(project, tmp_path / "p")
     reported = random_changes.run_and_kill(root, SEED, CHANGES, after)
     assert reported
     found = random_changes.check(root, reported, states)

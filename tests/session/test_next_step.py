@@ -31,7 +31,8 @@ VERDICTS = WorkflowState(model="resnet", images=40, verdicts=2, open_images=40)
         (replace(NEW, current="painted"), "label", "mark_current", "done_next", 0),
         # nothing is left to label: fewer images are used, or others are added
         (replace(NEW, open_images=0, examples=40, with_defects=4), "train", "train", "train", 5.0),
-        (replace(NEW, open_images=0, examples=40), "label", "add_images", "add_pictures", 0),
+        (replace(NEW, open_images=0, examples=40), "label", "add_defects", "add_pictures", 0),
+        (replace(NEW, open_images=0, examples=40, classes=0), "label", "add_defects", "add_pictures", 0),
         (LABELED, "train", "train", "train", 5.0),
         (replace(LABELED, minutes=12.5), "train", "train", "train", 12.5),
         (replace(LABELED, training=True), "train", "training", "next_open", 0),

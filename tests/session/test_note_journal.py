@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT
+from tests.project_copy import copy_project
 from tests.session.conftest import dot, show
 from tests.session.task_work import runner_of
 from workbench.core import problems
@@ -103,7 +104,7 @@ def reopened(root) -> tuple[Session, list]:
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 def test_notes_changed_before_kill_are_recovered(root, qapp):
     """Each change is made in a session of its own, whose process is killed; the sessions are forks of one process."""
-    roots = {name: shutil.copytree(root, root.with_name(f"project {number}")) for number, name in enumerate(CHANGES)}
+    roots = {name: copy_project(root, root.with_name(f"project {number}")) for number, name in enumerate(CHANGES)}
     changes = [(roots[name], changes) for name, (changes, _) in CHANGES.items()]
     killed([*changes, (root, "session.verdict_steps.set_verdicts(session.keys, 'NG')")])
     key = "lot1/p042.png"

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from tests.core.adoption.toy_networks import toy_network
+from tests.core.evaluation.mask_counts import figures_of
 from tests.session.mask_run import COUNTS, FALSE, MISSED, SPOT, make_mask_project
+from workbench.cli.evaluate import evaluate as command_line_evaluation
+from workbench.cli.verb_runner import Console
 from workbench.core.adoption.adopted_run import adopt
 from workbench.core.adoption.adoption_options import AdoptionOptions
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.defect_crops import CropFrame
-from workbench.core.evaluation.metrics import SegmentationMeter
 from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.core.images.image_files import read
@@ -34,24 +36,31 @@ def run(tmp_path) -> Run:
 def evaluate(evaluation: RunEvaluation, run, qtbot, split=None):
     with qtbot.waitSignals([evaluation.evaluated, evaluation.sweep_finished], timeout=20_000):
         evaluation.open(run, split)
-    return evaluation.result.metrics
+    return evaluation.result.figures
+
+
+def counts(figures) -> tuple[float, float, float]:
+    """Return detected and labeled defects, and false alarms."""
+    recall = figures.get("recall")
+    return recall.hits, recall.total, figures.get("false_alarms").hits
 
 
 def test_metrics_equal_command_line_evaluation(evaluation: RunEvaluation, run, session, qtbot):
-    metrics = evaluate(evaluation, run, qtbot)
+    figures = evaluate(evaluation, run, qtbot)
     assert evaluation.split == "test" and evaluation.splits == {"val": COUNTS["val"], "test": COUNTS["test"]}
-    predictor, meter = Predictor.open(run.best), SegmentationMeter({1: "scratch", 2: "pit"})
-    for item in run.dataset().of("test"):
-        image = read(session.project.image_path(item.key))
-        meter.add(annotation.load_mask(session.project, item.key), predictor.predict(image).mask)
-    report = meter.report()
-    assert (metrics.found.hits, metrics.found.total) == (report["regions"]["found"], report["regions"]["defects"])
-    assert metrics.false.count == report["regions"]["false"] and metrics.dice == report["any_defect"]["dice"]
-    assert (metrics.images, metrics.good, metrics.groups) == (8, report["good_pictures"], 4)
-    assert metrics.found.hits == metrics.found.total - 1 and metrics.false.count == 1
+    _, report = command_line_evaluation(run, Console(as_json=True))
+    assert [figure.to_json() for figure in figures.rows] == report["figures"]
+    predictor = Predictor.open(run.best)
+    keys = [item.key for item in run.dataset().of("test")]
+    masks = [predictor.predict(read(session.project.image_path(key))).mask for key in keys]
+    labels = [annotation.load_mask(session.project, key) for key in keys]
+    parts = [item.group for item in run.dataset().of("test")]
+    assert figures_of(list(zip(labels, masks)), {1: "scratch", 2: "pit"}, parts) == figures
+    assert (figures.images, figures.good, figures.parts) == (8, report["good_pictures"], 4)
+    assert counts(figures) == (6, 7, 1)
     by_key = dict(zip((each.key for each in evaluation.pass_result.predictions), evaluation.result.evaluations))
     assert by_key[MISSED].counts.missed == 1 and by_key[FALSE].alarms[0].box == Rect(60, 5, 14, 10)
-    assert not metrics.found.digit and not metrics.alerts and not evaluation.leaks
+    assert not figures.get("recall").digit and not figures.alerts and not evaluation.leaks
 
 
 def test_predictions_are_cached_and_labels_are_read_again(evaluation: RunEvaluation, run, session, qtbot, monkeypatch):
@@ -60,10 +69,10 @@ def test_predictions_are_cached_and_labels_are_read_again(evaluation: RunEvaluat
     annotation.save_mask(session.project, MISSED, np.zeros((80, 96), np.uint8))
     with qtbot.waitSignals([evaluation.evaluated, evaluation.sweep_finished], timeout=20_000):
         evaluation.refresh()
-    after = evaluation.result.metrics
-    assert (before.found.hits, before.found.total, before.false.count) == (6, 7, 1)
+    after = evaluation.result.figures
+    assert counts(before) == (6, 7, 1)
     # the detected defect is a false alarm now
-    assert (after.found.hits, after.found.total, after.false.count) == (5, 5, 2)
+    assert counts(after) == (5, 5, 2)
     assert evaluation.pass_result.changed == 1
 
 
@@ -73,7 +82,7 @@ def test_changed_images_and_weights_are_predicted_again(evaluation: RunEvaluatio
     assert len(list(run_list.glob("*.scores"))) == COUNTS["test"]
     next(run_list.glob("*.scores")).write_bytes(b'{"format": 1}\n nonsense')
     write_png(session.project.image_path(FALSE), np.full((80, 96), 150, np.uint8))
-    assert evaluate(evaluation, run, qtbot).false.count == 0
+    assert counts(evaluate(evaluation, run, qtbot))[2] == 0
     network = run.best / "network.onnx"
     network.write_bytes(network.read_bytes() + b"\x72\x00")  # another file with the same network
     evaluate(evaluation, run, qtbot)
@@ -89,7 +98,7 @@ def test_last_operating_point_is_evaluated_without_the_network(evaluation: RunEv
     for area in (50, 100, 200, 400):
         evaluation.set_point(evaluation.point.at(1, area=area))
     qtbot.waitUntil(lambda: evaluation.result.point == last, timeout=10_000)
-    assert evaluation.result.metrics.false.count == 0  # the bright spot has 140 pixels
+    assert counts(evaluation.result.figures)[2] == 0  # the bright spot has 140 pixels
     assert received[-1].point == last
 
 
@@ -100,8 +109,8 @@ def test_cheapest_point_removes_false_alarm(evaluation: RunEvaluation, run, qtbo
         pass
     with qtbot.waitSignal(evaluation.evaluated, timeout=10_000):
         evaluation.cheapest(1.0)
-    metrics = evaluation.result.metrics
-    assert metrics.false.count == 0 and metrics.found.total - metrics.found.hits <= 1
+    found, total, false = counts(evaluation.result.figures)
+    assert false == 0 and total - found <= 1
 
 
 def test_stored_point_is_used_by_predictions_and_can_be_restored(evaluation: RunEvaluation, run, session, qtbot):
@@ -158,8 +167,8 @@ def test_data_leak_withholds_metrics_until_acknowledged(evaluation: RunEvaluatio
 def test_unreadable_images_are_skipped_with_reason(evaluation: RunEvaluation, run, session, qtbot):
     session.project.image_path(FALSE).write_bytes(b"\x89PNG\r\n\x1a\n nothing")
     session.project.mask_path("test/p02.png").unlink()
-    metrics = evaluate(evaluation, run, qtbot)
-    assert set(evaluation.pass_result.skipped) == {FALSE, "test/p02.png"} and metrics.images == 6
+    figures = evaluate(evaluation, run, qtbot)
+    assert set(evaluation.pass_result.skipped) == {FALSE, "test/p02.png"} and figures.images == 6
     assert isinstance(evaluation.pass_result.skipped[FALSE], ImageBroken)
 
 

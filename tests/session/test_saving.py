@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import time
 import zlib
@@ -15,13 +14,14 @@ import pytest
 from PIL import Image
 
 from tests import disk
+from tests.project_copy import copy_project
 from tests.read_only import read_only
 from tests.session.conftest import dot, saved_mask, show
 from tests.session.journal_files import journal_files
 from tests.session.task_work import runner_of
 from workbench.core import problems
 from workbench.core.geometry.drawing import Rect
-from workbench.core.project import annotation, incremental_png
+from workbench.core.project import annotation, incremental_png, label_transaction
 from workbench.core.project.history import StepRecording
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
@@ -108,16 +108,16 @@ def test_saving_note_encodes_no_band(large, encoded_bands):
 def test_save_after_failed_save_is_complete(large, encoded_bands, monkeypatch):
     dot(large, 100, 100, 2)
     assert large.flush()
-    write = annotation.write_bytes
+    write = label_transaction.write_bytes
 
-    def full(path, data):
+    def full(path, data, root):
         raise problems.CannotWrite(path=str(path), why="No space left on device")
 
-    monkeypatch.setattr("workbench.session.label.write_bytes", full)
+    monkeypatch.setattr(label_transaction, "write_bytes", full)
     dot(large, 900, 1000, 1)
     assert not large.flush()
     dot(large, 500, 1500, 1)
-    monkeypatch.setattr("workbench.session.label.write_bytes", write)
+    monkeypatch.setattr(label_transaction, "write_bytes", write)
     assert large.flush()
     check_file(large)
 
@@ -150,7 +150,7 @@ def test_saved_mask_contains_whole_strokes_only(project):
             saved = save_label(project, label, None, 0)
         except MaskChanged:
             continue
-        label.saved_edits, label.stamp, label.content = saved.edits, saved.stamp, saved.content
+        label.saved_edits, label.stamp = saved.edits, saved.stamp
         if saved.counts is not None:
             mask = annotation.load_mask(project, "a.png")
             ids.add((int(mask[3, 10]), int(mask[890, 10])))
@@ -235,7 +235,7 @@ def test_a_restored_explicit_background_survives_a_crash(opened, root, qtbot):
     dot(opened, 20, 20, 2)
     opened.editor.set_explicit_background(True)
     painted = opened.mask.copy()
-    crashed = shutil.copytree(root, root.with_name("crashed"))  # files as a killed process would leave them
+    crashed = copy_project(root, root.with_name("crashed"))  # files as a killed process would leave them
     opened.close_project()
     session = opened
     assert session.open_project(crashed)
@@ -315,12 +315,33 @@ def test_mask_written_by_another_program_clears_undo(opened, qtbot):
     assert opened.mask[20, 20] == 0
 
 
+def test_undo_on_an_image_changed_elsewhere_is_refused_with_a_report(opened, qtbot):
+    other, key, third = opened.keys[:3]
+    for painted in (other, key):
+        show(opened, qtbot, painted)
+        dot(opened, 20, 20, 2)
+        assert opened.flush()
+    show(opened, qtbot, third)
+    data, before = write_mask_elsewhere(opened, key), saved_mask(opened, other)
+    with qtbot.waitSignal(opened.problem_met) as problems_met:
+        opened.undo()
+    (problem,) = problems_met.args
+    assert isinstance(problem, problems.StepsLost) and problem.fields["name"] == key
+    qtbot.waitUntil(lambda: opened.key == key and opened.image is not None)
+    assert opened.steps() == ([], []) and opened.flush()
+    assert opened.project.mask_path(key).read_bytes() == data
+    assert np.array_equal(saved_mask(opened, other), before) and opened.can_undo()  # no older step in its place
+    opened.undo()
+    qtbot.waitUntil(lambda: opened.key == other and not opened.can_undo())
+    assert opened.mask[20, 20] == 0
+
+
 @pytest.mark.parametrize("save_delay", [600])  # no save by itself
 def test_recovered_strokes_do_not_overwrite_later_changes(opened, root):
     key = opened.key
     dot(opened, 20, 20, 2)
     dot(opened, 70, 70, 2)
-    crashed = shutil.copytree(root, root.with_name("crashed"))
+    crashed = copy_project(root, root.with_name("crashed"))
     expected = opened.mask.copy()
     opened.close_project()
     path = crashed / "masks" / f"{key}.png"
@@ -362,7 +383,7 @@ def test_several_images_are_recovered(opened, root, qtbot):
         show(opened, qtbot, key)
         dot(opened, 20, 20, 2)
         painted[key] = opened.mask.copy()
-    crashed = shutil.copytree(root, root.with_name("crashed"))
+    crashed = copy_project(root, root.with_name("crashed"))
     opened.close_project()
     for folder in {(crashed / "masks" / key).parent for key in painted}:
         (folder / ".0123456789abcdef.tmp").write_bytes(b"half")
@@ -378,7 +399,7 @@ def test_several_images_are_recovered(opened, root, qtbot):
 def test_temporary_files_of_killed_process_are_removed(opened, root):
     dot(opened, 20, 20, 2)
     folder = opened.project.mask_path(opened.key).parent
-    crashed = shutil.copytree(root, root.with_name("crashed"))
+    crashed = copy_project(root, root.with_name("crashed"))
     opened.close_project()
     folder = crashed / folder.relative_to(root)
     (folder / ".0123456789abcdef.tmp").write_bytes(b"half")
@@ -398,7 +419,7 @@ def small_disk(tmp_path):
 
 @pytest.fixture
 def on_small_disk(small_disk, session, root, qtbot):
-    shutil.copytree(root, small_disk / "p")
+    copy_project(root, small_disk / "p")
     assert session.open_project(small_disk / "p")
     with qtbot.waitSignal(session.image_list.finished, timeout=20_000):
         pass
@@ -448,7 +469,7 @@ def test_strokes_are_journaled_after_disk_was_full(on_small_disk, small_disk):
     ballast.unlink()
     noise(session, 2)
     painted = session.mask.copy()
-    crashed = shutil.copytree(small_disk / "p", small_disk.parent / "crashed")
+    crashed = copy_project(small_disk / "p", small_disk.parent / "crashed")
     session.close_project()
     assert session.open_project(crashed) and session.flush()
     assert np.array_equal(saved_mask(session, key), painted) and len(session.undo_stack.state.done) == 3
@@ -513,5 +534,5 @@ def test_saved_label_differs_only_by_the_edit(labeled_project):
     with label.changing([Rect(0, 0, 64, 64)]) as mask:
         mask[0, 0] = 1
     saved = save_label(labeled_project, label, None, 0)
-    assert saved.content == load_label(labeled_project, key, (96, 80)).content
-    assert np.array_equal(annotation.load_mask(labeled_project, key), label.mask) and not saved.replaced
+    assert saved.content == load_label(labeled_project, key, (96, 80)).files.sums["mask"]
+    assert np.array_equal(annotation.load_mask(labeled_project, key), label.mask) and not label.files.kept

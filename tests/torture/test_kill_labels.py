@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT, scratched
+from tests.project_copy import copy_project
 from workbench.core.project import annotation, class_merge
 from workbench.core.project.exporting import export_labels
 from workbench.core.project.formats.label_export import LabelExportOptions
@@ -152,7 +153,7 @@ def test_a_killed_change_of_classes_is_finished_or_undone(cases, report, tmp_pat
         merged = {key: np.where(mask == 2, 1, mask) for key, mask in before.items()}
     kills, failed = 0, []
     for number in range(cases(1, 16)):
-        root = shutil.copytree(original, tmp_path / f"p{number}")
+        root = copy_project(original, tmp_path / f"p{number}")
         kills += killed(CHANGE, root, "there", after=rng.randrange(1, count // 2), wait=rng.uniform(0, 0.02))
         with Project.open(root) as project:
             there = class_merge.load_plan(project)

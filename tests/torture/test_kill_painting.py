@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 
 import pytest
 
 from tests.blank_project import create_blank_project
+from tests.project_copy import copy_project
 from tests.session import random_changes
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
@@ -24,12 +24,10 @@ def test_reported_changes_survive_a_kill(cases, report, tmp_path, qapp):
     project = create_blank_project(tmp_path / "项目 (x)", random_changes.SIZES)
     killed = []
     for number in range(count):
-        root = shutil.copytree(project, tmp_path / f"k{number}")
+        root = copy_project(project, tmp_path / f"k{number}")
         killed.append((root, random_changes.run_and_kill(root, SEED, CHANGES, rng.uniform(0, LONGEST))))
     most = max(reported for _, reported in killed)
-    states = random_changes.expected_states(
-        shutil.copytree(project, tmp_path / "reference"), SEED, min(CHANGES, most + 1)
-    )
+    states = random_changes.expected_states(copy_project(project, tmp_path / "reference"), SEED, min(CHANGES, most + 1))
     found = [random_changes.check(root, reported, states) for root, reported in killed]
     failed = [kill for kill in found if kill.lost or kill.broken]
     report("session killed while labels change", count, len(failed))

@@ -17,10 +17,12 @@ import pytest
 
 from tests import disk
 from tests.torture.painters import Painter, make_project, rescues
+from workbench import cli
 from workbench.core import problems
-from workbench.core.project import annotation
+from workbench.core.project import annotation, storage
 from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
+from workbench.session import label
 from workbench.session.session import Session
 
 
@@ -197,6 +199,10 @@ while True:
 """
 
 
+def _contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 def test_killed_while_the_folder_is_gone(qtbot, tmp_path, cases, report):
     """Test that the reopened mask holds every stroke made before the kill. legacy: project.json has no id."""
@@ -242,7 +248,11 @@ def test_killed_while_the_folder_is_gone(qtbot, tmp_path, cases, report):
         problems_met: list[Exception] = []
         session = Session(save_delay=600)
         session.problem_met.connect(problems_met.append)
-        assert session.open_project(moved) and session.flush()
+        if how != "deleted":  # the changes belong to the folder that is gone
+            before = _contents(moved / "masks")
+            assert not session.open_project(moved) and _contents(moved / "masks") == before
+            assert problems_met.pop().fields["other"] == str(root) and len(rescues()) == 1
+        assert session.open_project(moved, identity="moved" if how != "deleted" else None) and session.flush()
         found = annotation.read_mask(moved / "masks" / "c.png.png")
         # strokes saved only after the backup was made do not fit it; all are kept aside
         if how == "deleted" and problems_met:
@@ -270,6 +280,81 @@ def test_rescue_journal_of_a_running_session_is_left_alone(painter, tmp_path):
     (tmp_path / "moved").rename(root)
     is_saved(one)
     assert not one.lost(root)
+
+
+@pytest.mark.parametrize("choice", ["copy", "moved"])
+def test_strokes_of_a_missing_folder_enter_its_copy_only_by_decision(painter, tmp_path, choice):
+    """Painted on a drive that is unplugged, closed; then a backup of the folder is opened, and the drive comes back."""
+    root = make_project(tmp_path / "p")
+    one = painter(root)
+    one.strokes(3)
+    assert one.session.flush()
+    copy = Path(shutil.copytree(root, tmp_path / "copy"))
+    root.rename(tmp_path / "unplugged")
+    lose(one)
+    one.session.end()
+    before = _contents(copy / "masks")
+    session, problems_met = Session(save_delay=0.01), []
+    session.problem_met.connect(problems_met.append)
+    assert not session.open_project(copy) and session.project is None
+    (problem,) = problems_met
+    assert isinstance(problem, problems.CopyOrMoved) and {str(root), str(copy)} <= set(problem.fields.values())
+    assert _contents(copy / "masks") == before and len(rescues()) == 1
+    assert cli.main(["remove", str(copy), "a (1).png"]) == 1  # nor does a command decide it
+    assert session.open_project(copy, identity=choice) and session.flush()
+    session.close_project()
+    assert (_contents(copy / "masks") == before) == (choice == "copy")
+    assert bool(one.lost(copy)) == (choice == "copy") and len(rescues()) == (choice == "copy")
+    (tmp_path / "unplugged").rename(root)
+    if choice == "copy":
+        assert session.open_project(root) and session.flush()
+        assert not one.lost(root) and not rescues()
+    else:
+        assert not session.open_project(root) and isinstance(problems_met[-1], problems.CopyOrMoved)
+    session.close_project()
+
+
+def test_a_folder_that_becomes_the_copy_keeps_its_unsaved_strokes(painter, tmp_path):
+    """Its backup was opened and called the project; afterwards the folder with unsaved strokes is called the copy."""
+    root = make_project(tmp_path / "p")
+    copy = Path(shutil.copytree(root, tmp_path / "copy"))
+    Project.open(copy, identity="moved").close()
+    with Project.open(root, identity="moved"):
+        pass
+    one = painter(root)
+    root.rename(tmp_path / "unplugged")
+    lose(one)
+    one.session.end()
+    (tmp_path / "unplugged").rename(root)
+    Project.open(copy, identity="copy").close()
+    Project.open(root, identity="copy").close()
+    session = Session()
+    assert session.open_project(root) and session.flush()
+    assert not one.lost(root) and not rescues()
+    session.close_project()
+
+
+def test_the_rescue_journal_stays_until_the_mask_is_on_the_disk(painter, tmp_path, monkeypatch):
+    """Test with a disk that stores other bytes than were written, once."""
+    root = make_project(tmp_path / "p")
+    one = painter(root)
+    root.rename(tmp_path / "unplugged")
+    lose(one)
+    failures = []
+
+    def write(path: Path, data: bytes, **options: object) -> None:
+        storage.write_bytes(path, data, **options)
+        if path.name == "c.png.png" and not failures:
+            failures.append(path)
+            path.write_bytes(data[:-20])
+
+    monkeypatch.setattr(label, "write_bytes", write)
+    (tmp_path / "unplugged").rename(root)
+    one.qtbot.waitUntil(lambda: bool(failures), timeout=20_000)
+    one.qtbot.waitUntil(lambda: any("not what was written" in str(met) for met in one.problems_met), timeout=20_000)
+    assert rescues()
+    is_saved(one)
+    assert not one.lost(root) and not rescues()
 
 
 def test_command_line_does_not_write_into_a_folder_that_is_gone(tmp_path):

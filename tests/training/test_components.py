@@ -32,6 +32,7 @@ from workbench.training.previews import safe_name
 from workbench.training.resnet import ResNet
 from workbench.training.schedule import Budget, one_cycle
 from workbench.training.threshold_search import (
+    TEMPERATURES,
     AreaSweep,
     BorderSweep,
     ThresholdSweep,
@@ -277,6 +278,21 @@ def test_temperature_corrects_overconfidence_if_there_are_enough_verdicts():
     boasting = [np.array([0.99, 0.01])] * 40
     assert choose_temperature(boasting, truths) > 2
     assert choose_temperature(boasting[:10], truths[:10]) == 1.0
+
+
+@pytest.mark.parametrize("true", [0.225, 0.366, 1.0, 6.0])
+def test_temperature_is_found_where_label_smoothing_makes_networks_too_modest(true):
+    rng = np.random.default_rng(0)
+    logits = rng.normal(0, 1.5, (4000, 3))
+    exact = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    truths = [int(rng.choice(3, p=row)) for row in exact]
+    given = np.exp(logits * true) / np.exp(logits * true).sum(axis=1, keepdims=True)
+    assert choose_temperature(list(given), truths) == pytest.approx(true, rel=0.12)
+
+
+def test_edge_of_the_temperatures_is_reached_by_a_network_that_hardly_commits_itself():
+    certain = [np.array([0.501, 0.499]), np.array([0.499, 0.501])] * 20
+    assert choose_temperature(certain, [0, 1] * 20) == TEMPERATURES[0] == 0.05
 
 
 def test_score_and_order():

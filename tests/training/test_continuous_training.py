@@ -94,6 +94,31 @@ def test_continuous_training_adds_labels_until_it_is_ended(labeled_project, chil
     assert not np.array_equal(kept_truth, annotation.load_mask(labeled_project, held_out))
 
 
+def test_changed_labels_are_reported_and_decide_nothing(labeled_project, child):
+    """A run kept open: between two rounds, one of its validation labels is changed everywhere."""
+    run = make_run(labeled_project, **QUICK)
+    items = run.dataset().of("val")
+    trainer = child("train", run.root)
+    trainer.send(encode_command("keep_open"))
+    trainer.next(BestKept)
+    evaluated = [event for event in trainer.events if isinstance(event, Evaluated)][-1]
+    assert evaluated.metrics["pictures"] == len(items)
+    for path in (run.held_out / f"{items[0].key}.png", labeled_project.mask_path(items[0].key)):
+        path.write_bytes(annotation.encode_mask(np.full((80, 96), 77, np.uint8), []))  # in place
+    label(labeled_project, "lot9/x900.png")
+    trainer.send(encode_command("labels_changed", "lot9/x900.png"))
+    trouble = trainer.next(Trouble)
+    assert trouble.picture == items[0].key and "was changed or deleted" in trouble.what
+    trainer.next(BestKept)
+    trainer.send(encode_command("let_end"))
+    assert trainer.end() == 0, trainer.stderr[-2000:]
+    later = [event for event in trainer.events if isinstance(event, Evaluated)]
+    assert later[-1].metrics["pictures"] == len(items) - 1
+    chosen = [event for event in later if event.metrics["pictures"] == len(items) - 1]
+    assert chosen[0].best  # metrics of other images are not compared
+    assert trainer.last.result["metrics"]["pictures"] == len(items) - 1
+
+
 def test_labels_that_must_not_be_trained_on_are_left_out_and_reported(labeled_project, child):
     """Left out: an image of a validation part, a pinned one, an unfinished one, one with a later class."""
     run = make_run(labeled_project, **{**QUICK, "epochs": None, "minutes": 60.0})

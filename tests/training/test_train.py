@@ -240,8 +240,8 @@ def test_an_image_that_becomes_unreadable_is_named_and_left_out(labeled_project,
     labeled_project.note_path(early).write_text("{")
     run = make_run(labeled_project, epochs=1, widths=[4, 8])
     train, val = (run.dataset().of(split)[0].key for split in ("train", "val"))
-    labeled_project.image_path(train).write_bytes(b"\x89PNG\r\n\x1a\nbroken")
-    labeled_project.mask_path(val).unlink()
+    for key in (train, val):
+        labeled_project.image_path(key).write_bytes(b"\x89PNG\r\n\x1a\nbroken")
     trainer = inside("train", run.root)
     assert trainer.end() == 0, trainer.stderr[-2000:]
     named = [event for event in trainer.events if isinstance(event, Trouble)]

@@ -42,6 +42,11 @@ VERBS: dict[str, tuple[str, str]] = {
 }
 
 
+# Verbs that open a project for writing.
+_WRITING = ("import", "sources", "remove", "merge", "train", "adopt", "predict")
+_IDENTITY = "if the project is known in another folder: this one is a copy, a project of its own, or it was moved here"
+
+
 class _Parser(argparse.ArgumentParser):
     """Argument parser that reports wrong use on stderr, with --json also on stdout. The exit status is 2."""
 
@@ -105,6 +110,8 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         if verb == requested:  # loading the modules of the other verbs would cost time
             module = load(name)
             module.add_arguments(sub)
+            if verb in _WRITING:
+                sub.add_argument("--as", dest="identity", choices=("copy", "moved"), help=_IDENTITY)
             sub.set_defaults(run=module.run)
             sub.epilog, sub.formatter_class = describe_keys(verb) or None, _HelpFormatter
             _add_common(sub)
@@ -118,3 +125,5 @@ def load(name: str) -> ModuleType:
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as one JSON object to stdout")
     parser.add_argument("--debug", action="store_true", help="show the traceback of a problem")
+    trust = "allow a project or data set to read images from the places outside of its folder that it names"
+    parser.add_argument("--trust-sources", action="store_true", help=trust)

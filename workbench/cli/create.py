@@ -9,6 +9,7 @@ from typing import Any
 from workbench.cli.verb_runner import Console
 from workbench.core.images.unused_files import count_unused, unused_texts
 from workbench.core.names import split_names
+from workbench.core.project.plausibility import image_concerns
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.core.text_patterns import counted
@@ -36,6 +37,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         unused = count_unused(names)
         for text in unused_texts(unused):
             console.line(text)
+        for concern in image_concerns([project.image_path(key) for key in project.images()]):
+            console.line(f"{concern.text}.")
         if not count:
             console.line(f"Copy images to {project.root / 'pictures'}, or: workbench import {options.project} FOLDER")
         return {

@@ -78,7 +78,7 @@ def _one_model(root: Path, settings: Any, console: Console) -> dict[str, Any]:
     """Train, evaluate and export one model, and run the export's self-test."""
     trained = follow(new_run(root, settings), console)
     run = Run(trained["path"])
-    measured = evaluate(run, console)
+    _, measured = evaluate(run, console)
     # A short benchmark is enough for a demo.
     exported = export(run, console, ExportOptions(COMMAND_LINE_FORMATS, seconds=2))
     _self_test(Path(exported["path"]))

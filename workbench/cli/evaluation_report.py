@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.cli.image_evaluation import print_images
 from workbench.cli.train import expectation_lines, summary
-from workbench.cli.verb_runner import Console, WrongUse, percent
+from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import messages
 from workbench.core.documents.comparison_report import compare_evaluations, comparison_report, comparison_rows
 from workbench.core.documents.document import Document
@@ -20,9 +20,12 @@ from workbench.core.documents.html_page import PRINT_PAGE, to_html
 from workbench.core.documents.metric_tables import rounded_area
 from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import ReportImages
+from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
-from workbench.core.evaluation.evaluation_summary import Alert
-from workbench.core.evaluation.split_evaluation import evaluate_like, evaluate_run
+from workbench.core.evaluation.figures import Alert
+from workbench.core.evaluation.intervals import MIN_PARTS
+from workbench.core.evaluation.split_evaluation import SplitEvaluation, evaluate_like
+from workbench.core.messages import Message
 from workbench.core.metric_units import metric_unit
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
@@ -38,15 +41,16 @@ _ALERTS: dict[Alert, str] = {
     "everything": "The model predicts more than half of all pixels as defects, so the recall is not meaningful.",
     "every_good_picture": "Every good image has a false alarm, so good and defective images are not separated.",
     "one_class": "The model predicts the same class for all defects.",
+    "wrong_class": "Many defects are detected, but with a wrong class: see the recall with the right class.",
 }
 _SUFFIXES = (".html", ".htm", ".pdf")
 
 
-def print_report(result: dict[str, Any], console: Console) -> None:
+def print_report(evaluation: SplitEvaluation, result: dict[str, Any], console: Console) -> None:
     where = {"all": "all images (including training images)"}.get(result["split"], result["split"])
     console.line(f"Run {result['run']} ({result['model']}), {where}:")
     console.line(f"  {summary(result)}")
-    (_print_verdicts if result["model"] == "resnet" else _print_classes)(result, console)
+    (_print_verdicts if result["model"] == "resnet" else _print_classes)(evaluation, result, console)
     for line in expectation_lines(result):
         console.line(f"  {line}")
     for note in result["notes"]:
@@ -55,12 +59,13 @@ def print_report(result: dict[str, Any], console: Console) -> None:
         console.line(f"Skipped {entry['path']}: {entry['why']}")
 
 
-def _print_classes(result: dict[str, Any], console: Console) -> None:
-    for name, scores in result["per_class"].items():
-        dice = "-" if scores["dice"] is None else f"{scores['dice']:.3f}"
-        recall = _share(scores["recall_defects"], scores["recall_interval"], scores["enough"])
-        console.line(f"  {name}: Dice {dice}, {recall} of {counted(scores['defects'], 'defect')} detected")
-    for size in result["by_size"]:
+def _print_classes(evaluation: SplitEvaluation, result: dict[str, Any], console: Console) -> None:
+    figures = evaluation.figures
+    for id, name in figures.classes.items():
+        rows = [row for row in figures.rows if (row.scope, row.of) == ("class", id) and row.metric.shown]
+        texts = (f"{figure_texts.metric_name(row.id)} {figure_texts.text(row, digits=3)}" for row in rows)
+        console.line(f"  {name}: {'; '.join(texts)}")
+    for size, row in zip(result["by_size"], figures.all("recall", "size")):
         high, unit = size["below_area"], "pixels"
         low = size["from_area"]
         if size["from_um2"] is not None:
@@ -68,31 +73,17 @@ def _print_classes(result: dict[str, Any], console: Console) -> None:
             low, high = (None if edge is None else edge / divisor for edge in (size["from_um2"], size["below_um2"]))
         low = rounded_area(low)
         where = f"{low} {unit} and more" if high is None else f"{low} to {rounded_area(high)} {unit}"
-        recall = _share(size["recall"], size["recall_interval"], size["enough"])
-        console.line(f"  defects of {where}: {recall} of {size['defects']} detected")
-    regions = result["regions"]
-    false = f"  false alarms: {regions['false']} in total, {regions['false_per_picture']:.2f} per image"
-    if regions["false_interval"] is not None:
-        low, high = regions["false_interval"]
-        false += f" ({low:.2f} to {high:.2f}, of {counted(result['parts'], 'part')})"
-    if regions["false_per_good_picture"] is not None:
-        rate = f"{regions['false_per_good_picture']:.2f} on each of the {result['good_pictures']} good images"
-        false += f"; {rate}"
-    console.line(false)
+        console.line(f"  defects of {where}: {figure_texts.metric_name(row.id)} {figure_texts.text(row)}")
+    for row in (*figures.all("false_alarms", "any"), *figures.all("false_alarms", "good")):
+        console.line(f"  {figure_texts.name(row)}: {figure_texts.text(row)}")
     print_images(result, console)
-    for alert in result["alerts"]:
+    if any(row.value is not None and row.edges is None for row in figures.rows):
+        console.line(f"  {Message('card.intervals', n=MIN_PARTS)}")
+    for alert in figures.alerts:
         console.line(f"  {_ALERTS[alert]}")
 
 
-def _share(value: float | None, interval: list[float] | None, enough: bool) -> str:
-    """Format a share with its interval. Without enough samples (`enough` is False) only the interval is shown."""
-    if value is None or interval is None:
-        return "-"
-    between = f"{100 * interval[0]:.0f} to {100 * interval[1]:.0f}%"
-    return f"{percent(value)} ({between})" if enough else between
-
-
-def _print_verdicts(result: dict[str, Any], console: Console) -> None:
+def _print_verdicts(evaluation: SplitEvaluation, result: dict[str, Any], console: Console) -> None:
     confusion, band = result["confusion"], result.get("unsure")
     if band:
         rest = f"{band['errors_left']} of the others are wrong"
@@ -119,6 +110,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", choices=list(LANGUAGES), help=f"language of the report: {languages} (en)")
 
 
+def compared_run(options: argparse.Namespace, run: Run) -> Run | None:
+    """Return the run to compare with, if one is requested. Raises WrongUse, Problem."""
+    if options.compare is None:
+        return None
+    other = find_run(run.project_root, options.compare, options.model)
+    if other.root == run.root:
+        raise WrongUse(f"--compare names the evaluated run {run.name} itself")
+    return other
+
+
 def check(options: argparse.Namespace) -> None:
     """Raise WrongUse for options that exclude each other, before anything is measured."""
     if options.report is not None and options.report.suffix.lower() not in _SUFFIXES:
@@ -128,15 +129,11 @@ def check(options: argparse.Namespace) -> None:
             raise WrongUse(f"--{name} and --against exclude each other")
 
 
-def make(options: argparse.Namespace, run: Run, split: str, console: Console) -> dict[str, Any]:
+def make(options: argparse.Namespace, evaluation: SplitEvaluation, console: Console) -> dict[str, Any]:
     """Compare and write the report as requested. Return the additional keys of the result. Raises Problem."""
+    run = evaluation.run
     project = Project.open(run.project_root, write=False)
-    other = find_run(run.project_root, options.compare, options.model) if options.compare is not None else None
-    if other is not None and other.root == run.root:
-        raise WrongUse(f"--compare names the evaluated run {run.name} itself")
-    with console.progress("evaluating") as move:
-        evaluation = evaluate_run(project, run, split, curves=options.compare is None, progress=move)
-    assert evaluation is not None
+    other = compared_run(options, run)
     now, images = datetime.datetime.now(), ReportImages(project)
     result: dict[str, Any] = {}
     if other is not None:
@@ -165,12 +162,12 @@ def _comparison_fields(comparison: EvaluationComparison, other: Run) -> dict[str
         "left_out": comparison.left_out,
         "figures": [
             {
-                "figure": metric.kind,
-                "class": metric.scope or None,
-                "values": metric.values,
-                "intervals": metric.intervals,
+                "figure": metric.figures[0].id.removeprefix("verdict_"),
+                "class": metric.figures[0].name or None,
+                "values": [figure.value for figure in metric.figures],
+                "intervals": [figure.edges for figure in metric.figures],
                 "difference": metric.difference,
-                "interval": metric.interval,
+                "interval": metric.edges,
                 "outcome": metric.outcome,
             }
             for metric in comparison.metrics

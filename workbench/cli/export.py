@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.cli.verb_runner import Console, WrongUse, progress_bar
 from workbench.core import problems
+from workbench.core.evaluation.figure_texts import full_name
 from workbench.core.names import free_path
 from workbench.core.project.project import read_project_file
 from workbench.core.runs.events import Event, Progress, Trouble
@@ -86,6 +87,8 @@ def export(run: Run, console: Console, options: ExportOptions, *, out: Path | No
         "note": report.get("note", ""),
         "point": report.get("point", {}),
         "line": report.get("line"),
+        "ready": report.get("ready", True),
+        "not_ready": report.get("not_ready", ""),
         "run": run.name,
         "model": run.settings().model,
         "troubles": warnings,
@@ -147,7 +150,7 @@ def cost_text(held_out: dict[str, Any]) -> str:
     """Format the change of the metrics on labeled images due to reduced precision."""
     before, after = held_out.get("before") or {}, held_out.get("after") or {}
     parts = []
-    for key, name in (("dice", "mean Dice of the classes"), ("macro_f1", "macro F1")):
+    for key, name in (("dice", full_name("dice", "mean")), ("macro_f1", full_name("f1", "mean"))):
         if before.get(key) is not None and after.get(key) is not None:
             parts.append(f"{name} {before[key]:.3f} -> {after[key]:.3f}")
     if "found" in before and "found" in after:

@@ -163,18 +163,19 @@ def print_images(result: dict[str, Any], console: Console) -> None:
         console.line(f"  images: AUROC{inside} {result['image_auroc']:.3f} ({low:.2f} to {high:.2f}){detected}")
     rule = result["verdict_rule"]
     use = "verdict rule" if rule["stored"] else "verdict rule, not in use"
-    caught = f"{rule['caught']} of {rule['defective']} defective images rejected"
-    if rule["recall_interval"] is not None:
-        caught += f" ({percent_range(rule['recall_interval'])})"
-    false = f"{rule['false_alarms']} of {rule['good']} good ones"
-    if rule["false_alarm_interval"] is not None:
-        false += f" ({percent_range(rule['false_alarm_interval'])})"
+    caught = f"{rule['caught']} of {rule['defective']} defective images rejected ({_range_of(rule, 'recall_interval')})"
+    false = f"{rule['false_alarms']} of {rule['good']} good ones ({_range_of(rule, 'false_alarm_interval')})"
     console.line(f"  {use}, {choice_text(rule['choice'])}: {caught}, {false}")
     if rule["good_parts"]:
         limit, least = percent(rule["false_alarm_limit"]), percent(rule["least_limit"])
         parts = f"lowest limit that {counted(rule['good_parts'], 'part')} can show: {least}"
         console.line(f"  upper limit of false alarms on new parts: {limit}; {parts}")
     console.line(f"  {stored_text(rule, 'note')}")
+
+
+def _range_of(rule: Mapping[str, Any], key: str) -> str:
+    interval = rule[key]
+    return f"no 95% CI: {rule[f'{key}_why']}" if interval is None else percent_range(interval)
 
 
 def percent_range(interval: Sequence[float]) -> str:

@@ -6,6 +6,7 @@ The keys of its JSON objects are in `json_keys`.
 from __future__ import annotations
 
 import argparse
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import BOX_SHAPES
 from workbench.core.project import import_files, import_journal, importing
 from workbench.core.project.formats import FORMATS
+from workbench.core.project.formats.yolo import need_dataset_trust
 from workbench.core.project.import_plan import ImportPlan, plan_import
-from workbench.core.project.import_request import CONFLICTS, ImportReport, ImportRequest
+from workbench.core.project.import_request import CONFLICTS, UNLISTED, ImportReport, ImportRequest
 from workbench.core.project.label_files import open_labels
 from workbench.core.project.project import Project
 from workbench.core.project.project_file import is_project
@@ -87,6 +89,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-copy", dest="copy", action="store_false", help="do not copy images, add their folder to the project"
     )
     parser.add_argument(
+        "--pair",
+        metavar="RULE",
+        help="answer to a question about masks whose image, or whose role, names and contents do not decide; the "
+        "question lists the possible answers",
+    )
+    parser.add_argument("--invert", action="store_true", help="in black and white masks, black is the defect")
+    parser.add_argument(
+        "--unlisted",
+        choices=UNLISTED,
+        default="refuse",
+        help="for masks with values that no list of classes names: refuse them, name the classes class_N (name), or "
+        "ignore these areas",
+    )
+    parser.add_argument(
         "--encoding",
         metavar="NAME",
         help="encoding of label files that do not state theirs and are not UTF-8, such as cp1252 or gb18030 (guessed)",
@@ -124,6 +140,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         return import_project(
             options.project, options.paths[0], "theirs" if options.conflicts == "replace" else "mine", console
         )
+    need_dataset_trust(options.paths)
     request = ImportRequest(
         format=options.format,
         class_name=options.class_name,
@@ -136,6 +153,9 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         split=options.split,
         background=options.background,
         encoding=options.encoding,
+        pair=options.pair,
+        invert=options.invert,
+        unlisted=options.unlisted,
         strict=options.strict,
     )
     if options.dry_run:
@@ -145,9 +165,10 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         classes = [info.name for info in project.classes]
         for notice in project.json.take_notices():
             console.note(str(notice))
-    _print_report(report, console)
     if not report.labeled and not report.unchanged:
+        _print_account(report, console)
         raise _nothing(options.paths, report.skipped)
+    _print_report(report, console)
     return {
         **_account(report),
         "format": report.format,
@@ -196,7 +217,20 @@ def _account(report: ImportReport) -> dict[str, Any]:
         "ledger": report.ledger.to_json(),
         "unfinished": report.unfinished,
         "encodings": encodings,
+        "concerns": [
+            {"kind": concern.kind, "text": concern.text, "image": concern.image, "class": concern.class_name}
+            for concern in report.concerns
+        ],
+        "pairings": [
+            {"rule": choice.rule, "text": choice.text, "count": choice.count, "examples": choice.examples}
+            for choice in report.pairings
+        ],
     }
+
+
+def _end(path: Path) -> str:
+    """Return a file with the name of its folder."""
+    return "/".join(path.parts[-2:])
 
 
 def _print_account(report: ImportReport, console: Console) -> None:
@@ -215,6 +249,14 @@ def _print_account(report: ImportReport, console: Console) -> None:
             f"Not marked as done, because a label that may belong to them is not used: "
             f"{counted(len(report.unfinished), 'image')}, for example {report.unfinished[0]}."
         )
+    for concern in report.concerns:
+        advice = {"inverted": " (--invert)", "whole_image": f" (--ignore-class {concern.class_name})"}
+        console.line(f"{concern.text}{advice.get(concern.kind, '')}.")
+    if report.pairings:
+        console.line("Masks are not imported before a question is answered. Possible answers:")
+    for choice in report.pairings:
+        examples = "; ".join(f"{_end(mask)} of {_end(image) if image else '?'}" for image, mask in choice.examples[:3])
+        console.line(f"  --pair {choice.rule}: {choice.text} ({counted(choice.count, 'mask')}: {examples})")
     for path, (encoding, examples) in report.encodings.items():
         console.line(f"{path.name} was read as {encoding}: {', '.join(examples)}. If that is wrong, use --encoding.")
 
@@ -315,5 +357,5 @@ def _print_plan(plan: ImportPlan, console: Console) -> None:
 
 
 def _nothing(paths: list[Path], skipped: list[tuple[str, str]]) -> problems.NothingToImport:
-    why = "; ".join(f"{Path(name).name}: {why}" for name, why in skipped[:3]) or "no label was found"
+    why = "; ".join(f"{os.path.basename(name)}: {why}" for name, why in skipped[:3]) or "no label was found"
     return problems.NothingToImport(path=", ".join(map(str, paths)), why=why)

@@ -26,6 +26,9 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "unfinished": "keys of labeled images that are not marked as done, because something that may belong to "
             "them is not used",
             "encodings": "object: text file -> {encoding, examples}, for files whose encoding was guessed",
+            "concerns": "what is not plausible: list of {kind, text, image, class}",
+            "pairings": "answers to questions about masks: list of {rule for --pair, text, count, examples: list of "
+            "[image or null, mask]}",
             "skipped": _SKIPPED,
             "classes": "names of all classes of the project",
             "added_classes": "names of new classes",
@@ -50,6 +53,8 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "ledger": "as without --dry-run",
             "unfinished": "as without --dry-run",
             "encodings": "as without --dry-run",
+            "pairings": "as without --dry-run",
+            "concerns": "as without --dry-run",
             "skipped": _SKIPPED,
             "ignored": "as without --dry-run",
             "notes": "as without --dry-run",
@@ -72,12 +77,66 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "labelled": "labeled images, which are the test images of the run",
         }
     },
+    "evaluate": {
+        "": {
+            "run": "name of the run",
+            "model": "unet or resnet",
+            "split": "evaluated images",
+            "figures": "list of {id, scope, of, value, unit, interval, method, why, counted}: all figures, of scope "
+            "any, class, mean, good, size or verdict, the 95% interval by part, or why there is none",
+            "dice": "mean of the classes that are labeled, also as dice_mean; a key with _interval is the interval of "
+            "the key without it",
+            "iou": "mean of the classes that are labeled",
+            "boundary_iou": "mean of the classes that are labeled",
+            "dice_any": "of any defect, the class not counted",
+            "iou_any": "of any defect",
+            "boundary_iou_any": "of any defect",
+            "pixel_precision_any": "of the pixels of any defect",
+            "pixel_recall_any": "of the pixels of any defect",
+            "any_defect": "object of the metrics of the pixels of any defect",
+            "recall_any": "share of the labeled defects that are detected, with any class",
+            "recall_right_class": "share of them that are detected with their class",
+            "region_precision_any": "share of the predicted regions that touch a defect",
+            "region_precision_right_class": "share of them whose class is that of the defect",
+            "false_alarms_any": "predicted regions that touch no defect, per image",
+            "missed_images": "share of the defective images without a detected defect",
+            "false_alarm_images": "share of the good images with a false alarm",
+            "per_class": "object of the metrics of each class or verdict; of a UNet, precision and recall count "
+            "pixels, recall_defects counts defects",
+            "regions": "object of the counts of regions",
+            "region_confusion": "{labeled, predicted, rows}: classes and background, classes and missed, regions",
+            "by_size": "list of the recall of any defect by area",
+            "accuracy": "of a ResNet",
+            "macro_f1": "of a ResNet, mean of the verdicts that are labeled",
+            "confusion": "of a ResNet, {names, rows}",
+            "calibration_error": "of a ResNet",
+            "unsure": "of a ResNet with a reject probability",
+            "pictures": "evaluated images",
+            "good_pictures": "of these, images without a defect",
+            "parts": "number of parts that they show",
+            "only_background": "true if no defect is predicted although there are defects",
+            "alerts": "list of only_background, everything, every_good_picture, one_class, wrong_class",
+            "image_auroc": "area under the ROC curve of the anomaly score",
+            "recall_at_false_alarms": "object of the recall of defective images by share of rejected good images",
+            "recall_at_false_alarms_why": "object of the reasons where there are too few images",
+            "verdict_border": "pixels along the border that do not count for the verdict",
+            "verdict_rule": "rule of the image verdicts, with its result",
+            "forecast": "range expected on other parts, measured at the end of the training",
+            "lighting": "metrics under changed lighting, measured at the end of the training",
+            "milliseconds": "median time of a prediction, null if all were cached",
+            "leaks": "list of {path, learned, why}, images that resemble training images",
+            "changed_labels": "number of labels changed after the training",
+            "skipped": _SKIPPED,
+            "notes": "sentences on the evaluated images",
+        }
+    },
     "labels": {
         "": {
             "path": "folder of the export",
             "format": "format of the labels",
             "labels": "images with a label",
             "images": "copied image files",
+            "renamed": "sentences on names that differ in the export",
             "lost": "sentences on content that the format cannot hold",
             "losses": "object: image -> kind of content -> count",
             "skipped": _SKIPPED,
@@ -95,8 +154,9 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "sizes": "list of {width, height, pictures}",
             "splits": "object: unet, resnet -> set -> images",
             "pixels": "object: all, ignored, not_labelled -> number of pixels",
-            "classes": "list of {id, name, pictures, regions, pixels, splits, area_px, length_px}, and with the "
-            "pixel scale area_mm2 and length_mm; areas and lengths have min, median, p90, max, mean",
+            "classes": "list of {id, name, pictures, regions, pixels, splits, area_px, length_px, "
+            "feret_max, feret_min}, and with the pixel scale area_mm2, length_mm, feret_max_mm, feret_min_mm; each has "
+            "min, median, p90, max, mean; length: longest side of the bounding box, feret_max: maximum Feret diameter",
         }
     },
     "sources": {

@@ -35,7 +35,14 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     project = Project.open(options.project, write=False)
     chosen = LabelExportOptions(options.images, options.shapes, options.split, options.contiguous)
     with console.progress("exporting") as move:
-        report = export_labels(project, options.out, format=options.format, options=chosen, progress=move)
+        report = export_labels(
+            project,
+            options.out,
+            format=options.format,
+            options=chosen,
+            warn=lambda renamed: console.note("\n".join(renamed)),
+            progress=move,
+        )
     console.line(f"{counted(report.labels, 'label')} and {counted(report.images, 'image')} written to {options.out}.")
     for sentence in report.lost:
         console.line(sentence)
@@ -46,6 +53,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         "format": report.format,
         "labels": report.labels,
         "images": report.images,
+        "renamed": report.renamed,
         "lost": report.lost,
         "losses": report.losses,
         "skipped": [{"path": path, "why": why} for path, why in report.skipped],

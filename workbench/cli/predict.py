@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.cli.sinks import result_outputs
 from workbench.cli.sinks.result_outputs import WatchOutputs
-from workbench.cli.verb_runner import STOPPING, Console, StoppedEarly, WrongUse, plain, progress_bar
+from workbench.cli.verb_runner import STOPPING, Console, StoppedEarly, WrongUse, identify, plain, progress_bar
 from workbench.core import problems
 from workbench.core.problems import NotAProject, NothingToPredict
 from workbench.core.project.project import Project
@@ -37,6 +37,8 @@ def suggest_for(options: argparse.Namespace, console: Console) -> dict[str, Any]
     if options.watch:
         raise WrongUse("--as-proposals and --watch cannot be combined")
     root, names = _project_of(options)
+    if options.project is None:
+        identify(root, options, console)
     with Project.open(root) as project:
         folder = model_folder(options.model, project.root)
         keys, unknown = _keys(project, names)

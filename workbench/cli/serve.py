@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import secrets
 import socket
+import urllib.parse
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,11 +57,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("export", type=Path, metavar="EXPORT", help="folder written by 'workbench export'")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: only this machine)")
     parser.add_argument("--port", type=_between(0, 65535), default=8123, help="port (8123; 0 = any free port)")
-    parser.add_argument(
+    tokens = parser.add_mutually_exclusive_group()
+    tokens.add_argument(
         "--token",
         default=None,
-        help=f"token that requests must send as 'Authorization: Bearer TOKEN' (or {TOKEN_VARIABLE})",
+        help=f"token that requests must send as 'Authorization: Bearer TOKEN' (or {TOKEN_VARIABLE}); with a result "
+        "output one is generated if there is none",
     )
+    tokens.add_argument("--token-file", type=Path, metavar="FILE", help="file with this token")
     parser.add_argument("--workers", type=_between(1, 64), default=1, metavar="N", help="number of processes (1)")
     queue = "maximum number of waiting images per process (32)"
     parser.add_argument("--queue", type=_between(0, 100_000), default=32, metavar="N", help=queue)
@@ -90,12 +95,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=name)
     parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
     result_outputs.add_arguments(parser, spool="spool")
+    replace = "let a marker replace an earlier one of the same name; otherwise the later gets its id as an addition"
+    parser.add_argument("--replace", action="store_true", help=replace)
 
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     _need_libraries()
     token = _token(options)
     sinks = result_outputs.plan_sinks(options, spool=Path("spool"))
+    if sinks and token is None:  # any program on this machine could send a result to the line
+        token = secrets.token_urlsafe(24)
+    if options.replace and options.marker is None:
+        raise WrongUse("--replace needs --marker")
     if not (options.export / MODEL_FILE).is_file():
         raise NotAnExport(path=str(options.export), file=MODEL_FILE)
 
@@ -174,14 +185,20 @@ def _announcement(
     """Return a function that prints the address of the server, as text or as one JSON object."""
     engine = getattr(predictor.engine, "name", "")
     settings = predictor.settings
+    # The part after # is never sent to a server; the page reads it.
+    page = url if token is None else f"{url}/#token={urllib.parse.quote(token, safe='')}"
+    header = "" if token is None else f" -H 'Authorization: Bearer {token}'"
 
     def announce() -> None:
         if options.json:
             fields = {"url": url, "model": settings.name, "run": settings.run, "task": settings.task, "engine": engine}
-            print(json.dumps({**fields, "workers": options.workers, "token_needed": token is not None}), flush=True)
+            fields |= {"page": page, "workers": options.workers, "token_needed": token is not None}
+            print(json.dumps(fields), flush=True)
             options.json = False  # exactly one object is printed, so none may follow at the end
-        console.line(f"{settings.name} ({engine}) is served at {url}")
-        console.line(f"  Open it in a browser, or: curl -F picture=@part.png {url}/predict    Press Ctrl+C to stop.")
+        console.line(f"{settings.name} ({engine}) is served at {page}")
+        console.line(
+            f"  Open it in a browser, or: curl -F picture=@part.png{header} {url}/predict    Press Ctrl+C to stop."
+        )
 
     return announce
 
@@ -194,7 +211,15 @@ def _need_libraries() -> None:
 
 
 def _token(options: argparse.Namespace) -> str | None:
-    token = options.token if options.token is not None else os.environ.get(TOKEN_VARIABLE)
+    token = options.token
+    if options.token_file is not None:
+        try:
+            token = options.token_file.read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise WrongUse(f"the token in {options.token_file} cannot be read ({reason})") from None
+    elif token is None:
+        token = os.environ.get(TOKEN_VARIABLE)
     if token is None:
         return None
     if not token or not token.isascii() or any(char <= " " or char == "\x7f" for char in token):

@@ -14,6 +14,7 @@ from workbench.core.check.project_statistics import (
     UM_PER_MM,
     ProjectStatistics,
     class_csv,
+    csv_definitions,
     project_statistics,
     region_csv,
     summary,
@@ -22,6 +23,7 @@ from workbench.core.check.project_statistics import (
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_bytes
 from workbench.core.text_patterns import counted
+from workbench.inference.csv_metadata import SUFFIX
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +38,9 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         result = project_statistics(project, move)
     for path, content in ((options.csv, class_csv), (options.regions, region_csv)):
         if path is not None:
-            write_bytes(path, content(result))
+            table = content(result)
+            write_bytes(path, table)
+            write_bytes(path.with_name(path.name + SUFFIX), csv_definitions(path.name, table))
     _print(result, console)
     return to_json(result)
 
@@ -51,7 +55,7 @@ def _print(result: ProjectStatistics, console: Console) -> None:
     scale = result.um_per_pixel
     for entry in result.classes:
         text = f"{entry.name}: {counted(entry.images, 'image')}, {counted(entry.regions, 'region')}"
-        areas = summary(entry.areas)
+        areas = summary(entry.values("area"))
         if areas:
             text += f", area {areas['min']:.0f} to {areas['max']:.0f} px² (median {areas['median']:.0f})"
         if areas and scale is not None:

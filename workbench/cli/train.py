@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.verb_runner import Console, WrongUse, percent, progress_bar
+from workbench.cli.verb_runner import Console, WrongUse, progress_bar
 from workbench.core import problems
+from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.expectation import Expectation
+from workbench.core.evaluation.figure_report import stored_figures
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.events import (
     Evaluated,
@@ -21,7 +23,6 @@ from workbench.core.runs.events import (
     Started,
     Step,
     Trouble,
-    overall_dice,
 )
 from workbench.core.runs.run import Run, find_run, plan_run
 from workbench.core.runs.training_process import new_run, requested_settings, run_training
@@ -60,6 +61,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     if options.plan:
         return plan(options, console)
     if options.resume is not None:
+        _check_resume(options)
         root = options.project.absolute()
         read_project_file(root)
         selected = find_run(root, options.resume, options.model)
@@ -73,6 +75,15 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         result = follow(new_run(options.project, _settings(options)), console)
     print_result(result, console)
     return result
+
+
+def _check_resume(options: argparse.Namespace) -> None:
+    """Raise WrongUse for options that a resumed run would not obey, since it keeps its own settings."""
+    names = {"from": "start", "set": "settings"}
+    names |= {name: name for name in ("minutes", "epochs", "device", "profile")}
+    given = [f"--{option}" for option, name in names.items() if getattr(options, name)]
+    if given:
+        raise WrongUse(f"--resume keeps the settings of the run and cannot be combined with {', '.join(given)}")
 
 
 def plan(options: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -153,7 +164,8 @@ class _ConsoleReport:
             if event.best or event.split not in self.evaluated:
                 self.evaluated[event.split] = event
             if event.score is not None and event.split == "val":
-                self.score = f", {'Dice' if 'dice' in event.metrics else 'accuracy'} {_number(event.metrics):.3f}"
+                shown = [row for row in stored_figures(event.metrics) if row.id in ("dice", "accuracy")]
+                self.score = "".join(f", {figure_texts.name(row)} {figure_texts.value(row, digits=3)}" for row in shown)
         elif isinstance(event, Progress):
             self.bar.set_description_str(f"{event.what} {event.done}/{event.total}", refresh=False)
             self.bar.update(0)
@@ -177,11 +189,6 @@ class _ConsoleReport:
             self.console.note(event.held_out_note)
 
 
-def _number(metrics: dict[str, Any]) -> float:
-    value = overall_dice(metrics) if "dice" in metrics else metrics.get("accuracy")
-    return float("nan") if value is None else value
-
-
 def _result(run: Run, settings: TrainingSettings, report: _ConsoleReport, ending: Finished) -> dict[str, Any]:
     summary_fields = ending.result
     best = run.best_evaluation()
@@ -197,7 +204,8 @@ def _result(run: Run, settings: TrainingSettings, report: _ConsoleReport, ending
         "precision": summary_fields.get("precision") or (started.precision if started else ""),
         "steps": summary_fields.get("steps", last.step if last else 0),
         "seconds": summary_fields.get("seconds", ending.time),
-        "images_per_second": summary_fields.get("images_per_second", last.images_per_second if last else None),
+        # 0 if nothing was trained, as of a finished run that was resumed
+        "images_per_second": summary_fields.get("images_per_second", last.images_per_second if last else None) or None,
         "metrics": metrics,
         "test": test.metrics if test is not None else None,
         "pictures": started.pictures if started else {},
@@ -212,7 +220,8 @@ def _result(run: Run, settings: TrainingSettings, report: _ConsoleReport, ending
 
 def print_result(result: dict[str, Any], console: Console) -> None:
     """Print the result of a training in a few lines."""
-    speed = f", {result['images_per_second']:.1f} images per second" if result["images_per_second"] else ""
+    unit = "patches" if result["model"] == "unet" else "images"
+    speed = f", {result['images_per_second']:.1f} {unit} per second" if result["images_per_second"] else ""
     where = f"{result['model']} on {result['device']} ({result['precision']})"
     console.line(
         f"Run {result['run']}: {where}, {counted(result['steps'], 'step')} in {result['seconds']:.0f} s{speed}."
@@ -237,17 +246,10 @@ def expectation_lines(result: dict[str, Any]) -> list[str]:
 
 
 def summary(metrics: dict[str, Any]) -> str:
-    """Format the main metrics of a report of core.evaluation.metrics in one line."""
-    images = counted(metrics.get("pictures", 0), "image")
-    if "confusion" in metrics:
-        accuracy = percent(metrics.get("accuracy"), metrics.get("accuracy_interval"))
-        return f"accuracy {accuracy}, macro F1 {_three(metrics.get('macro_f1'))}, {images}"
-    regions, pixels = metrics.get("regions") or {}, metrics.get("any_defect") or metrics
-    recall = percent(regions.get("recall"), regions.get("recall_interval"))
-    return (
-        f"Dice {_three(pixels.get('dice'))}, IoU {_three(pixels.get('iou'))}; recall {recall}, "
-        f"false alarms per image {_three(regions.get('false_per_picture'))}, {images}"
-    )
+    """Format the main figures of a report of core.evaluation.figure_report in one line."""
+    texts = [f"{figure_texts.name(row)} {figure_texts.text(row, digits=3)}" for row in stored_figures(metrics)]
+    texts.append(counted(metrics.get("pictures", 0), "image"))
+    return "; ".join([*texts, *(["cross-fitted thresholds"] if metrics.get("chosen_on") == "cross_fitted" else [])])
 
 
 def pruned(report: dict[str, Any]) -> str:
@@ -257,7 +259,7 @@ def pruned(report: dict[str, Any]) -> str:
     share = after["parameters"] / max(1, before["parameters"]) - 1
     return (
         f"pruned from {widths}: parameters {before['parameters']:,} to {after['parameters']:,} ({share:+.0%}), "
-        f"mean Dice of the classes {_three(before['dice'])} to {_three(after['dice'])} "
+        f"{figure_texts.full_name('dice', 'mean')} {_three(before['dice'])} to {_three(after['dice'])} "
         f"on {counted(report['pictures'], 'image')}, "
         f"{before['milliseconds']:.1f} to {after['milliseconds']:.1f} ms per tile of {report['tile']} px"
     )

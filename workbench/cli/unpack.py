@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.verb_runner import Console
+from workbench.core.problems import UntrustedPlaces
 from workbench.core.project.packing import unpack
 from workbench.core.project.project import Project
 from workbench.core.text_patterns import counted
@@ -21,6 +22,11 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     with console.progress("unpacking") as move:
         root = unpack(options.path, options.folder.absolute(), progress=move)
     assert root is not None
-    images = len(Project.open(root, write=False).images())
+    try:
+        images = len(Project.open(root, write=False).images())
+    except UntrustedPlaces as problem:
+        console.line(f"Project {root}.")
+        console.note(str(problem))
+        return {"project": root, "pictures": None}
     console.line(f"Project {root} with {counted(images, 'image')}.")
     return {"project": root, "pictures": images}

@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from workbench.core.problems import NotEnoughMemory, Problem
+from workbench.core.problems import NotEnoughMemory, Problem, UntrustedPlaces
+from workbench.core.project.project import Project
+from workbench.core.project.shared_keys import shared_sources
+from workbench.core.project.source_trust import trust_named
 from workbench.inference.engines import EngineError
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.model_settings import SettingsError
@@ -87,7 +90,7 @@ def run_verb(options: argparse.Namespace) -> int:
             stream.reconfigure(errors="backslashreplace")
     console = Console(options.json)
     try:
-        result = options.run(options, console)
+        result = _result(options, console)
     except WrongUse as wrong:
         print(terminal_text(f"workbench {options.verb}: error: {wrong}"), file=sys.stderr)
         if options.json:
@@ -111,6 +114,30 @@ def run_verb(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(plain(result), allow_nan=False), flush=True)
     return status
+
+
+def _result(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Return the result of the verb. With --trust-sources it begins again after each refusal for untrusted places."""
+    while True:
+        try:
+            if getattr(options, "project", None) is not None and "identity" in options:
+                identify(options.project, options, console)
+            return options.run(options, console)
+        except UntrustedPlaces as problem:
+            if not options.trust_sources:
+                raise
+            trust_named(problem)
+
+
+def identify(root: Path, options: argparse.Namespace, console: Console) -> None:
+    """Decide whether a project is a copy, and tell that it was moved or repaired, before the verb opens it."""
+    with Project.open(root, write=False) as project:
+        pending = project.identity.moved_from or shared_sources(root, project.file.sources)
+    if pending or options.identity is not None:
+        with Project.open(root, identity=options.identity) as project:
+            for notice in project.json.take_notices():
+                console.note(str(notice))
+    options.identity = None  # decided, also if the verb begins again
 
 
 def _fail(sentence: str, options: argparse.Namespace) -> int:

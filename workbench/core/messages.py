@@ -27,7 +27,10 @@ _FIELD = re.compile(r"\{(\w+)(?::([^{}]*))?\}")  # name, and the words for one a
 NOT_STORED = (
     "card.",
     "compare.",
+    "evaluate.",
     "expectation.",
+    "figure.",
+    "interval.",
     "list.",
     "lost.",
     "profile.",

@@ -59,11 +59,35 @@ class ProjectTooNew(Problem):
     advice = "Update Defect Workbench to open it. Nothing was changed."
 
 
+class UntrustedPlaces(Problem):
+    message = "{path} reads images from outside of its folder: {places}. Nothing was read from there."
+    advice = "If you trust it, open it in the window and allow this, or add --trust-sources to the command."
+
+
 class ProjectLocked(Problem):
     message = (
         "This project is already open for writing in another window or on another computer (process {pid} on {host})."
     )
     advice = "Close it there, or open it here read-only."
+
+
+class CopyOrMoved(Problem):
+    message = "The project in {path} was open in {other} before: {why}."
+    advice = "Choose whether this folder is a copy or was moved, as commands do with --as copy or --as moved."
+
+
+class ProjectMoved(Problem):
+    message = "The project in {path} was moved: it was open in {other} before."
+
+
+class KeysSeparated(Problem):
+    message = "Images in {path} had the names of images in the image folder {name}."
+    advice = "Their folder is now {new}."
+
+
+class LabelsAmbiguous(Problem):
+    message = "Labels of {n} {n:image|images} in {other} may now belong to the image folder {name}: {images}."
+    advice = "Check the labels of these images in both folders."
 
 
 class AnotherProject(Problem):
@@ -207,6 +231,11 @@ class MaskUnknownClass(Problem):
     advice = "Add these classes, or import the mask again with the right mapping."
 
 
+class RunLabelChanged(Problem):
+    message = "The label {path}, which the run has kept for its metrics, was changed or deleted by another program."
+    advice = "It is used neither for metrics nor for the choice of the best weights."
+
+
 class LabelsNotCopied(Problem):
     message = "The labels of {source} cannot be copied: {why}."
     advice = "Nothing was changed."
@@ -232,7 +261,15 @@ class OriginalKept(Problem):
 
 class LabelsChangedElsewhere(Problem):
     message = "{path} was changed by another program while it was open here."
-    advice = "Your changes are saved. The other version is stored as {kept}."
+    advice = (
+        "Your changes are kept. The other version is stored as {kept}. Of each file, only the latest versions are "
+        "stored."
+    )
+
+
+class StepsLost(Problem):
+    message = "The mask of {name} was changed by another program since it was open here."
+    advice = "Your earlier steps on it can no longer be undone or redone. The label is shown as it is now."
 
 
 class StrokesDoNotFit(Problem):
@@ -391,6 +428,11 @@ class RunAdopted(Problem):
     message = "The model of the run {name} was added from a file, so {what}."
 
 
+class ImplausibleImages(Problem):
+    message = "Please check the images: {why}."
+    advice = "Correct or remove them before labeling."
+
+
 class NotAllUsed(Problem):
     message = "Nothing was imported, because {n} of the labels found cannot be used, for example {first}."
     advice = "Correct them, or import without the option strict."
@@ -428,6 +470,11 @@ class WorkerFailed(Problem):
 class ParityFailed(Problem):
     message = "The exported model does not match the trained model ({why}), so the export was rejected."
     advice = "The report is in {report}."
+
+
+class ModelNotReady(Problem):
+    message = "The model is not ready to export: {why}."
+    advice = "Label more defects or train longer, or export it anyway."
 
 
 class ExportExists(Problem):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .component_bands import Box, ComponentBand, areas_of_parts, measure_band, weights
+from .feret import feret_diameters, pixel_runs
 from .io.opencv import cv2
 
 MAX_BAND_PIXELS = 4_000_000  # labels take four bytes per pixel
@@ -23,6 +24,8 @@ class Components:
     score, peak: mean and maximum of the scores, 0..255.
     weight: sum of the weights of the pixels, see `component_bands.weights`.
     share: number of measured pixels divided by the component's number of pixels; below 1 beside an ignored border.
+    runs: horizontal runs of the pixels of all components in turn, as of `feret.pixel_runs`; None if not asked for.
+    run_ends: index after the last run of each component.
     """
 
     left: np.ndarray
@@ -36,6 +39,14 @@ class Components:
     peak: np.ndarray
     weight: np.ndarray
     share: np.ndarray
+    runs: np.ndarray | None = None
+    run_ends: np.ndarray | None = None
+
+    def feret(self, number: int) -> tuple[float, float]:
+        """Return the greatest and the least Feret diameter of a component, which must have runs."""
+        assert self.runs is not None and self.run_ends is not None
+        first = self.run_ends[number - 1] if number else 0
+        return feret_diameters(self.runs[first : self.run_ends[number]])
 
     def are_inside(self, box: Box) -> bool:
         """Return True if no component has a pixel outside of a box."""
@@ -55,15 +66,25 @@ def measure(
     *,
     exponent: int = 1,
     inside: Box | None = None,
+    with_runs: bool = False,
 ) -> Components:
     """Measure the components of one class.
 
     mask, scores: uint8 (H,W). min_area: in pixels; smaller components are set to 0 in `mask`. exponent: of the weights.
     inside: part of the mask whose pixels are measured, by default all. Components without any are left out; one that is
-        cut into several parts is still one component.
+        cut into several parts is still one component. with_runs: also return the runs of all pixels.
     """
     by_score = weights(exponent)
-    table, owner, count = _label(mask, class_id, lambda band: measure_band(band, scores, by_score, inside), min_area)
+    runs: list[np.ndarray] = [np.zeros((0, 4), np.int32)]  # part number, row, first column, column after the last
+
+    def measure_parts(band: ComponentBand) -> np.ndarray:
+        if with_runs:
+            rows, labels = pixel_runs(band.labels)
+            rows += np.array([band.top, band.left, band.left], np.int32)
+            runs.append(np.column_stack([labels.astype(np.int32) - 1 + band.first, rows]))
+        return measure_band(band, scores, by_score, inside)
+
+    table, owner, count = _label(mask, class_id, measure_parts, min_area)
     if not count:
         return _NO_COMPONENTS
 
@@ -91,7 +112,20 @@ def measure(
         gather(np.maximum, 8, 0.0),
         sum_score / 255 if exponent == 1 else weight,
         area / whole,
+        *(_runs_by_component(np.concatenate(runs), owner, selected) if with_runs else ()),
     )
+
+
+def _runs_by_component(runs: np.ndarray, owner: np.ndarray, selected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the runs sorted by component, and the index after the last run of each selected one.
+
+    runs: (runs, 4), with the part in column 0. owner: component of each part. selected: bool (components,).
+    """
+    component = owner[runs[:, 0]]
+    kept = selected[component]
+    number = (np.cumsum(selected) - 1)[component[kept]]
+    order = np.argsort(number, kind="stable")
+    return runs[kept, 1:][order], np.cumsum(np.bincount(number, minlength=np.count_nonzero(selected)))
 
 
 def drop_small(mask: np.ndarray, class_id: int, min_area: int) -> None:

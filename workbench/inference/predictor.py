@@ -178,15 +178,17 @@ class Predictor:
         took = _milliseconds_since(started)
         return Prediction(mask, scores, regions, name, None, took, class_scores, None, left_out, table, reason)
 
-    def probabilities(self, image: ImageArray) -> np.ndarray:
+    def probabilities(self, image: ImageArray, *, cancelled: Callable[[], bool] | None = None) -> np.ndarray:
         """Return float32 (K,H,W) in image size, background first, or float32 (V,) for a classification.
+
+        cancelled: called before every network call. Raises PredictionCancelled.
 
         The whole array is held in memory: meant for computing metrics, not for images of hundreds of megapixels.
         """
         _check_image(image)
         if self.settings.task == "classification":
-            return self._verdict_probabilities(image, None)
-        return np.concatenate([band for _, band in self._bands(image, None, None)], axis=1)
+            return self._verdict_probabilities(image, cancelled)
+        return np.concatenate([band for _, band in self._bands(image, None, cancelled)], axis=1)
 
     def _verdict_probabilities(self, image: ImageArray, cancelled: Callable[[], bool] | None) -> np.ndarray:
         batch = normalize(np.asarray(resize_for_network(image, self.settings)), self.settings)[None]

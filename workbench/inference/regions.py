@@ -26,6 +26,7 @@ class Region:
     centroid: (x, y); the center of pixel (0, 0) is (0.0, 0.0).
     score, peak: mean and maximum probability over the region, 0..1.
     width_um, height_um, area_um2: in micrometers and square micrometers; None if the scale is unknown.
+    feret_max, feret_min: greatest and least Feret diameter, see `feret`; feret_max_mm, feret_min_mm: in millimeters.
     """
 
     class_id: int
@@ -41,6 +42,10 @@ class Region:
     peak: float
     width_um: float | None = None
     height_um: float | None = None
+    feret_max: float | None = None
+    feret_min: float | None = None
+    feret_max_mm: float | None = None
+    feret_min_mm: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "centroid": list(self.centroid)}
@@ -83,7 +88,7 @@ def measure_classes(
     """Measure the regions of each class, in the order of the settings. Arguments: as of `most_certain_regions`."""
     exponent = settings.anomaly_exponent
     return [
-        components.measure(mask, entry.id, scores, least.get(entry.id, 0), exponent=exponent)
+        components.measure(mask, entry.id, scores, least.get(entry.id, 0), exponent=exponent, with_runs=True)
         for entry in settings.classes
     ]
 
@@ -109,6 +114,7 @@ def select_regions(
             area = int(of_class.area[number])
             left, top = int(of_class.left[number]), int(of_class.top[number])
             width, height = int(of_class.right[number]) - left, int(of_class.bottom[number]) - top
+            greatest, least = of_class.feret(number)
             regions.append(
                 Region(
                     class_id=entry.id,
@@ -124,6 +130,10 @@ def select_regions(
                     centroid=(round(float(of_class.x[number]), 3), round(float(of_class.y[number]), 3)),
                     score=round(float(of_class.score[number]) / 255, 4),
                     peak=round(float(of_class.peak[number]) / 255, 4),
+                    feret_max=round(greatest, 3),
+                    feret_min=round(least, 3),
+                    feret_max_mm=None if um is None else round(greatest * um / 1000, 6),
+                    feret_min_mm=None if um is None else round(least * um / 1000, 6),
                 )
             )
     regions.sort(key=lambda region: (-region.area, region.y, region.x, region.class_id, region.centroid))

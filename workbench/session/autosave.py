@@ -15,10 +15,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, SavedLater
 from workbench.core.project.history import Patch
+from workbench.core.project.label_transaction import content_sum
 from workbench.core.project.project import Project
 from workbench.core.project.storage import remove_leftovers
+from workbench.inference.io.regular_files import read_regular
 from workbench.session.label import Label, MaskChanged, Saved, copy_labels, save_label
 from workbench.session.label_recovery import LabelRecovery
 from workbench.session.note_changes import NoteChange
@@ -177,6 +180,12 @@ class Autosave(QObject):
 
     # --- saving -----------------------------------------------------------------------------------
 
+    def _report_kept(self, label: Label) -> None:
+        """Report the files of another program that a save, even one that failed, has copied to `journal/kept`."""
+        kept, label.files.kept = label.files.kept, []
+        for path, copy in kept:
+            self.problem_met.emit(LabelsChangedElsewhere(path=str(path), kept=str(copy)))
+
     def _save_all(self) -> None:
         """Start to save every unsaved label."""
         if self._journal is not None and self._failed:
@@ -198,10 +207,16 @@ class Autosave(QObject):
         self._interrupted.discard(key)
 
         path = project.mask_path(key)
+        rescued = self._journal is not None and self._journal.is_rescued(key)
 
         def work(_: Task) -> Saved | None:
             try:
-                return save_label(project, label, note, note_edits)
+                saved = save_label(project, label, note, note_edits)
+                if rescued:  # what the rescue journal holds is removed only if the folder really has it
+                    project.check_folder()
+                    if saved.counts is not None and content_sum(read_regular(path)) != saved.content:
+                        raise CannotWrite(path=str(path), why=Message("file.not_as_written"))
+                return saved
             except MaskChanged:
                 return None
             except OSError as error:
@@ -209,6 +224,7 @@ class Autosave(QObject):
 
         def save_later(problem: Problem | None = None) -> None:
             self._busy.discard(key)
+            self._report_kept(label)
             if problem is None:
                 self._interrupted.add(key)
             else:
@@ -226,7 +242,6 @@ class Autosave(QObject):
     def _finish_save(self, label: Label, segment: int, saved: Saved) -> None:
         self._busy.discard(label.key)
         label.saved_edits, label.saved_note_edits, label.stamp = saved.edits, saved.note_edits, saved.stamp
-        label.content = saved.content
         label.on_disk = label.on_disk or saved.counts is not None
         self._failed.discard(label.key)
         if self._journal is not None:
@@ -235,8 +250,7 @@ class Autosave(QObject):
                 self._journal.discard(label.key, segment)
             else:
                 self._journal.clear(label.key)
-        for path, copy in saved.replaced:
-            self.problem_met.emit(LabelsChangedElsewhere(path=str(path), kept=str(copy)))
+        self._report_kept(label)
         if not label.unsaved:
             self._unsaved.pop(label.key, None)
         elif not self._timer.isActive():

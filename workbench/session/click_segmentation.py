@@ -66,23 +66,29 @@ class ClickSegmentation(QObject):
         self._submit("loading", self._load_again)
 
     def _load_again(self, task: Task) -> None:
-        self.model = None
+        self._unload()
         if self.available:
-            self._loaded()
+            self._loaded(task)
 
-    def _loaded(self) -> ClickModel:
+    def _unload(self) -> None:
+        model, self.model = self.model, None
+        if model is not None:
+            model.terminate()
+
+    def _loaded(self, task: Task) -> ClickModel:
         """Return the networks of the chosen files as they are now. Runs in the worker thread."""
         chosen = (*self._files, self._preferences.click_values)
         if self.model is None or chosen != self._loaded_from:  # also if the loading was canceled by a click
-            self.model = None
+            self._unload()
             encoder, decoder = (Path(p).expanduser() for p in self._files)
-            self.model, self._loaded_from = ClickModel(encoder, decoder, self._preferences.click_values), chosen
+            self.model = ClickModel(encoder, decoder, self._preferences.click_values, task.cancelled)
+            self._loaded_from = chosen
             self.interface_name = self.model.interface.name
         else:
             try:
                 self.model.check_files()
             except Problem:
-                self.model = None
+                self._unload()
                 raise
         return self.model
 
@@ -99,7 +105,7 @@ class ClickSegmentation(QObject):
             return
         self._prepared = weakref.ref(image)
         window = Rect(0, 0, image.shape[1], image.shape[0])
-        self._submit("encoding", lambda task: self._loaded().encode(image, window, task.cancelled))
+        self._submit("encoding", lambda task: self._loaded(task).encode(image, window, task.cancelled))
 
     def segment(
         self, image: np.ndarray, window: Rect, prompts: Prompts, prior: np.ndarray | None, deliver: Deliver
@@ -107,7 +113,7 @@ class ClickSegmentation(QObject):
         """Segment a window of an image. `deliver` receives the mask, or None after `failed`; nothing if canceled."""
 
         def work(task: Task) -> ClickMask:
-            return self._loaded().segment(image, window, prompts, prior, task.cancelled)
+            return self._loaded(task).segment(image, window, prompts, prior, task.cancelled)
 
         if self.working != "encoding":  # the features that are being computed are those of this image
             self.cancel()
@@ -139,13 +145,14 @@ class ClickSegmentation(QObject):
         """Cancel what is being computed, without waiting and without a result."""
         busy = self.tasks.busy
         self.tasks.cancel()
-        if self.model is not None:
-            self.model.terminate()
         if busy:
             self.working, self._prepared = "", None
             self.changed.emit()
 
     def close(self) -> None:
-        """Cancel, and wait for the end of the thread."""
+        """Cancel, end the processes of the networks, and wait for the end of the thread."""
         self.cancel()
+        model = self.model
+        if model is not None:
+            model.terminate()
         self.tasks.stop()

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.geometry.drawing import Paint, Point, Rect, Runs, Stamp, segment_runs
 from workbench.core.geometry.polygons import polygon_runs
 from workbench.core.geometry.selection import Selection
-from workbench.core.problems import ClassesChanging, Problem, ProjectReadOnly, UnknownClass
+from workbench.core.problems import ClassesChanging, Problem, ProjectReadOnly, StepsLost, UnknownClass
 from workbench.core.project.history import Patch, StepRecording
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED, Project
 from workbench.session.label import Label
@@ -39,7 +39,7 @@ class Editor(QObject):
     def __init__(self, undo_stack: UndoStack, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.undo_stack = undo_stack
-        self._label: Label | None = None
+        self.label: Label | None = None
         self.class_id = BACKGROUND
         self.keep_other = False
         self.locked: set[int] = set()
@@ -55,16 +55,6 @@ class Editor(QObject):
     def open(self, project: Project) -> None:
         self._project = project
         self.class_id = project.classes[0].id if project.classes else BACKGROUND
-
-    @property
-    def label(self) -> Label | None:
-        return self._label
-
-    @label.setter
-    def label(self, label: Label | None) -> None:
-        self._label = label
-        if label is not None:
-            self.undo_stack.check_content(label.key, label.content)
 
     def close(self) -> None:
         self.finish_stroke()
@@ -290,6 +280,8 @@ class Editor(QObject):
         if problem is not None or label.mask is None or not patch.fits(label.mask):
             if not isinstance(problem, (ProjectReadOnly, ClassesChanging)):
                 self.undo_stack.drop_image(patch.key)  # otherwise it would block undo of older commands
+            if problem is None:
+                self.problem_met.emit(StepsLost(name=patch.key))
             return False
         if patch.empty:
             return True

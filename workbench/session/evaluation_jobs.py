@@ -97,13 +97,13 @@ class EvaluationComparisonJob(Job):
         from workbench.core.adoption.adopted_run import refresh_dataset
         from workbench.core.documents.comparison_report import compare_evaluations
         from workbench.core.documents.report_images import ReportImages
-        from workbench.core.evaluation.split_evaluation import evaluate_like, evaluate_run
+        from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, evaluate_like, evaluate_run
 
         def work(task: Task) -> ComparedEvaluations | None:
             data = refresh_dataset(project, first)
             chosen = split or ("test" if data.of("test") else "val")
             options = {"progress": task.report, "cancelled": task.cancelled}
-            shown = evaluate_run(project, first, chosen, curves=False, **options)
+            shown = evaluate_run(project, first, chosen, options=FIGURES_ONLY, **options)
             other = evaluate_like(project, second, shown, **options) if shown is not None else None
             if shown is None or other is None:
                 return None

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from workbench.core.images.image_files import IMAGE_SUFFIXES
-from workbench.core.problems import BadGrouping, FolderMissing, Problem
+from workbench.core.problems import BadGrouping, FolderMissing, ImplausibleImages, Problem
 from workbench.core.project.grouping import check_pattern
 from workbench.core.project.image_index import ImageIndex, with_index
 from workbench.core.project.image_row import ImageRow
+from workbench.core.project.plausibility import image_concerns
 from workbench.core.project.project import Project
 from workbench.core.project.project_file import is_project
 from workbench.core.project.sources import walk
@@ -91,6 +92,9 @@ def refresh(project: Project, reporter: IndexReporter, *, first: bool) -> None:
         project.check_folder()  # all images would be reported as unreadable
         if first and not reporter.cancelled():
             _check_pattern(project, keys, reporter)
+            if not any((project.root / "masks").iterdir()):  # nothing is labeled yet
+                for concern in image_concerns([project.image_path(key) for key in keys]):
+                    reporter.report("problem", ImplausibleImages(why=concern.text))
 
     try:
         with_index(project, work, lambda problem: reporter.report("problem", problem))

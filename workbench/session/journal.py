@@ -10,7 +10,6 @@ note_changes. A segment with a record of a newer version is left as it is and re
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import json
 import re
@@ -21,7 +20,7 @@ from pathlib import Path
 
 from workbench.core.problems import CannotWrite
 from workbench.core.project.history import Patch
-from workbench.core.project.storage import check_links
+from workbench.core.project.storage import check_links, key_hash
 from workbench.inference.io.atomic_write import make_folder
 from workbench.inference.io.json_io import parse_json
 from workbench.session.journal_leftovers import Leftovers, Size
@@ -231,9 +230,9 @@ class Journal:
                     found.unreadable.append(path)  # damaged, or of another version: left as it is
                 continue
             key = records[0][0].key if records else changes[0].key
-            if changes and match[1] == _hash(SHARED):
+            if changes and match[1] == key_hash(SHARED):
                 key = SHARED
-            if match[1] != _hash(key):
+            if match[1] != key_hash(key):
                 continue
             if records:
                 found.strokes.setdefault(key, []).extend(record for record in records if record[0].key == key)
@@ -269,11 +268,7 @@ class Journal:
             return number, file
 
     def _path(self, key: str, number: int, suffix: str) -> Path:
-        return self.folder / f"{_hash(key)}-{number:06d}{suffix}"
-
-
-def _hash(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return self.folder / f"{key_hash(key)}-{number:06d}{suffix}"
 
 
 def _close(file: io.FileIO) -> None:

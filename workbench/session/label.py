@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,12 +17,12 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, Problem
 from workbench.core.project import annotation
-from workbench.core.project.annotation import Note, backup_conflict, encode_mask
+from workbench.core.project.annotation import Note, encode_mask
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.incremental_png import IncrementalPng
+from workbench.core.project.label_transaction import KnownFiles
 from workbench.core.project.project import ClassInfo, Project
 from workbench.core.project.storage import file_stamp, inside, write_bytes, write_json
-from workbench.inference.io.regular_files import read_regular
 from workbench.session.note_changes import NoteChange, difference
 
 _MAX_ATTEMPTS = 20  # to encode a mask while no stroke is made
@@ -42,8 +41,8 @@ class Label:
     note: Note = field(default_factory=Note)
     mask: np.ndarray | None = None  # uint8 (H, W)
     problem: Problem | None = None  # reason why this label cannot be changed; its files are then never written
-    stamp: str = ""  # stamp of its files when they were read or written
-    content: str = ""  # `content_sum` of its mask file at that time
+    stamp: str = ""  # stamp of its files when they were read or completely written
+    files: KnownFiles = field(default_factory=KnownFiles)  # changed by the saving thread
     on_disk: bool = False  # a mask file exists
     edits: int = 0
     saved_edits: int = 0
@@ -116,10 +115,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Saved:
-    """Result of one save. counts: (class id, pixels); None if the mask was not written.
-
-    replaced: files that another program had written since they were read, each with the path of the copy kept of it.
-    """
+    """Result of one save. content: checksum of the mask. counts: (class id, pixels); None if it was not written."""
 
     edits: int
     note_edits: int
@@ -128,7 +124,6 @@ class Saved:
     status: str
     verdict: str | None
     counts: tuple[tuple[int, int], ...] | None
-    replaced: tuple[tuple[Path, Path], ...] = ()
 
 
 class MaskChanged(Exception):
@@ -145,8 +140,8 @@ def load_label(project: Project, key: str, size: tuple[int, int]) -> Label:
     # The stamp is taken first: a write during loading makes the label count as stale, never as fresh.
     label = Label(key, stamp=label_stamp(project, key))
     label.on_disk = not label.stamp.startswith("-")
+    label.files = KnownFiles.read(project.root, key)
     try:
-        label.content = _content_of(project.mask_path(key))
         label.note = annotation.load_note(project, key)
         label.journalled_note = label.note.content()
         label.mask = annotation.load_mask(project, key, size)
@@ -164,27 +159,17 @@ def load_label(project: Project, key: str, size: tuple[int, int]) -> Label:
 def save_label(project: Project, label: Label, note: Note | None, note_edits: int) -> Saved:
     """Write the unsaved parts of a label, in the saving thread. note: a copy to write, None if the note is saved.
 
-    Files that another program has written meanwhile are copied to `journal/kept` before they are replaced. Raises
-    MaskChanged, or a Problem; the old files are then unchanged.
+    Files that another program has written meanwhile are copied to `journal/kept` before they are replaced, see
+    `KnownFiles.kept`. Raises MaskChanged, or a Problem as `annotation.save_label`.
     """
     project.need_write(label.key)
-    counts, edits, content, replaced = None, label.edits, label.content, []
-    mask_path, note_path = project.mask_path(label.key), project.note_path(label.key)
-    mask_stamp, _, note_stamp = label.stamp.partition("|")
+    mask, edits, counts = None, label.edits, None
     if label.mask_unsaved and label.mask is not None:
-        if file_stamp(mask_path) != mask_stamp and _content_of(mask_path) not in ("", content):
-            replaced.append((mask_path, backup_conflict(project, label.key, mask_path.read_bytes(), ".png")))
-            label.png = None
-        data, edits, counts = _encode(label, label.mask, list(project.classes))
-        write_bytes(mask_path, data, root=project.root)
-        content = content_sum(data)
-    if note is not None:
-        if note_stamp and file_stamp(note_path) not in ("-", note_stamp):
-            replaced.append((note_path, backup_conflict(project, label.key, note_path.read_bytes(), ".json")))
-        annotation.save_note(project, label.key, note)
+        mask, edits, counts = _encode(label, label.mask, list(project.classes))
+    annotation.save_label(project, label.key, mask=mask, note=note, files=label.files)
     saved_note = note or label.note
-    stamp = label_stamp(project, label.key)
-    return Saved(edits, note_edits, stamp, content, saved_note.status, saved_note.verdict, counts, tuple(replaced))
+    stamp, content = label_stamp(project, label.key), label.files.sums["mask"]
+    return Saved(edits, note_edits, stamp, content, saved_note.status, saved_note.verdict, counts)
 
 
 def _encode(label: Label, mask: np.ndarray, classes: list[ClassInfo]) -> tuple[bytes, int, tuple[tuple[int, int], ...]]:
@@ -204,18 +189,6 @@ def _encode(label: Label, mask: np.ndarray, classes: list[ClassInfo]) -> tuple[b
             return png.file(), edits, png.foreground_counts()
     label.png = png  # an unfinished stroke adds its regions to `changes` when it ends
     raise MaskChanged
-
-
-def content_sum(data: bytes) -> str:
-    """Return a checksum of a file's content."""
-    return f"{len(data)}-{zlib.crc32(data):08x}"
-
-
-def _content_of(path: Path) -> str:
-    try:
-        return content_sum(read_regular(path))
-    except OSError:
-        return ""
 
 
 def noted_row(row: ImageRow, note: Note) -> ImageRow:

@@ -126,13 +126,15 @@ def _label(state: WorkflowState) -> NextStep | None:
     """Return the next step of labeling, or None if there are enough labels for a training."""
     if state.model == "resnet":
         return _assign_verdicts(state)
+    if not state.with_defects and not state.open_images:
+        return NextStep(stage="label", id="add_defects", command="add_pictures")  # all images are good ones
     if not state.classes:
         return NextStep(stage="label", id="add_class", command="add_class")
     if state.current == "painted":
         return NextStep(stage="label", id="mark_current", command="done_next")
     if state.with_defects < ENOUGH and state.open_images:
         return NextStep(stage="label", id="label_defects", command="next_open", count=ENOUGH - state.with_defects)
-    if not state.with_defects or state.examples < MIN_EXAMPLES:
+    if state.examples < MIN_EXAMPLES:
         return NextStep(stage="label", id="add_images", command="add_pictures")  # there is nothing left to label
     return None
 

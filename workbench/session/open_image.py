@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.problems import NoImages, Problem
+from workbench.core.problems import NoImages, Problem, StepsLost
 from workbench.core.project.annotation import Split, Status
 from workbench.inference.io.tiff_regions import ImageArray
 from workbench.session.autosave import Autosave
@@ -22,6 +22,7 @@ class OpenImage(QObject):
     requested = Signal(object)  # key of the image whose label is about to be read
     opened = Signal(object)  # key
     failed = Signal(object, object)  # key, Problem
+    problem_met = Signal(object)
     step_followed = Signal(str, object)  # "undo" or "redo", and the UndoCommand for which another image was opened
 
     def __init__(
@@ -83,10 +84,13 @@ class OpenImage(QObject):
 
     def _show_loaded(self, key: str, loaded: LoadedImage) -> None:
         self.pages = loaded.pages
+        awaited = self._next(self._pending[0]) if self._pending else None
         self._set(key, loaded.image, loaded.label)
         self.opened.emit(key)
         self._prefetch()
         requests, self._pending = self._pending, []
+        if requests and self._next(requests[0]) is not awaited:
+            return  # the step was lost, which was reported: no other one is undone in its place
         for direction in requests:
             command = self._next(direction)
             self.undo_or_redo(direction)
@@ -105,6 +109,11 @@ class OpenImage(QObject):
         self._editor.commit()
         self.key, self.image, self.label = key, image, label
         self._editor.label = label
+        # Steps on an unsaved label belong to the mask in memory, whose save notices a file of another program.
+        if label is None or label.unsaved:
+            return
+        if self._undo_stack.check_content(label.key, label.files.sums["mask"]):
+            self.problem_met.emit(StepsLost(name=label.key))
 
     def _prefetch(self) -> None:
         # Very large images would evict each other from the cache.

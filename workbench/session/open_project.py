@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from workbench.core.problems import CannotWrite, Problem, ProjectLocked, UnsavedLabels
 from workbench.core.project.project import Project
+from workbench.core.project.project_identity import FolderKind
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.class_merge_job import ClassMergeJob
@@ -63,7 +64,7 @@ class OpenProject(QObject):
     def _connect(self) -> None:
         for part in (self.editor, self.autosave, self.image_list, self.label_copier, self.classes, self.notes):
             part.problem_met.connect(self.problem_met)
-        for part in (self.folder, self.verdict_steps, self.class_merge, self.label_import):
+        for part in (self.image, self.folder, self.verdict_steps, self.class_merge, self.label_import):
             part.problem_met.connect(self.problem_met)
         self.notes.changed.connect(self._note_changed)
         self.editor.note_changed.connect(self._note_changed)
@@ -98,8 +99,10 @@ class OpenProject(QObject):
             return False
         return self._switch_to(project)
 
-    def open(self, root: Path | str, write: bool = True) -> bool:
+    def open(self, root: Path | str, write: bool = True, identity: FolderKind | None = None) -> bool:
         """Open a project; read-only, with `problem_met`, if it is locked or cannot be written.
+
+        identity: the answer to an earlier CopyOrMoved, see `Project.open`.
 
         Return False on failure or if labels of the open project cannot be saved; that project then stays open.
         """
@@ -111,7 +114,7 @@ class OpenProject(QObject):
                 return False
         try:
             try:
-                project = Project.open(root, write=write)
+                project = Project.open(root, write=write, identity=identity)
             except ProjectLocked as problem:
                 self.problem_met.emit(problem)
                 project = Project.open(root, write=False)
@@ -133,7 +136,7 @@ class OpenProject(QObject):
         if self.project is None or not self.folder.relocate(Path(root)):
             return False
         key, undo_state = self.image.key, self.undo_stack.state
-        opened = self.open(self.project.root)
+        opened = self.open(self.project.root, identity="moved")
         self.undo_stack.state = undo_state
         if key is not None:
             self.image.open(key)
@@ -153,6 +156,8 @@ class OpenProject(QObject):
             part.open(project)
         self.undo_stack.push(*(MaskEdit(self.editor, patch) for patch in recovered))
         self.opened.emit()
+        for notice in project.json.take_notices():
+            self.problem_met.emit(notice)
         self.image_list.refresh(project)
         return True
 

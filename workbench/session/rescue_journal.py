@@ -1,25 +1,22 @@
 """Journal that also writes outside of the project while the project cannot be written.
 
 Unsaved changes are then in `rescue/<id of the project>-<token>/` in the user's data folder, in the record format of the
-project's own journal. They are read at the next opening of that project, and removed when all of them are saved.
+project's own journal. They are read at the next opening of that project in that folder, and removed when all of them
+are saved. `core.project.project_identity` decides to which folder they belong.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import secrets
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from platformdirs import user_data_dir
-
 from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
-from workbench.core.project.storage import write_json
+from workbench.core.project.project_identity import rescue_folder
 from workbench.session.journal import (
     NOTES,
     SHARED,
@@ -31,12 +28,7 @@ from workbench.session.journal import (
 )
 from workbench.session.journal_leftovers import Leftovers
 
-_ORIGIN, _LOCK = "origin.json", "lock"
-
-
-def rescue_folder() -> Path:
-    """Return the folder of all rescue journals of this user."""
-    return Path(user_data_dir("defect-workbench", appauthor=False)) / "rescue"
+_LOCK = "lock"
 
 
 class RescueJournal:
@@ -52,8 +44,7 @@ class RescueJournal:
     def create(cls, project: Project) -> RescueJournal:
         """Create an empty rescue journal. Raises CannotWrite."""
         folder = rescue_folder() / f"{project.file.id}-{secrets.token_hex(4)}"
-        origin = {"format": 1, "id": project.file.id, "path": str(project.root), "content": _digest(project)}
-        write_json(folder / _ORIGIN, origin)
+        project.identity.origin(folder).write()
         try:
             return cls(folder, _locked(folder))
         except (OSError, LockHeld) as error:
@@ -61,16 +52,13 @@ class RescueJournal:
 
     @classmethod
     def of(cls, project: Project) -> list[RescueJournal]:
-        """Return the rescue journals that ended sessions left for a project."""
+        """Return the rescue journals that ended sessions left for the project in this folder."""
         journals = []
-        try:
-            folders = sorted(rescue_folder().iterdir())
-        except OSError:
-            return []
-        for folder in folders:
-            if _belongs(folder, project):
+        identity = project.identity
+        for origin in identity.rescue_origins():
+            if identity.is_at(origin.path):
                 with contextlib.suppress(OSError, LockHeld):  # raised for a session that still runs
-                    journals.append(cls(folder, _locked(folder)))
+                    journals.append(cls(origin.folder, _locked(origin.folder)))
         return journals
 
     def put(self, place: Place, record: bytes) -> None:
@@ -162,6 +150,14 @@ class ProjectJournal(Journal):
             self._records[key] = stroke_records + note_records
         return found
 
+    @property
+    def _rescues(self) -> list[RescueJournal]:
+        return [*self._earlier, *([self._rescue] if self._rescue else [])]
+
+    def is_rescued(self, key: str) -> bool:
+        """Return True if a rescue journal holds changes of an image."""
+        return any(key in rescue.keys for rescue in self._rescues)
+
     def clear(self, key: str) -> None:
         super().clear(key)
         for _, record in self._records.pop(key, []):
@@ -173,7 +169,7 @@ class ProjectJournal(Journal):
 
     def close(self) -> None:
         super().close()
-        for rescue in (*self._earlier, *([self._rescue] if self._rescue else [])):
+        for rescue in self._rescues:
             rescue.close()
         self._earlier, self._rescue = [], None
 
@@ -197,22 +193,3 @@ def _locked(folder: Path) -> FileLock:
     lock = FileLock(folder / _LOCK)
     lock.acquire()
     return lock
-
-
-def _digest(project: Project) -> str:
-    return hashlib.sha256(project.json.content).hexdigest()
-
-
-def _belongs(folder: Path, project: Project) -> bool:
-    """Return True if a rescue journal belongs to `project`; without an id on the disk, path or content decide."""
-    try:
-        origin = json.loads((folder / _ORIGIN).read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    if not isinstance(origin, dict):
-        return False
-    if origin.get("id") == project.file.id:
-        return True
-    return not project.json.identified and (
-        origin.get("path") == str(project.root) or origin.get("content") == _digest(project)
-    )

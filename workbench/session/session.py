@@ -13,6 +13,7 @@ from workbench.core.project.annotation import Note
 from workbench.core.project.history import Patch
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
+from workbench.core.project.project_identity import FolderKind
 from workbench.core.project.source_locations import forget_source, locate_source
 from workbench.inference.io.tiff_regions import ImageArray
 from workbench.session.image_removal import ImageRemoval
@@ -170,10 +171,10 @@ class Session(QObject):
         self.removal.close()
         return self._parts.create(root, images, classes, verdicts)
 
-    def open_project(self, root: Path | str, write: bool = True) -> bool:
+    def open_project(self, root: Path | str, write: bool = True, identity: FolderKind | None = None) -> bool:
         """Open a project, see `OpenProject.open`."""
         self.removal.close()
-        return self._parts.open(root, write)
+        return self._parts.open(root, write, identity)
 
     def find_folder(self, root: Path | str) -> bool:
         """Continue with the open project in `root`, to which it was moved, see `OpenProject.relocate`."""

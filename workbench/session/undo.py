@@ -209,11 +209,17 @@ class UndoStack(QObject):
             [command for command in self._undone if not obsolete(command)],
         )
 
-    def check_content(self, key: str, content: str) -> None:
-        """Drop the commands of an image whose mask file another program has written, as `content` shows."""
-        if self.contents.setdefault(key, content) != content:
-            self.contents[key] = content
-            self.drop_image(key)
+    def check_content(self, key: str, content: str) -> bool:
+        """Drop the commands of an image whose mask file another program has written, as `content` shows.
+
+        Return True if there were any.
+        """
+        if self.contents.setdefault(key, content) == content:
+            return False
+        self.contents[key] = content
+        before = len(self._done) + len(self._undone)
+        self.drop_image(key)
+        return len(self._done) + len(self._undone) < before
 
     def start_barrier(self, barrier: Barrier) -> None:
         """Add a barrier. A former barrier can no longer be undone: it is dropped with all that lies before it."""

@@ -274,11 +274,14 @@ def _write(project: Project, field: Field, values: Values) -> RefusedValues:
             note = annotation.load_note(project, key)
             present = getattr(note, field)
             if present != value:
+                mask = None
                 if field == "status" and value == "done" and not project.mask_path(key).exists():
                     size = image_size(project.image_path(key))
-                    annotation.save_mask(project, key, annotation.new_mask(size, note))
+                    mask = annotation.new_mask(size, note)
                 _set(note, field, value)
-                annotation.save_note(project, key, note)
+                annotation.save_label(project, key, mask=mask, note=note)
         except Problem as problem:
+            with contextlib.suppress(Problem):  # the mask may be written, and the note with the next save
+                present = getattr(annotation.load_note(project, key), field)
             refused[key] = (present, problem)
     return refused

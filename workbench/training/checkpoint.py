@@ -12,6 +12,7 @@ import dataclasses
 import hashlib
 import json
 import time
+import zlib
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -23,6 +24,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load as decode
 from safetensors.numpy import save as encode
 
+from workbench.core.evaluation.intervals import difference_error, sum_by_part
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, RunBroken
@@ -33,6 +35,7 @@ from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.json_io import parse_json
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, save_settings
 from workbench.training import onnx_graph
+from workbench.training.evaluator import score_statistic
 from workbench.training.network_state import weights
 from workbench.training.reporter import Reporter
 
@@ -150,10 +153,21 @@ class CheckpointWriter:
             self._pool.shutdown(wait=True)
 
 
+_MOST_PARTS = 500  # whose sums are stored in the state
+
+
+def _in_few_parts(sums: dict[str, list[float]]) -> dict[str, list[float]]:
+    """Return the sums of at most `_MOST_PARTS` groups of parts, which give nearly the same standard error."""
+    if len(sums) <= _MOST_PARTS:
+        return sums
+    groups = [str(zlib.crc32(part.encode("utf-8", "surrogatepass")) % _MOST_PARTS) for part in sums]
+    return dict(zip(dict.fromkeys(groups), sum_by_part(list(sums.values()), groups).tolist()))
+
+
 class BestCheckpoint:
     """Manager of `best/`. score, step, settings: of the best weights; step is -1 before there are any.
 
-    peak: highest metric of all evaluated weights.
+    peak: sums by part of the evaluated weights with the highest metric, see `Evaluation.score_sums`.
     writing_seconds: time that the last export of the best weights took.
     """
 
@@ -163,7 +177,7 @@ class BestCheckpoint:
         self.run, self.training_settings, self.report = run, training_settings, report
         self.settings = settings
         self.score: float | None = None
-        self.peak: float | None = None
+        self.peak: dict[str, list[float]] = {}
         self.step = -1
         self.writing_seconds = 0.0
         self._usable_step = -1
@@ -171,7 +185,7 @@ class BestCheckpoint:
 
     def state(self) -> dict[str, Any]:
         chosen = {name: getattr(self.settings, name) for name in _CHOSEN_SETTINGS}
-        return {"score": self.score, "peak": self.peak, "step": self.step, "chosen": chosen}
+        return {"score": self.score, "peak_sums": self.peak, "step": self.step, "chosen": chosen}
 
     def load(self, state: dict[str, Any]) -> None:
         """Restore from the state of `last/`. After a kill between two writes, the newer weights in `best/` are kept."""
@@ -179,24 +193,34 @@ class BestCheckpoint:
         if stored.keys() == state.keys() and stored["step"] != state["step"]:
             state = stored
         self.score, self.step = state["score"], state["step"]
-        self.peak = state.get("peak", self.score)
-        if type(self.step) is not int or not all(type(v) in (int, float, type(None)) for v in (self.score, self.peak)):
+        peak = state.get("peak_sums", {})  # absent in a state of an earlier version
+        self.peak = {str(part): [float(value) for value in sums] for part, sums in peak.items()}
+        if type(self.step) is not int or type(self.score) not in (int, float, type(None)):
             raise TypeError("the best score or its step is no number")
         self.settings = dataclasses.replace(self.settings, **state["chosen"])
         self._usable_step = -1  # the files in best/ may belong to another step
 
-    def is_best(self, score: float | None, images: int) -> bool:
-        """Return True if the newest weights become the best ones. images: number with a defect or a verdict.
+    def is_best(self, score: float | None, sums: dict[str, list[float]]) -> bool:
+        """Return True if the newest weights become the best ones. sums: by part, see `Evaluation.score_sums`.
 
         The newest weights were trained longest, so they are the best unless their metric is clearly below the highest:
-        by more than the standard error of a share of that many images (one-standard-error rule, Breiman et al. 1984).
-        Among metrics that differ by chance, the maximum is decided by chance.
+        by more than one standard error of the difference on the same parts (one-standard-error rule, Breiman et al.
+        1984). Among metrics that differ by chance, the maximum is decided by chance. Without parts that both were
+        evaluated on, nothing is known of an earlier metric; with a single one, every difference counts.
         """
         if score is None:
             return self.step < 0
-        self.peak = score if self.peak is None else max(self.peak, score)
-        standard_error = (self.peak * (1 - self.peak) / max(1, images)) ** 0.5
-        return self.step < 0 or self.score is None or score >= self.peak - standard_error
+        sums = _in_few_parts(sums)
+        common = [part for part in sums if len(self.peak.get(part, ())) == len(sums[part])]
+        difference, error = 0.0, 0.0
+        if common:
+            earlier, newest = (np.array([by_part[part] for part in common]) for by_part in (self.peak, sums))
+            statistic = score_statistic(self.training_settings.model)
+            difference = float(statistic(newest.sum(axis=0)) - statistic(earlier.sum(axis=0)))
+            error = difference_error(earlier, newest, statistic) or 0.0
+        if not difference < 0:
+            self.peak = sums
+        return self.step < 0 or self.score is None or not difference < -error
 
     def store(self, net: paddle.nn.Layer, settings: ModelSettings, *, step: int, score: float | None) -> None:
         """Save these weights as the best ones. Export them at once if that does not take too much time now.

@@ -16,8 +16,19 @@ from typing import Any
 import numpy as np
 import paddle
 
+from workbench.core.evaluation import intervals
 from workbench.core.evaluation.expectation import change_lighting
-from workbench.core.evaluation.metrics import ANY, SegmentationMeter, VerdictMeter
+from workbench.core.evaluation.figure_report import mask_report, verdict_report
+from workbench.core.evaluation.figures import VerdictCount, mask_figures, verdict_figures
+from workbench.core.evaluation.intervals import Statistic, mean_of_known, sum_by_part
+from workbench.core.evaluation.stored_predictions import (
+    ANY,
+    MIN_PROBABILITY,
+    collect_prediction,
+    cut_patches,
+    evaluate_prediction,
+)
+from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
 from workbench.core.images.image_files import read
 from workbench.core.messages import Message
 from workbench.core.problems import MaskBroken, Problem
@@ -26,7 +37,7 @@ from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.held_out import divide_parts
 from workbench.inference.model_settings import ModelSettings
-from workbench.inference.predictor import Engine, PredictionCancelled, Predictor, apply_thresholds
+from workbench.inference.predictor import Engine, PredictionCancelled, Predictor
 from workbench.training.device import is_out_of_memory
 from workbench.training.frozen_labels import FrozenLabels
 from workbench.training.threshold_search import choose_segmentation, choose_temperature, labeled_areas, max_areas
@@ -65,10 +76,13 @@ class DygraphEngine:
 class Evaluation:
     """Result of an evaluation.
 
-    metrics: as reported by core.evaluation.metrics. score: main metric of a model, 0..1; None without images.
+    metrics: as of core.evaluation.figure_report. score: main metric of a model, 0..1; None without images.
     settings: as given, or with thresholds, minimum areas and temperature chosen on these images. keys: of the
     evaluated images. counts: numerator and denominator of the main ratio of each image, see
-    `core.evaluation.expectation`. seconds: duration.
+    `core.evaluation.expectation`. seconds: duration. score_sums: by part, of which `score_statistic` makes the score.
+
+    metrics["chosen_on"] says on which images thresholds or temperature were chosen: "same", those that were measured;
+    "cross_fitted", for each half of the parts the other half; "other", images that were not measured.
     """
 
     metrics: dict[str, Any]
@@ -77,6 +91,7 @@ class Evaluation:
     keys: list[str]
     seconds: float
     counts: list[tuple[float, float]] = field(default_factory=list)
+    score_sums: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass
@@ -143,16 +158,23 @@ class Evaluator:
             return None
         if not passes:
             return None
-        measured = [settings] * len(passes)
+        measured, given, chosen_on = [settings] * len(passes), settings, "same" if choose else "other"
         if choose and cross_fit and (halves := divide_parts(items, keys)) is not None:
             chosen = [self._choose(settings, [p for p, half in zip(passes, halves) if half != side]) for side in (0, 1)]
-            measured = [chosen[half] for half in halves]
+            measured, chosen_on = [chosen[half] for half in halves], "cross_fitted"
             settings = self._choose(settings, passes)
         elif choose:
             settings = self._choose(settings, passes)
             measured = [settings] * len(passes)
-        metrics, counts = self._measure(measured, passes)
-        return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - started, counts)
+        parts = {item.key: item.group or item.key for item in items}
+        names = [parts[key] for key in keys]
+        metrics, counts, sums = self._measure(measured, passes, names)
+        metrics["chosen_on"] = chosen_on
+        if settings.task == "classification":
+            temperatures = [own.temperature / given.temperature for own in measured]
+            metrics["calibration_error"] = _calibration_error(settings.verdicts, passes, temperatures)
+        by_part = dict(zip(dict.fromkeys(names), sum_by_part(sums, names).tolist()))
+        return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - started, counts, by_part)
 
     def default_settings(self, settings: ModelSettings) -> ModelSettings:
         """Return settings for a network without validation images.
@@ -207,9 +229,9 @@ class Evaluator:
         if self.dataset.model == "resnet":
             return image, str(item.verdict)
         size = (image.shape[1], image.shape[0])
-        mask = self.frozen_labels.mask(item.key) if self.frozen_labels else None
-        if mask is None or mask.shape != image.shape[:2]:
-            mask = annotation.load_mask(self.project, item.key, size)
+        if self.frozen_labels is not None:
+            return image, self.frozen_labels.mask(item, size)
+        mask = annotation.load_mask(self.project, item.key, size)
         if mask is None:
             raise MaskBroken(path=str(self.project.mask_path(item.key)), why=Message("file.gone"))
         return image, mask
@@ -252,24 +274,33 @@ class Evaluator:
         return labeled_areas(masks(), [info.id for info in self.dataset.classes])
 
     def _measure(
-        self, settings: Sequence[ModelSettings], passes: Sequence[_ImagePass]
-    ) -> tuple[dict[str, Any], list[tuple[float, float]]]:
-        """Return the metrics, and numerator and denominator of the main ratio of each image. settings: of each pass."""
-        counts: list[tuple[float, float]] = []
+        self, settings: Sequence[ModelSettings], passes: Sequence[_ImagePass], parts: Sequence[str]
+    ) -> tuple[dict[str, Any], list[tuple[float, float]], list[np.ndarray]]:
+        """Return the metrics, numerator and denominator of the main ratio of each image, and its sums for the score.
+
+        settings: of each pass. parts: part shown by each image.
+        """
         if settings[0].task == "classification":
-            verdicts = VerdictMeter(settings[0].verdicts)
-            for image_pass in passes:
-                # The temperature does not change the order of probabilities, so it changes no verdict.
-                predicted = settings[0].verdicts[int(np.argmax(image_pass.probabilities))]
-                verdicts.add(str(image_pass.truth), predicted)
-                counts.append((float(predicted == image_pass.truth), 1.0))
-            return verdicts.report(), counts
-        meter = SegmentationMeter({entry.id: entry.name for entry in settings[0].classes})
+            names = settings[0].verdicts
+            # The temperature does not change the order of probabilities, so it changes no verdict.
+            verdicts = [VerdictCount(str(each.truth), names[int(np.argmax(each.probabilities))]) for each in passes]
+            counts = [(float(verdict.truth == verdict.predicted), 1.0) for verdict in verdicts]
+            sums = []
+            for verdict in verdicts:
+                truth, predicted = (np.array(names) == name for name in (verdict.truth, verdict.predicted))
+                sums.append(np.stack([truth & predicted, predicted, truth], axis=-1).ravel())
+            return verdict_report(verdict_figures(verdicts, parts, names)), counts, sums
+        classes = {entry.id: entry.name for entry in settings[0].classes}
+        images = []
         for own, image_pass in zip(settings, passes, strict=True):
-            mask = apply_thresholds(image_pass.class_scores, own)[0]  # type: ignore[arg-type]
-            hit, false, missed = meter.add(image_pass.truth, mask).pixels[ANY]  # type: ignore[arg-type]
-            counts.append((2.0 * hit, 2.0 * hit + false + missed))
-        return meter.report(), counts
+            assert not isinstance(image_pass.truth, str)
+            patches = cut_patches(image_pass.class_scores, min([MIN_PROBABILITY, *own.thresholds]))
+            stored = collect_prediction("", image_pass.truth, patches, list(classes))
+            images.append(evaluate_prediction(stored, own).counts)
+        pixels = [image.pixels[ANY] for image in images]
+        counts = [(2.0 * hit, 2.0 * hit + false + missed) for hit, false, missed in pixels]
+        sums = [np.array([image.pixels[id] for id in (ANY, *classes)], float).ravel() for image in images]
+        return mask_report(mask_figures(images, parts, classes), settings[0].um_per_pixel), counts, sums
 
 
 def score(metrics: dict[str, Any]) -> float | None:
@@ -282,3 +313,28 @@ def score(metrics: dict[str, Any]) -> float | None:
         return metrics["macro_f1"]
     dices = [dice for dice in (metrics["dice"], metrics["any_defect"]["dice"]) if dice is not None]
     return float(np.mean(dices)) if dices else None
+
+
+def score_statistic(model: str) -> Statistic:
+    """Return `score` as a function of `Evaluation.score_sums`. model: "unet" or "resnet"."""
+
+    def of_verdicts(sums: np.ndarray) -> np.ndarray:
+        return mean_of_known(intervals.f1(sums.reshape(*sums.shape[:-1], -1, 3)))
+
+    def of_pixels(sums: np.ndarray) -> np.ndarray:
+        values = intervals.dice(sums.reshape(*sums.shape[:-1], -1, 3))  # of any defect, then of each class
+        return (values[..., 0] + mean_of_known(values[..., 1:])) / 2
+
+    return of_verdicts if model == "resnet" else of_pixels
+
+
+def _calibration_error(
+    names: Sequence[str], passes: Sequence[_ImagePass], temperatures: Sequence[float]
+) -> float | None:
+    """Return the expected calibration error. temperatures: for each image, beside that of its probabilities."""
+    verdicts = []
+    for image, temperature in zip(passes, temperatures, strict=True):
+        logs = np.log(np.maximum(image.probabilities, 1e-12)).astype(np.float64) / temperature
+        scaled = np.exp(logs - logs.max())
+        verdicts.append(PredictedVerdict("", "", str(image.truth), tuple((scaled / scaled.sum()).tolist())))
+    return VerdictEvaluation(tuple(names), tuple(verdicts)).calibration_error()

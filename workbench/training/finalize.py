@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from workbench.core.evaluation.expectation import CHANGES, MAX_SECONDS, forecast, lighting_table
+from workbench.core.evaluation.intervals import NewPart, new_part, ratio, sum_by_part
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Finished, Progress, Trouble
@@ -23,6 +26,7 @@ from workbench.inference.predictor import Engine, Predictor
 from workbench.training import checkpoint, networks
 from workbench.training.evaluator import DygraphEngine, Evaluation
 from workbench.training.network_state import Arrays, load_weights, weights
+from workbench.training.threshold_search import TEMPERATURES
 from workbench.training.training_context import TrainingContext
 from workbench.training.validation import within_memory
 
@@ -73,6 +77,9 @@ def _evaluate_all(context: TrainingContext, usable: bool) -> dict[str, Any]:
         if evaluation.metrics.get("only_background"):
             what = Message("training.only_background")
             context.report(Trouble(what=what, done=Message("training.train_longer")))
+        if evaluation.settings.temperature in (TEMPERATURES[0], TEMPERATURES[-1]):
+            what = Message("training.temperature_edge", n=f"{evaluation.settings.temperature:g}")
+            context.report(Trouble(what=what, done=Message("training.probabilities_rough")))
         context.save_last()
     elif not context.dataset.of("val"):
         best.choose_final(dataclasses.replace(best.settings, mirrored=settings.mirrored), best.score)
@@ -115,7 +122,25 @@ def _expectation(context: TrainingContext, engine: Engine, evaluation: Evaluatio
         lighting = None
     groups = [item.group for item in evaluated]
     expected = forecast(evaluation.counts, groups, lighting, percent="accuracy" in evaluation.metrics)
+    expected = dataclasses.replace(expected, why=(*expected.why, *_forecast_notes(evaluation, groups)))
     return {"lighting": lighting, "forecast": expected.to_json()}
+
+
+def _forecast_notes(evaluation: Evaluation, groups: Sequence[str]) -> Iterator[Message]:
+    """Yield what one new part is expected to have, and how far thresholds and probabilities can be relied on."""
+    verdicts = "accuracy" in evaluation.metrics
+    single = new_part(sum_by_part(evaluation.counts, groups), ratio)
+    if isinstance(single, NewPart):
+        limit = f"{100 * single.limit:.0f}%" if verdicts else f"{single.limit:.2f}"
+        id = "forecast.new_part_accuracy" if verdicts else "forecast.new_part_dice"
+        yield Message(id, limit=limit, probability=math.floor(100 * single.probability))
+    else:
+        yield single
+    chosen_on, error = evaluation.metrics["chosen_on"], evaluation.metrics.get("calibration_error")
+    if chosen_on == "cross_fitted" and not verdicts:
+        yield Message("forecast.cross_fitted")
+    if chosen_on != "same" and error is not None and evaluation.settings.temperature != 1:
+        yield Message("forecast.calibrated", n=f"{100 * error:.1f}")
 
 
 def _evaluation_engine(context: TrainingContext, usable: bool) -> Engine:

@@ -134,7 +134,7 @@ class LiveLabels:
         try:
             item = make_item(project, key, note, dataset.model)
         except MaskUnknownClass:
-            project.file = Project.open(project.root, write=False).file  # a class was added since
+            project.file = Project.open(project.root, write=False, trusted=True).file  # a class was added since
             item = make_item(project, key, note, dataset.model)
         if item is None:
             return (known, "gone") if known is not None and in_training and self._is_dispensable(key) else None

@@ -31,12 +31,12 @@ class ImageReports:
             what = Message("training.more_unusable", n=more)
             self.context.report(Trouble(what=what, done=Message("training.images_left_out")))
 
-    def report_broken(self) -> None:
+    def report_broken(self, done: str = "training.image_left_out") -> None:
+        """Report images that cannot be used. done: id of the message about what happens then."""
         broken = {**self.context.sampler.cache.broken, **self.context.evaluator.skipped}
         for key in broken.keys() - self.reported_keys:
             self.reported_keys.add(key)
-            done = Message("training.image_left_out")
-            self.context.report(Trouble(what=Message.of(broken[key]), done=done, picture=key))
+            self.context.report(Trouble(what=Message.of(broken[key]), done=Message(done), picture=key))
 
 
 def started_event(context: TrainingContext, *, resumed: bool) -> Started:

@@ -21,7 +21,7 @@ from workbench.inference.verdict_rule import RegionTable
 EXPONENTS = (32, 16, 8, 4, 2, 1)  # of the probability in the anomaly score
 _LEVELS = np.arange(5, 99) / 100
 _AREAS = (0, *(side**2 for side in (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100)))
-_TEMPERATURES = np.round(np.exp(np.linspace(np.log(0.5), np.log(4), 43)), 3)
+TEMPERATURES = np.round(np.exp(np.linspace(np.log(0.05), np.log(10), 107)), 3)  # steps of 5 %
 _MIN_VERDICTS = 20
 _BORDERS = (0, 4, 8, 12, 16)  # pixels
 _MIN_RANKED = 10  # good and defective images each
@@ -254,17 +254,17 @@ def max_areas(labeled: Mapping[int, np.ndarray]) -> dict[int, int]:
 
 
 def choose_temperature(probabilities: Sequence[np.ndarray], truths: Sequence[int]) -> float:
-    """Return the temperature of the greatest likelihood, 0.5 to 4; 1 if there are too few verdicts."""
+    """Return the temperature of the greatest likelihood, one of `TEMPERATURES`; 1 if there are too few verdicts."""
     if len(truths) < _MIN_VERDICTS:
         return 1.0
     logs = np.log(np.maximum(np.stack(probabilities), 1e-12)).astype(np.float64)
     losses = []
-    for temperature in _TEMPERATURES:
+    for temperature in TEMPERATURES:
         scaled = logs / temperature
         scaled -= scaled.max(axis=1, keepdims=True)
         normalizer = np.log(np.exp(scaled).sum(axis=1))
         losses.append(float((normalizer - scaled[np.arange(len(truths)), list(truths)]).mean()))
-    return float(_TEMPERATURES[int(np.argmin(losses))])
+    return float(TEMPERATURES[int(np.argmin(losses))])
 
 
 def _is_labeled(truth: np.ndarray) -> np.ndarray:

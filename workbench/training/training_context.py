@@ -211,7 +211,7 @@ def prepare(
     resume: weights come from `last/`, so no initial ones are loaded.
     """
     training_settings, dataset = run.settings(), run.dataset()
-    project = Project.open(run.project_root, write=False)
+    project = Project.open(run.project_root, write=False, trusted=True)
     training_device = device.choose(training_settings.device)
     if training_device.fault:
         what = Message("training.gpu_not_used", why=training_device.fault)

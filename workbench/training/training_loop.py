@@ -59,7 +59,9 @@ def train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, *, 
         finally:
             session.writer.close()
             context.ranks.dismiss()
-        return finalize_run(context, images_per_second=session.images_per_second)
+        finished = finalize_run(context, images_per_second=session.images_per_second)
+        session.images.report_broken("training.image_not_measured")
+        return finished
     finally:
         context.loader.close()
 

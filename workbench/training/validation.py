@@ -81,12 +81,11 @@ def validate(context: TrainingContext) -> bool:
     if evaluation is not None and progress.subset is None:
         progress.subset = evaluation.keys
         reserve_time(context, evaluation)
+    elif evaluation is not None and evaluation.keys != progress.subset:
+        progress.subset, context.best.peak = evaluation.keys, None  # metrics of other images are not comparable
     score = evaluation.score if evaluation else None
-    keys = set(evaluation.keys) if evaluation is not None else set()
-    evaluated = [item for item in items if item.key in keys]
-    informative = sum(context.settings.model == "resnet" or bool(item.classes) for item in evaluated)
     # Without validation images the newest weights are the best.
-    better = context.best.is_best(score, informative) or not items
+    better = context.best.is_best(score, evaluation.score_sums if evaluation else {}) or not items
     if better:
         settings = evaluation.settings if evaluation else context.evaluator.default_settings(context.model_settings)
         better = _store_best(context, settings, score)

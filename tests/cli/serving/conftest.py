@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import numpy as np
@@ -153,9 +154,11 @@ class Server:
             raise AssertionError(f"it does not serve: {line} {self.process.communicate()}")
         self.facts = json.loads(line)
         self.url = self.facts["url"]
+        self.token = unquote(self.facts["page"].partition("#token=")[2])
+        self.headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     def metric(self, name: str) -> float:
-        lines = httpx.get(f"{self.url}/metrics").text.splitlines()
+        lines = httpx.get(f"{self.url}/metrics", headers=self.headers).text.splitlines()
         return next(float(line.split()[-1]) for line in lines if line.startswith(f"{name} "))
 
     def wait_for(self, true: Callable[[], Any]) -> None:

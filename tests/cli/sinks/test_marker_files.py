@@ -32,6 +32,14 @@ def test_new_result_replaces_the_marker(tmp_path):
         assert markers(tmp_path) == [f"part 1.{result}"]
 
 
+def test_earlier_marker_is_kept_and_a_repeated_delivery_adds_none(tmp_path):
+    sink = MarkerFiles(tmp_path, replace=False)
+    first, second = record(1, "NG", name="part"), record(2, "OK", name="part")
+    for delivered in (first, second, first, second):
+        sink.deliver(delivered)
+    assert markers(tmp_path) == [f"part-{second['id']}.OK", "part.NG"]
+
+
 def test_temporary_file_of_a_killed_process_is_removed(tmp_path):
     (tmp_path / "lot").mkdir()
     for folder in (tmp_path, tmp_path / "lot"):

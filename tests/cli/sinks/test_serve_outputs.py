@@ -28,8 +28,10 @@ GOOD, BAD = np.full((30, 40), 128, np.uint8), np.full((30, 40), 250, np.uint8)
 POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows no gentle signal between processes")
 
 
-def post(url, image, name=None):
-    return httpx.post(f"{url}/predict", content=png(image), params={"name": name} if name else {})
+def post(running, image, name=None):
+    content = image if isinstance(image, bytes) else png(image)
+    parameters = {"name": name} if name else {}
+    return httpx.post(f"{running.url}/predict", content=content, params=parameters, headers=running.headers)
 
 
 @POSIX
@@ -38,9 +40,9 @@ def test_results_of_two_processes_reach_the_outputs_and_are_counted(server, gray
     options = ["--webhook", web.url, "--marker", tmp_path / "markers", "--log-csv", tmp_path / "log.csv"]
     running = server(gray_export, *map(str, options), "--spool", str(tmp_path / "spool"), "--workers", "2")
     for number in range(6):
-        assert post(running.url, (GOOD, BAD)[number % 2], f"lot/{number}").status_code == 200
-    assert httpx.post(f"{running.url}/predict", content=b"no image", params={"name": "6"}).status_code == 422
-    assert post(running.url, GOOD, "../7").status_code == 422  # refused, therefore no result
+        assert post(running, (GOOD, BAD)[number % 2], f"lot/{number}").status_code == 200
+    assert post(running, b"no image", "6").status_code == 422
+    assert post(running, GOOD, "../7").status_code == 422  # refused, therefore no result
     running.wait_for(lambda: running.metric('workbench_sink_sent_total{sink="webhook"}') == 7)
     running.wait_for(lambda: running.metric('workbench_sink_sent_total{sink="marker"}') == 7)
     running.wait_for(lambda: running.metric('workbench_sink_sent_total{sink="log-csv"}') == 7)
@@ -62,7 +64,7 @@ def test_unsent_results_survive_a_kill_and_a_stop_and_are_sent_at_the_next_start
     web.answers = [503] * 1000
     options = ["--webhook", web.url, "--spool", str(tmp_path / "spool"), "--sink-queue", "3"]
     running = server(gray_export, *options)
-    answers = [post(running.url, GOOD, str(number)).json() for number in range(4)]
+    answers = [post(running, GOOD, str(number)).json() for number in range(4)]
     assert all(answer["regions"] == [] for answer in answers)
     assert running.metric('workbench_sink_dropped_total{sink="webhook"}') == 1
     assert running.metric('workbench_sink_unsent{sink="webhook"}') == 3
@@ -70,7 +72,7 @@ def test_unsent_results_survive_a_kill_and_a_stop_and_are_sent_at_the_next_start
     running.process.communicate()
     running = server(gray_export, *options)
     running.wait_for(lambda: running.metric('workbench_sink_failures_total{sink="webhook"}') >= 1)
-    assert post(running.url, GOOD, "4").status_code == 200
+    assert post(running, GOOD, "4").status_code == 200
     status, _, error = running.stop()
     assert status == 0
     assert "webhook: Results of an earlier start are sent now: 3." in error

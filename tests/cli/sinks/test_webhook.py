@@ -54,6 +54,36 @@ def test_statuses_that_are_repeated(http_receiver, status, refused):
     assert len(receiver.received) == 1  # a redirection is not followed
 
 
+def test_request_through_the_proxy_of_the_environment(http_receiver, monkeypatch):
+    proxy = http_receiver()
+    monkeypatch.setenv("http_proxy", f"http://user:word@127.0.0.1:{proxy.port}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    sink = Webhook("http://mes.example:8080/results", b"secret")
+    proxy.answers = [407, 502]
+    for status in (407, 502):
+        with pytest.raises(DeliveryFailed, match=f"answers {status}") as failed:
+            sink.deliver(record(1))
+        assert not failed.value.refused  # the receiver has not seen the result
+    sink.deliver(record(1))
+    headers, body = proxy.received[-1]
+    assert headers["host"] == "mes.example:8080" and json.loads(body) == record(1)
+    assert headers["proxy-authorization"] == "Basic " + base64.b64encode(b"user:word").decode()
+    assert headers["webhook-signature"].startswith("v1,")
+
+
+def test_proxy_that_is_away_and_a_receiver_that_needs_none(http_receiver, monkeypatch):
+    receiver, proxy = http_receiver(), http_receiver()
+    proxy.server.server_close()
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
+    monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
+    for url in ("http://mes.example/results", "https://mes.example/results"):
+        with pytest.raises(DeliveryFailed, match="cannot be reached") as failed:
+            Webhook(url).deliver(record())
+        assert not failed.value.refused
+    Webhook(receiver.url).deliver(record())  # on this computer: the proxy would look on its own
+    assert len(receiver.accepted) == 1
+
+
 def test_receiver_that_cannot_be_reached(http_receiver):
     receiver = http_receiver()
     receiver.close = lambda: None

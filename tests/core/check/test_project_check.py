@@ -119,7 +119,7 @@ def test_real_tiles_with_a_defective_verdict_and_an_empty_mask(project, shared_d
         note = annotation.load_note(project, key)
         note.verdict = "uneven"
         annotation.save_note(project, key, note)
-    assert [f.kind for f in check(project)] == ["empty_defect", "empty_defect"]
+    assert [f.kind for f in check(project)] == ["empty_defect", "empty_defect", "all_empty"]
 
 
 def test_a_one_pixel_hole_is_found_and_named_with_its_place(labeled_project):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -13,21 +14,24 @@ from tests.session.mask_run import FALSE, MISSED, make_mask_project
 from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
 from tests.training.model_card.card_pages import Page
+from workbench import cli
 from workbench.core.documents.comparison_report import comparison_report, comparison_rows, metric_cells
 from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Section, Series, Table
 from workbench.core.documents.html_page import PRINT_COLORS, PRINT_PAGE, chart_svg, to_html
-from workbench.core.documents.metric_tables import HoldoutResult, rounded_area, tables
+from workbench.core.documents.metric_tables import rounded_area, size_name
 from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import MOST, ReportImages
 from workbench.core.documents.run_blocks import operating_point_blocks
+from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.evaluation_comparison import (
     EvaluationComparison,
-    MetricDifference,
+    FigureDifference,
     compare_masks,
     compare_verdicts,
 )
 from workbench.core.evaluation.expectation import CHANGES
-from workbench.core.evaluation.metrics import ANY, DefectCount, ImageCounts
+from workbench.core.evaluation.figures import Figure
+from workbench.core.evaluation.intervals import Interval
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, evaluate_like, evaluate_run
 from workbench.core.messages import Message
 from workbench.core.problems import RunUnusable
@@ -35,6 +39,10 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ClassSettings, ModelSettings
+from workbench.inference.predictor import Predictor
+from workbench.training.model_card.card_content import CardSources, make_card
+from workbench.training.model_card.card_writer import evaluate_holdout, to_markdown
+from workbench.ui.evaluation.headline_metrics import HeadlineMetrics
 
 WHEN = datetime(2026, 11, 23, 9, 30)
 
@@ -69,8 +77,10 @@ def test_report_of_masks_holds_metrics_errors_and_caveats(run):
         "项目 &lt;b&gt; [r], 2026-11-23 09:30",
         "Measured on 8 test images of 4 parts",
         "set apart before the training",
-        "86% (49–97%), 6 of 7",
-        "0.00–1.47",  # interval of the false alarms per image
+        "Recall, any defect6 of 7",
+        "no 95% CI: 4 parts",
+        "1 on 8 images",
+        "none is stated below 5 parts",
         "Threshold",
         "5 minutes",
         "The 8 images show 4 parts",
@@ -144,10 +154,10 @@ def test_comparison_finds_the_image_that_one_run_gets_right(run):
     project, first = evaluated(run)
     second = evaluate_like(project, other, first, progress=nothing)
     found = compare_masks(first, second)
-    by_name = {(metric.kind, metric.scope): metric for metric in found.metrics}
+    by_name = {(metric.figures[0].id, metric.figures[0].name): metric for metric in found.metrics}
     alarms = by_name["false_alarms", ""]
-    assert alarms.values == (0.125, 0.0) and alarms.difference == -0.125
-    assert alarms.outcome == "unknown" and alarms.interval is None  # 4 parts are too few
+    assert [figure.value for figure in alarms.figures] == [0.125, 0.0] and alarms.difference == -0.125
+    assert alarms.outcome == "unknown" and str(alarms.interval) == "4 parts"
     assert by_name["recall", ""].outcome == "equal" and ("dice", "pit") in by_name
     assert [(pair.key, pair.errors) for pair in found.pairs] == [(FALSE, (1, 0))]
     document = comparison_report(project, first, second, found, ReportImages(project), WHEN)
@@ -194,30 +204,39 @@ def test_difference_is_clear_only_if_its_interval_excludes_zero(tmp_path):
         images, left = [], count
         for image in first.verdicts.images:
             if left and names[image.predicted] == image.truth:
-                images.append(type(image)(image.key, image.split, image.truth, image.probabilities[::-1]))
+                images.append(replace(image, probabilities=image.probabilities[::-1]))
                 left -= 1
             else:
                 images.append(image)
         verdicts = type(first.verdicts)(names, tuple(images))
-        return compare_verdicts(first, type(first)(**{**vars(first), "verdicts": verdicts}))
+        return compare_verdicts(first, replace(first, verdicts=verdicts))
 
     outcome = {count: flipped(count).metrics[0].outcome for count in (0, 1, 12)}
     assert outcome == {0: "equal", 1: "unclear", 12: "worse"}
     assert len(flipped(3).pairs) == 3 and flipped(3).pairs[0].errors == (0, 1)
 
 
+def difference(id: str, values, interval, edges=None) -> FigureDifference:
+    """Return the difference of a figure. edges: interval of the first value."""
+    reason = Message("interval.parts", n=2)
+    both = [
+        Figure(id, "any", 0, "", value, 0, 20, Interval(*own, "share", 9) if own else reason, 20, 9)
+        for value, own in zip(values, (edges, None))
+    ]
+    return FigureDifference((both[0], both[1]), Interval(*interval, "difference", 9) if interval else reason)
+
+
 def test_outcome_of_false_alarms_is_better_when_they_fall():
-    falling = MetricDifference("false_alarms", "", (2.0, 1.0), (None, None), -1.0, [-1.5, -0.5])
-    assert falling.outcome == "better"
-    assert MetricDifference("recall", "", (0.9, 0.5), (None, None), -0.4, [-0.6, -0.2]).outcome == "worse"
-    assert MetricDifference("recall", "", (None, None), (None, None), None, None).outcome == "unknown"
+    assert difference("false_alarms", (2.0, 1.0), (-1.5, -0.5)).outcome == "better"
+    assert difference("recall", (0.9, 0.5), (-0.6, -0.2)).outcome == "worse"
+    assert difference("recall", (None, None), None).outcome == "unknown"
 
 
 def test_evaluation_of_the_command_equals_that_of_the_window(run):
     _, evaluation = evaluated(run)
     assert isinstance(evaluation, MaskEvaluation) and evaluation.sweep is not None
-    metrics = evaluation.images.metrics
-    assert (metrics.found.hits, metrics.found.total, metrics.false.count) == (6, 7, 1)
+    recall, alarms = evaluation.figures.get("recall"), evaluation.figures.get("false_alarms")
+    assert (recall.hits, recall.total, alarms.hits) == (6, 7, 1)
 
 
 # --- other parts ----------------------------------------------------------------------------------
@@ -242,20 +261,22 @@ def test_report_states_that_few_parts_give_no_range(run):
 def test_report_of_verdicts_states_a_share(tmp_path):
     run = store_result(make_verdict_project(tmp_path / "v"), **stored_result(percent=True))
     text = re.sub(r"<[^>]*>", " ", to_html(make_report(run)))
-    assert re.search(r"Expect 8\d% to 9\d% correct verdicts on other parts", text) and "94.0% on 40 parts" in text
+    assert (
+        re.search(r"Expect 8\d% to 9\d% correct verdicts on average over other parts", text)
+        and "94.0% on 40 parts" in text
+    )
 
 
 @pytest.mark.parametrize(
     "kind, cells",
     [
-        ("recall", ["Defects detected", "92% (80% to 97%)", "91%", "−1 point (−9 to +7)", "no clear difference"]),
-        ("accuracy", ["Correct verdicts", "92% (80% to 97%)", "91%", "−1 point (−9 to +7)", "no clear difference"]),
-        ("dice", ["Dice", "0.92 (0.80 to 0.97)", "0.91", "−0.01 (−0.09 to +0.07)", "no clear difference"]),
+        ("recall", ["Recall, any defect", "92% (80% to 97%)", "91%", "−1 point (−9 to +7)", "no clear difference"]),
+        ("accuracy", ["Accuracy", "92% (80% to 97%)", "91%", "−1 point (−9 to +7)", "no clear difference"]),
+        ("dice", ["Dice, any defect", "0.92 (0.80 to 0.97)", "0.91", "−0.01 (−0.09 to +0.07)", "no clear difference"]),
     ],
 )
 def test_comparison_has_one_number_format(kind, cells):
-    metric = MetricDifference(kind, "", (0.92, 0.91), ([0.8, 0.97], None), -0.01, [-0.09, 0.07])
-    assert metric_cells(metric)[1:] == cells[1:]
+    assert metric_cells(difference(kind, (0.92, 0.91), (-0.09, 0.07), (0.8, 0.97))) == cells
 
 
 def test_comparison_has_rows_on_other_parts_if_a_run_states_them(run):
@@ -267,7 +288,7 @@ def test_comparison_has_rows_on_other_parts_if_a_run_states_them(run):
     store_result(other, **stored_result())
     rows = comparison_rows(compare_masks(first, second))
     assert len(rows) == len(metrics) + 2 and [row for row in rows if row[1]] == metrics
-    expected, lighting = (cells for cells, outcome in rows[3:5] if not outcome)  # after the metrics of all classes
+    expected, lighting = (cells for cells, outcome in rows[4:6] if not outcome)  # after the metrics of all classes
     assert expected[:2] == ["Expected on other parts", "–"] and re.fullmatch(r"0\.8\d to 0\.9\d", expected[2])
     assert lighting == ["Worst changed lighting", "–", "darker 0.91 (−3 points)", "–", ""]
     store_result(run, **stored_result(parts=2))
@@ -292,9 +313,27 @@ def test_large_areas_are_in_square_millimeters():
     table = operating_point_blocks(settings)[1]
     assert isinstance(table, Table)
     assert [str(row[3]) for row in table.rows] == ["2499 (999,600 µm²)", "2500 (1 mm²)"]
-    defects = [DefectCount(1, area, True) for area in (10, 20, 30, 100, 200, 3000, 4000, 5000, 6000)]
-    pixels = {1: (9, 0, 0), 2: (0, 0, 0), ANY: (9, 0, 0)}
-    counts = ImageCounts("a.png", pixels, tuple(defects), regions=9, false=0)
-    found = [block for block in tables(settings, HoldoutResult("test", 1, [counts])) if isinstance(block, Table)]
-    sizes = [str(row[0]).rpartition("(")[2] for row in found[1].rows]
-    assert sizes == ["below 30,800 µm²)", "0.0308–1.32 mm²)", "1.32 mm² and more)"]
+    sizes = [(0, 77), (77, 3300), (3300, None)]
+    names = [str(size_name(third, size, 20.0)).rpartition("(")[2] for third, size in enumerate(sizes)]
+    assert names == ["below 30,800 µm²)", "0.0308–1.32 mm²)", "1.32 mm² and more)"]
+
+
+def test_page_report_card_and_command_line_have_the_same_words_and_numbers(run, tmp_path, qapp, capsys):
+    """Each main figure has one name and one value wherever it is shown."""
+    project, evaluation = evaluated(run)
+    report = re.sub(r"<[^>]*>", " ", to_html(make_report(run)))
+    card = evaluate_holdout(project, run, run.dataset(), Predictor.open(run.best))
+    settings = evaluation.settings
+    card_text = to_markdown(make_card(CardSources(run, run.dataset(), settings, card, {})))
+    assert cli.main(["evaluate", str(run.project_root), "--run", run.name, "--split", "test"]) == 0
+    text = capsys.readouterr().out
+    page = HeadlineMetrics()
+    page.show_figures(evaluation.figures, None)
+    compared = {figure_texts.name(row.figures[0]) for row in compare_masks(evaluation, evaluation).metrics}
+    for id in ("recall", "recall_right_class", "false_alarms", "dice"):
+        figure = evaluation.figures.get(id)
+        name, value = figure_texts.name(figure), figure_texts.value(figure)
+        assert page.metrics[id].caption.text() == name and page.metrics[id].number.text() == value
+        assert name in compared
+        for shown in (report, card_text, text):
+            assert name in shown and (value in shown or figure_texts.value(figure, digits=3) in shown), (id, shown)

@@ -102,10 +102,13 @@ def result(**changes):
 def test_range_and_worst_change_are_stated_with_the_reason():
     unet, resnet = Expectation.of_result(result(), "unet"), Expectation.of_result(result(), "resnet")
     assert unet.lines() == [
-        "Expect Dice 0.85 to 0.95 on other parts. 0.94 on 40 parts that are not in the training images.",
+        "Expect Dice 0.85 to 0.95 on average over other parts, with a probability of 95%. "
+        "0.94 on 40 parts that are not in the training images.",
         "Changed lighting: worst “darker” 0.91 (−3 points)",
     ]
-    assert resnet.range_text == "Expect 85% to 95% correct verdicts on other parts."
+    assert resnet.range_text == (
+        "Expect 85% to 95% correct verdicts on average over other parts, with a probability of 95%."
+    )
     assert resnet.worst_text == "Changed lighting: worst “darker” 91% (−3 points)"
     assert [change.name for change in unet.changes] == ["darker", "blurred"] and unet.images == 120
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.evaluation.ranked_images import image, images_of
-from workbench.core.evaluation.confidence import share_interval, upper_limit, wilson
-from workbench.core.evaluation.image_ranking import auroc_interval, image_auroc, recall_at, roc_curve
+from workbench.core.evaluation.confidence import upper_limit
+from workbench.core.evaluation.image_ranking import GroupedProportion, auroc_interval, image_auroc, recall_at, roc_curve
 
 
 @given(
@@ -62,11 +62,10 @@ def test_upper_limit_is_that_of_clopper_and_pearson():
     assert upper_limit(5, 5) == upper_limit(0, 0) == 1
 
 
-def test_share_interval_takes_groups_into_account():
+def test_proportion_of_images_has_the_interval_of_its_parts():
     hits = [True, False] * 20
-    alone = share_interval(hits, range(40))
-    assert alone == pytest.approx(wilson(20, 40), abs=0.02)
-    in_groups = share_interval(sorted(hits), [n // 10 for n in range(40)])  # the images of a part agree
+    alone = GroupedProportion.of(hits, [f"{n}" for n in range(40)]).interval
+    in_groups = GroupedProportion.of(sorted(hits), [f"{n // 5}" for n in range(40)]).interval  # those of a part agree
     assert in_groups[0] < alone[0] and in_groups[1] > alone[1]
-    assert share_interval([True] * 40, [n // 10 for n in range(40)]) == wilson(4, 4)
-    assert share_interval([], []) is None
+    few = GroupedProportion.of(hits, [f"{n // 20}" for n in range(40)])
+    assert few.interval is None and few.why == "2 parts" and GroupedProportion.of([], []).why == "0 parts"

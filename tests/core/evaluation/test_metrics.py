@@ -1,22 +1,13 @@
-"""Metrics compared with independent implementations; degenerate predictions; regions by size; resampled intervals."""
+"""Figures compared with independent implementations; degenerate predictions; classes; regions by size."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from workbench.core.evaluation.metrics import (
-    ANY,
-    ENOUGH,
-    SegmentationMeter,
-    VerdictMeter,
-    count_image,
-    dice,
-    dice_interval,
-    size_edges,
-    wilson,
-)
-from workbench.core.project.project import DONT_CARE
+from tests.core.evaluation.mask_counts import count_masks, figures_of
+from workbench.core.evaluation.figure_report import mask_report, verdict_report
+from workbench.core.evaluation.figures import VerdictCount, size_edges, verdict_figures
 
 CLASSES = {1: "scratch", 2: "pit"}
 
@@ -48,11 +39,8 @@ def random_pair(rng):
 @pytest.mark.parametrize("seed", range(5))
 def test_pixel_and_defect_metrics_equal_plain_counting(seed):
     rng = np.random.default_rng(seed)
-    meter = SegmentationMeter(CLASSES)
     pairs = [random_pair(rng) for _ in range(4)]
-    for truth, message in pairs:
-        meter.add(truth, message)
-    report = meter.report()
+    report = mask_report(figures_of(pairs, CLASSES))
 
     for id, name in CLASSES.items():
         t = np.concatenate([p[0].ravel() for p in pairs])
@@ -82,14 +70,41 @@ def test_pixel_and_defect_metrics_equal_plain_counting(seed):
     assert report["regions"]["false_per_picture"] == pytest.approx(false / 4)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_confusion_of_regions_equals_plain_counting(seed):
+    rng = np.random.default_rng(seed)
+    pairs = [random_pair(rng) for _ in range(4)]
+    report = mask_report(figures_of(pairs, CLASSES))
+    expected = np.zeros((3, 3), int)  # labeled: 1, 2, background; predicted: 1, 2, missed
+    regions = right = 0
+    for truth, message in pairs:
+        for label in CLASSES:
+            for part in flood(truth == label):
+                own = [message[p] for p in part if message[p]]
+                found = len(own) >= max(1, 0.1 * len(part))
+                expected[label - 1, np.bincount(own, minlength=3)[1:].argmax() if found else 2] += 1
+        for part in flood(message > 0):
+            own = np.bincount([message[p] for p in part], minlength=3)[1:].argmax()
+            under = np.bincount([truth[p] for p in part if 0 < truth[p] < 254], minlength=3)[1:]
+            counted = sum(truth[p] < 254 for p in part)
+            regions += 1
+            right += bool(under.any()) and under.argmax() == own
+            expected[2, own] += not under.any() and counted * 2 >= len(part)
+    confusion = report["region_confusion"]
+    assert confusion["labeled"] == ["scratch", "pit", "background"]
+    assert confusion["predicted"] == ["scratch", "pit", "missed"]
+    assert confusion["rows"] == expected.tolist()
+    defects = expected[:2].sum()
+    assert report["recall_right_class"] == pytest.approx((expected[0, 0] + expected[1, 1]) / defects)
+    assert report["recall_any"] == pytest.approx(1 - expected[:2, 2].sum() / defects)
+    assert report["region_precision_right_class"] == pytest.approx(right / regions)
+
+
 def test_empty_prediction_gives_an_alert_and_no_score():
-    meter = SegmentationMeter(CLASSES)
     truth = np.zeros((9, 9), np.uint8)
     truth[4, 4] = 1
-    meter.add(truth, np.zeros_like(truth))
-    for _ in range(50):
-        meter.add(np.zeros_like(truth), np.zeros_like(truth))
-    report = meter.report()
+    nothing = np.zeros_like(truth)
+    report = mask_report(figures_of([(truth, nothing), *[(nothing, nothing)] * 50], CLASSES))
     assert report["only_background"] is True
     assert report["dice"] == 0 and report["regions"]["recall"] == 0
     assert report["per_class"]["pit"]["dice"] is None
@@ -97,36 +112,32 @@ def test_empty_prediction_gives_an_alert_and_no_score():
 
 
 def test_class_without_labels_enters_no_mean_but_its_false_alarms_count():
-    meter = SegmentationMeter(CLASSES)
     truth, predicted = np.zeros((9, 9), np.uint8), np.zeros((9, 9), np.uint8)
     truth[2, :6] = predicted[2, :6] = 1
     predicted[6, 6] = 2
-    meter.add(truth, predicted)
-    report = meter.report()
+    figures = figures_of([(truth, predicted)], CLASSES)
+    report = mask_report(figures)
     assert report["per_class"]["pit"] | {"dice": None, "iou": None, "precision": 0} == report["per_class"]["pit"]
-    assert report["dice"] == report["iou"] == 1
+    assert report["dice"] == report["dice_mean"] == report["iou"] == 1
     assert report["any_defect"]["dice"] == pytest.approx(12 / 13) and report["regions"]["false"] == 1
-    counts = [count_image("a.png", truth, predicted, list(CLASSES))]
-    assert dice(counts, 2) is None and dice(counts, 1) == 1 and dice(counts) == pytest.approx(12 / 13)
+    values = [figures.get("dice", "class", 2), figures.get("dice", "class", 1), figures.get("dice")]
+    assert [each.value for each in values] == [None, 1, pytest.approx(12 / 13)]
 
 
 def test_images_without_defects_have_no_score():
-    meter = SegmentationMeter(CLASSES)
-    meter.add(np.zeros((5, 5), np.uint8), np.zeros((5, 5), np.uint8))
-    report = meter.report()
+    report = mask_report(figures_of([(np.zeros((5, 5), np.uint8),) * 2], CLASSES))
     assert report["dice"] is None and report["regions"]["recall"] is None and not report["only_background"]
 
 
 def test_no_images_give_no_score():
-    assert SegmentationMeter(CLASSES).report()["dice"] is None
-    assert VerdictMeter(("OK", "NG")).report()["accuracy"] is None
+    assert mask_report(figures_of([], CLASSES))["dice"] is None
+    assert verdict_report(verdict_figures([], [], ("OK", "NG")))["accuracy"] is None
 
 
 def test_metrics_of_verdicts_equal_plain_counting():
-    meter = VerdictMeter(("OK", "NG", "other"))
-    for truth, message in [("OK", "OK")] * 6 + [("OK", "NG")] * 2 + [("NG", "NG")] * 3 + [("NG", "OK")]:
-        meter.add(truth, message)
-    report = meter.report()
+    pairs = [("OK", "OK")] * 6 + [("OK", "NG")] * 2 + [("NG", "NG")] * 3 + [("NG", "OK")]
+    parts = [str(number) for number in range(len(pairs))]
+    report = verdict_report(verdict_figures([VerdictCount(*pair) for pair in pairs], parts, ("OK", "NG", "other")))
     assert report["accuracy"] == pytest.approx(9 / 12)
     f1_ok, f1_ng = 2 * 6 / (8 + 7), 2 * 3 / (4 + 5)
     assert report["macro_f1"] == pytest.approx((f1_ok + f1_ng) / 2)
@@ -134,76 +145,54 @@ def test_metrics_of_verdicts_equal_plain_counting():
     assert report["per_class"]["other"]["f1"] is None
 
 
-def test_coverage_of_the_interval():
-    rng = np.random.default_rng(0)
-    for share, total in ((0.9, 20), (0.5, 12), (0.98, 60)):
-        hits = rng.binomial(total, share, 4000)
-        inside = [low <= share <= high for low, high in (wilson(int(h), total) for h in hits)]
-        assert 0.92 <= np.mean(inside) <= 0.995
-    assert wilson(0, 0) is None
-    assert wilson(5, 5)[1] == 1.0
+def test_intervals_belong_to_the_figure_beside_them():
+    """The mean of the classes and any defect have different values, and each value lies in its own interval."""
+    rng = np.random.default_rng(1)
+    pairs = []
+    for _ in range(12):
+        truth, predicted = np.zeros((40, 40), np.uint8), np.zeros((40, 40), np.uint8)
+        truth[2:20, 2:20], truth[30:33, 30:33] = 1, 2
+        predicted[2 : 18 + rng.integers(0, 3), 2:20] = 1
+        predicted[30:33, 30 : 31 + rng.integers(0, 2)] = 2
+        pairs.append((truth, predicted))
+    report = mask_report(figures_of(pairs, CLASSES))
+    assert report["dice"] == report["dice_mean"] < report["dice_any"] - 0.1
+    for key in ("dice", "dice_any", "iou", "iou_any"):
+        low, high = report[f"{key}_interval"]
+        assert low <= report[key] <= high, key
+    assert not report["dice_interval"][0] <= report["dice_any"] <= report["dice_interval"][1]
 
 
-def pair(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    truth, message = np.zeros((60, 80), np.uint8), np.zeros((60, 80), np.uint8)
-    for mask in (truth, message):
-        for _ in range(rng.integers(0, 4)):
-            y, x = rng.integers(0, 50), rng.integers(0, 70)
-            mask[y : y + rng.integers(2, 9), x : x + rng.integers(2, 9)] = rng.integers(1, 3)
-    keep = rng.random(truth.shape) < 0.9
-    message = np.where((truth > 0) & keep & (rng.random() < 0.7), truth, message)
-    truth[:5, :9] = DONT_CARE
-    return truth, message
+def test_swapped_classes_are_reported_although_every_defect_is_detected():
+    """Recall of any defect stays at 100 %; that with the right class is 0, and an alert says so."""
+    truth = np.zeros((30, 40), np.uint8)
+    truth[3:9, 3:9], truth[3:9, 20:26], truth[20:24, 5:12] = 1, 2, 1
+    swapped = np.array([0, 2, 1], np.uint8)[truth]
+    right, wrong = (figures_of([(each, truth)] * 6, CLASSES) for each in (truth, swapped))
+    assert right.alerts == () and right.get("recall_right_class").value == 1
+    assert wrong.alerts == ("wrong_class",)
+    assert wrong.get("recall").value == 1 and wrong.get("recall_right_class").value == 0
+    assert wrong.get("region_precision").value == 1 and wrong.get("region_precision_right_class").value == 0
+    assert mask_report(wrong)["region_confusion"]["rows"] == [[0, 6, 0], [12, 0, 0], [0, 0, 0]]
 
 
-def test_sums_equal_those_of_the_accumulated_metrics():
-    rng = np.random.default_rng(0)
-    meter, facts = SegmentationMeter({1: "a", 2: "b"}), []
-    for number in range(40):
-        truth, message = pair(rng)
-        meter.add(truth, message)
-        facts.append(count_image(str(number), truth, message, (1, 2)))
-    report = meter.report()
-    assert dice(facts) == pytest.approx(report["any_defect"]["dice"])
-    for id, name in ((1, "a"), (2, "b")):
-        assert dice(facts, id) == pytest.approx(report["per_class"][name]["dice"])
-        of_class = [defect.found for each in facts for defect in each.defects if defect.class_id == id]
-        assert len(of_class) == report["per_class"][name]["defects"] > 10
-        assert np.mean(of_class) == pytest.approx(report["per_class"][name]["recall_defects"])
-        low, high = report["per_class"][name]["recall_interval"]
-        assert low < np.mean(of_class) < high
-    assert sum(each.false for each in facts) == report["regions"]["false"] > 0
-    assert sum(each.missed for each in facts) == report["regions"]["defects"] - report["regions"]["found"] > 0
-
-
-def test_interval_of_dice_covers_the_truth_and_needs_enough_images():
-    """About 19 of 20 intervals contain the Dice that the images have by construction."""
-    rng = np.random.default_rng(3)
-    real = np.ones((1, 100), bool)
-
-    def sample(count: int) -> list:
-        facts = []
-        for _ in range(count):
-            message = np.arange(100)[None] < 100 * rng.beta(4, 2)
-            facts.append(count_image("", real.astype(np.uint8), message.astype(np.uint8), (1,)))
-        return facts
-
-    true = dice(sample(4000))
-    assert true is not None
-    inside = 0
-    for _ in range(60):
-        low, high = dice_interval(sample(25))
-        inside += low <= true <= high
-    assert 50 <= inside <= 60
-    few = sample(ENOUGH - 1) + [count_image("", np.zeros((1, 9), np.uint8), np.ones((1, 9), np.uint8), (1,))]
-    assert dice_interval(few) is None and dice(few, ANY) is not None
-    some = sample(12)
-    assert dice_interval(some, 1) == dice_interval(some, 1)
+def test_few_parts_have_a_reason_instead_of_an_interval():
+    truth = np.zeros((9, 9), np.uint8)
+    truth[2, :6] = 1
+    figures = figures_of([(truth, truth)] * 8, CLASSES, ["a", "b"] * 4)
+    found = figures.get("recall")
+    assert found.edges is None and str(found.interval) == "2 parts" and (found.images, found.parts) == (8, 2)
+    assert found.to_json()["why"] == "2 parts" and found.to_json()["counted"] == {
+        "images": 8,
+        "parts": 2,
+        "defects": 8.0,
+    }
+    assert figures_of([(truth, truth)] * 8, CLASSES).get("recall").edges is not None
 
 
 def test_empty_label_and_empty_prediction_have_no_score():
     empty = np.zeros((5, 5), np.uint8)
-    assert dice([count_image("", empty, empty, (1,))]) is None
+    assert count_masks(empty, empty, (1,)).dice is None
 
 
 @pytest.mark.parametrize(
@@ -211,3 +200,44 @@ def test_empty_label_and_empty_prediction_have_no_score():
 )
 def test_regions_are_divided_by_size_if_sizes_differ(areas, edges):
     assert size_edges(areas) == edges
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_boundary_iou_equals_plain_counting(seed):
+    """An edge pixel has a pixel of another class, or the outside of the image, at most two steps away."""
+    rng = np.random.default_rng(seed)
+    pairs = []
+    for _ in range(3):
+        truth, predicted = np.zeros((30, 40), np.uint8), np.zeros((30, 40), np.uint8)
+        for mask in (truth, predicted):
+            for _ in range(4):
+                y, x, id = rng.integers(0, 25), rng.integers(0, 35), rng.integers(1, 3)
+                mask[y : y + rng.integers(3, 16), x : x + rng.integers(3, 16)] = id
+        truth[:4, :6] = 254
+        pairs.append((truth, predicted))
+
+    def edge(where: np.ndarray) -> np.ndarray:
+        padded = np.pad(where, 2)
+        inside = np.ones_like(where)
+        for y in range(5):
+            for x in range(5):
+                inside &= padded[y : y + where.shape[0], x : x + where.shape[1]]
+        return where & ~inside
+
+    figures = figures_of(pairs, CLASSES)
+    values = {}
+    for id in (0, 1, 2):
+        common = union = 0
+        for truth, predicted in pairs:
+            real, found = ((mask > 0) & (mask < 254) if id == 0 else mask == id for mask in (truth, predicted))
+            found_edge = edge(found) & (truth < 254)
+            common += np.count_nonzero(edge(real) & found_edge)
+            union += np.count_nonzero(edge(real) | found_edge)
+        values[id] = common / union
+    assert figures.get("boundary_iou").value == pytest.approx(values[0])
+    for id in CLASSES:
+        assert figures.get("boundary_iou", "class", id).value == pytest.approx(values[id])
+    report = mask_report(figures)
+    assert report["boundary_iou"] == pytest.approx((values[1] + values[2]) / 2)
+    assert report["any_defect"]["boundary_iou"] == report["boundary_iou_any"] == pytest.approx(values[0])
+    assert report["per_class"]["pit"]["boundary_iou"] == pytest.approx(values[2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from workbench.core.evaluation.figure_report import verdict_report
 from workbench.core.evaluation.verdict_evaluation import MOST, PredictedVerdict, VerdictEvaluation
 
 NAMES = ("OK", "scratch", "划痕")
@@ -27,7 +28,7 @@ def review(seed: int = 0, count: int = 400, sharp: float = 3.0, temperature: flo
 def test_metrics_equal_plain_counting():
     one = review()
     pairs = [(p.truth, NAMES[max(range(3), key=p.probabilities.__getitem__)]) for p in one.images]
-    report = one.report()
+    report = verdict_report(one.figures)
     assert report["confusion"]["rows"] == [[pairs.count((a, b)) for b in NAMES] for a in NAMES]
     f1s = []
     for name in NAMES:

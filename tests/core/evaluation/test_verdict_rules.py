@@ -17,7 +17,7 @@ from workbench.core.evaluation.verdict_rules import (
     rule_note,
     split_in_half,
 )
-from workbench.inference.verdict_rule import RegionLimit, VerdictRule
+from workbench.inference.verdict_rule import RegionLimit, VerdictRule, rejects
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=60, unique=True), st.integers(1, 50))
@@ -90,7 +90,13 @@ def test_rule_is_measured_on_images_it_was_not_chosen_on():
         own = [(entry, hit) for entry, side, hit in zip(images, second, result.rejected) if side == half]
         assert [hit for _, hit in own] == [entry.score > rule.mass for entry, _ in own]
     assert result.caught.total == 30 and result.false.total == 70
-    assert evaluate_rule(RuleChoice("budget", 5), images[:59]).method == "same"
+    few = images[15:74]
+    result = evaluate_rule(RuleChoice("budget", 5), few)
+    assert result.method == "leave_one_out" and rule_note(RuleChoice("cost", 5), few, result.method).fields["n"] == 60
+    for entry, hit in zip(few, result.rejected):
+        assert hit == (entry.score > choose_rule(RuleChoice("budget", 5), [e for e in few if e is not entry]).mass)
+    one_defective = [*images[:20], images[80]]
+    assert evaluate_rule(RuleChoice("cost", 5), one_defective).method == "same"
     assert evaluate_rule(RuleChoice("mass", 5), images).method == "same"
     fixed = evaluate_rule(RuleChoice("budget", 5), images, rule=VerdictRule("mass", 20.0), fixed=True)
     assert fixed.method == "other" and list(fixed.rejected) == [entry.score > 20 for entry in images]
@@ -138,3 +144,16 @@ def test_impossible_choice_is_refused(by, value):
 def test_region_rule_without_limits_is_refused():
     with pytest.raises(ValueError, match="limits"):
         RuleChoice("region")
+
+
+def test_rule_of_few_images_is_not_stated_to_be_perfect():
+    """Ten good and ten defective images that overlap: measured on the images that chose it, the rule misses none."""
+    told, true = [], []
+    rng = np.random.default_rng(0)
+    unseen = images_of(rng.normal(40, 12, 400), rng.normal(60, 12, 400))
+    for _ in range(40):
+        images = images_of(rng.normal(40, 12, 10), rng.normal(60, 12, 10))
+        result = evaluate_rule(RuleChoice("cost", 10), images)
+        told.append(result.caught.value)
+        true.append(np.mean([rejects(result.rule, entry.regions) for entry in unseen if entry.defective]))
+    assert abs(np.mean(told) - np.mean(true)) < 0.04 and np.mean(told) < 0.97

@@ -161,11 +161,13 @@ def test_a_tiff_page_over_the_limit_is_refused(tmp_path, monkeypatch):
     with tifffile.TiffWriter(path) as file:
         file.write(noise((40, 30)), photometric="rgb")
         file.write(noise((400, 300)), photometric="rgb", compression="zlib")
-    assert read_displayed_page(path, 1).shape == (300, 400, 3)
+    assert read_displayed_page(path, 0).shape == (300, 400, 3)
     monkeypatch.setenv("WORKBENCH_MAX_MEGAPIXELS", "0.1")
-    assert read_image(path).shape == (30, 40, 3)
+    assert read_displayed_page(path, 1).shape == (30, 40, 3)
+    with pytest.raises(ReadError, match="400 x 300"):
+        read_image(path)
     with pytest.raises(problems.ImageBroken, match="400 x 300"):
-        read_displayed_page(path, 1)
+        read_displayed_page(path, 0)
 
 
 # --- not a file -------------------------------------------------------------------------------------------

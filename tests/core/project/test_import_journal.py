@@ -94,6 +94,17 @@ def test_undo_and_redo_restore_every_byte(root, folder):
     assert content(root) == before
 
 
+def test_masks_written_in_place_after_an_import_are_kept_by_undo(root, folder):
+    """Pillow, OpenCV and GIMP write into the file that exists; it must not be the one that undo compares with."""
+    with Project.open(root) as project:
+        import_labels(project, folder, ImportRequest(conflicts="replace"))
+        mask = np.full((16, 24), 2, np.uint8)
+        for key in ("images/p0.png", "images/p3.png"):  # one replaced a label
+            project.mask_path(key).write_bytes(annotation.encode_mask(mask, project.classes))
+        assert undo(project).kept == ("images/p0.png", "images/p3.png")
+        assert np.array_equal(annotation.load_mask(project, "images/p3.png"), mask)
+
+
 def test_undo_keeps_labels_changed_since(root, folder):
     with Project.open(root) as project:
         import_labels(project, folder)
@@ -183,7 +194,7 @@ with Project.open(sys.argv[1]) as project:
     if stage == "begin":
         kill_before(Project, "save")
     if stage == "write":
-        kill_before(import_files, "link_file")
+        kill_before(import_files, "copy_file")
     if stage == "finish":
         kill_before(import_journal, "finish")
     if stage == "replace":
@@ -278,9 +289,10 @@ def test_killed_import_is_complete_or_the_one_before_can_be_undone(root, folder,
     with Project.open(root) as project:
         import_labels(project, folder, ImportRequest(conflicts="replace"))
     first, copy = content(root), shutil.copytree(root, tmp_path / "copy")
-    with Project.open(copy) as project:
+    with Project.open(copy, identity="moved") as project:
         import_labels(project, other, ImportRequest(conflicts="replace"))
     second = content(copy)
+    shutil.rmtree(copy)
     killed(root, other, stage, count)
     with Project.open(root) as project:
         record = import_journal.recover(project)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import fill_project
+from tests.project_copy import copy_project
 from workbench.core.problems import CannotWrite
 from workbench.core.project import annotation, import_files, import_journal
 from workbench.core.project.label_merge import merge_project
@@ -37,7 +38,7 @@ def copies(tmp_path):
         for number in range(6):
             write_png(mine.image_path(f"p{number}.png"), np.full((80, 96), 90 + number, np.uint8))
         label(mine, "p0.png", square(0), who="author", when="08:00")
-    shutil.copytree(tmp_path / "mine", tmp_path / "theirs")
+    copy_project(tmp_path / "mine", tmp_path / "theirs")
     with Project.open(tmp_path / "mine") as mine, Project.open(tmp_path / "theirs") as theirs:
         yield mine, theirs
 

@@ -252,6 +252,8 @@ def test_a_run_with_a_link_out_of_the_project_is_not_resumed(labeled_project, ou
     run = create_run(labeled_project, request("unet", epochs=1))
     run.check_links()
     (outside / "x").write_bytes(b"old")
+    if (run.root / name).exists():
+        (run.root / name).rename(run.root / "before")
     (run.root / name).symlink_to(outside if "." not in name else outside / "x")
     with pytest.raises(LinkOutsideFolder):
         run.check_links()

@@ -155,7 +155,7 @@ def test_files_in_use_on_windows_are_moved_again(station, tmp_path, monkeypatch)
     monkeypatch.setattr(Path, "rename", replace)
     monkeypatch.setattr(atomic_write, "PAUSES", (0.001,))
     root = unpack(packed, tmp_path)
-    with Project.open(root) as project:
+    with Project.open(root, identity="copy") as project:
         count = len(project.images())
         removed = trash.remove_images(project, project.images()[:2])
         assert len(project.images()) == count - 2

@@ -130,8 +130,8 @@ def test_a_folder_without_project_json_is_refused(tmp_path):
     ("content", "problem"),
     [
         ("{", problems.ProjectBroken),
-        ("[]", problems.ProjectBroken),
-        ('{"name": "x"}', problems.ProjectBroken),
+        ("[]", problems.ForeignProject),
+        ('{"name": "x", "version": 2}', problems.ForeignProject),
         (json.dumps({"format": FORMAT + 1, "name": "x"}), problems.ProjectTooNew),
         (file_with(classes=[{"id": 254, "name": "a", "color": "#112233"}]), problems.ProjectBroken),
         (file_with(classes=[{"id": 1, "name": n, "color": "#112233"} for n in "ab"]), problems.ProjectBroken),

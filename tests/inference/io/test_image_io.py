@@ -14,7 +14,16 @@ import tifffile
 from PIL import Image, ImageOps
 
 from workbench.inference.io.image_header import apply_orientation
-from workbench.inference.io.image_io import IMAGE_SUFFIXES, ReadError, decode_image, read_image, write_png
+from workbench.inference.io.image_io import (
+    IMAGE_SUFFIXES,
+    ReadError,
+    decode_image,
+    read_header,
+    read_image,
+    read_page,
+    write_png,
+)
+from workbench.inference.io.tiff_regions import tiff_size
 
 RNG = np.random.default_rng(1)
 
@@ -339,3 +348,39 @@ for name in ("QT_QPA_PLATFORM_PLUGIN_PATH", "QT_QPA_FONTDIR", "OPENCV_IO_MAX_IMA
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ["None", "/mine", str(2**40)], done.stderr
+
+
+@pytest.mark.parametrize("options", [{}, {"bigtiff": True}, {"byteorder": ">"}])
+def test_the_largest_page_of_a_tiff_is_the_image(tmp_path, options):
+    """Scanners store a thumbnail before the image; the pages of a stack are equally large, and the first one counts."""
+    large = RNG.integers(0, 4096, (90, 120)).astype(np.uint16)
+    stack = [RNG.integers(0, 256, (30, 40), dtype=np.uint8) for _ in range(3)]
+    with tifffile.TiffWriter(tmp_path / "a.tif", **options) as file:
+        for page in (stack[0], large, stack[1]):
+            file.write(page, photometric="minisblack")
+    np.testing.assert_array_equal(read_image(tmp_path / "a.tif"), large)
+    np.testing.assert_array_equal(decode_image((tmp_path / "a.tif").read_bytes()), large)
+    assert read_header(tmp_path / "a.tif").shown == tiff_size(tmp_path / "a.tif") == (120, 90)
+    for number, page in enumerate((large, stack[0], stack[1])):
+        np.testing.assert_array_equal(read_page(tmp_path / "a.tif", number), page)
+    with tifffile.TiffWriter(tmp_path / "b.tif", **options) as file:
+        for page in stack:
+            file.write(page, photometric="minisblack")
+    np.testing.assert_array_equal(read_image(tmp_path / "b.tif"), stack[0])
+
+
+@pytest.mark.parametrize("largest", [1, 15, 63, 254, 255, 1023, 4095])
+@pytest.mark.parametrize("form", ["P2", "P3", "P5", "P6"])
+def test_values_of_portable_maps_are_not_rescaled(form, largest):
+    values = RNG.integers(0, largest + 1, (5, 7, 3) if form in ("P3", "P6") else (5, 7))
+    values[0, 0] = largest
+    head = f"{form}\n# by a camera\n7 5 # width and height\n{largest}\n".encode()
+    text = "\n".join(" ".join(map(str, row)) for row in values.reshape(5, -1)).encode()
+    stored = text if form in ("P2", "P3") else values.astype(">u2" if largest > 255 else np.uint8).tobytes()
+    np.testing.assert_array_equal(decode_image(head + stored), values)
+
+
+@pytest.mark.parametrize("data", [b"P2\n8 6\nx\n1 2", b"P2\n2 1\n63\n1", b"P2\n2 1\n63\n1 900", b"P2\n2 1\n63\n1 a"])
+def test_damaged_portable_maps_are_refused(data):
+    with pytest.raises(ReadError):
+        decode_image(data)

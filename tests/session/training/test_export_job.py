@@ -59,7 +59,11 @@ def test_options_reach_the_child(run, qtbot):
     exporter = ExportJob(command=lambda run, out, options: [sys.executable, "-c", code, *options])
     with qtbot.waitSignal(exporter.finished) as finished:
         exporter.start(run, options=ExportOptions(("onnx", "int8"), "more", 12.5))
-    assert finished.args[0]["arguments"] == ExportOptions(("onnx", "int8"), "more", 12.5, language="en").to_arguments()
+    options = ExportOptions(("onnx", "int8"), "more", 12.5, language="en", require_ready=True)
+    assert finished.args[0]["arguments"] == options.to_arguments()
+    with qtbot.waitSignal(exporter.finished) as finished:
+        exporter.start(run, options=ExportOptions(), anyway=True)
+    assert "--require-ready" not in finished.args[0]["arguments"]
 
 
 @pytest.mark.parametrize(("language", "passed"), [("", "zh_CN"), ("en", "en")])

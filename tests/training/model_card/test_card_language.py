@@ -12,13 +12,15 @@ from tests.training.model_card.card_pages import PARITY, Page, project_of
 from workbench.core.documents.document import (
     Code,
     Document,
+    FigureCell,
     Headline,
     Paragraph,
     Points,
     Section,
-    Share,
     Table,
 )
+from workbench.core.evaluation.figures import Figure
+from workbench.core.evaluation.intervals import Interval
 from workbench.core.messages import Message, catalog
 from workbench.core.problems import BadSettings
 from workbench.core.resources import LANGUAGES
@@ -42,7 +44,7 @@ SENTENCE = re.compile(r"[a-z]{3,} +[a-z]{2,} +[a-z]{2,}")
 def test_whole_card_is_chinese(kind, request):
     run = request.getfixturevalue(kind)
     predictor = Predictor.open(run.best)
-    found = evaluate_holdout(project_of(run), run.dataset(), predictor)
+    found = evaluate_holdout(project_of(run), run, run.dataset(), predictor)
     measured = {
         "order": ["onnx"],
         "machine": {"processor": "Some processor"},
@@ -80,14 +82,15 @@ def test_every_setting_has_a_name():
 
 
 def test_names_and_code_are_not_translated():
-    rows = [["all", Share(1, 3)], [Message("card.all"), "The label is not learned from."]]
+    third = Figure("recall", "any", 0, "", 1 / 3, 20, 60, Interval(0.06, 0.79, "share", 9), 60, 9)
+    rows = [["all", FigureCell(third)], [Message("card.all"), "The label is not learned from."]]
     blocks = [Table(["class", Message("card.class")], rows), Code([("python x.py  ", Message("card.code_watch"))])]
     blocks += [Paragraph("the file is empty"), Points([Message("card.images_with", name="all")])]
-    detail = Message("card.no_defects")
-    card = Document("t", "l", [Headline(Message("card.defects_detected"), "1", detail)], [Section("s", blocks)])
+    detail = Message("report.no_errors")
+    card = Document("t", "l", [Headline(Message("figure.recall"), "1", detail)], [Section("s", blocks)])
     text = to_markdown(card, "zh_CN")
-    assert "* 检出的缺陷: **1** 没有缺陷\n" in text and "| class | 类别 |" in text and "* 含 all\n" in text
-    assert "| all | 33%（6–79%），1 / 3 |" in text and "| 全部 | The label is not learned from. |" in text
+    assert "* 召回率: **1** 没有错误\n" in text and "| class | 类别 |" in text and "* 含 all\n" in text
+    assert "| all | 33%（6–79%），20 / 60 |" in text and "| 全部 | The label is not learned from. |" in text
     assert "```\npython x.py  # 也预测之后加入的图片\n```" in text and "\nthe file is empty\n" in text
     assert "<svg" in to_html(card, "zh_CN")
 

@@ -17,17 +17,18 @@ import pytest
 from tests.training.model_card.card_pages import PARITY, Page, project_of
 from workbench.core.documents.document import (
     Document,
+    FigureCell,
     Headline,
     Paragraph,
     Points,
     Section,
-    Share,
     Table,
 )
-from workbench.core.documents.metric_tables import HoldoutResult
 from workbench.core.documents.run_blocks import labels_revision
 from workbench.core.evaluation.expectation import expectation_of
+from workbench.core.evaluation.figures import Figure
 from workbench.core.evaluation.operating_point import OperatingPointOrigin
+from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
@@ -35,7 +36,7 @@ from workbench.inference.io.image_io import decode_image
 from workbench.inference.model_settings import MODEL_FILE, load_settings, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.inference.verdict_rule import RegionLimit, VerdictRule
-from workbench.training.model_card.card_content import CardSources, make_card
+from workbench.training.model_card.card_content import CardEvaluation, CardSources, make_card
 from workbench.training.model_card.card_writer import (
     CARD_FILE,
     README_FILE,
@@ -77,7 +78,7 @@ def test_card_holds_metrics_of_run(trained, export):
         labels_revision(dataset),
         "8-bit gray",
         f"validation and test: `{dataset.held_out_hash}`",
-        "too few for an interval",
+        "no 95% CI",
     ):
         assert words in text, words
         assert re.sub("`(.*?)`", r"<code>\1</code>", words) in html, words
@@ -102,11 +103,10 @@ def test_card_of_verdicts(trained_resnet, tmp_path):
 
 def test_card_explains_unsure_verdicts(trained_resnet, tmp_path):
     folder = Path(shutil.copytree(trained_resnet.best, tmp_path / "export"))
-    most_certain = sorted(each.confidence for each in evaluated(trained_resnet, folder).verdicts)
+    most_certain = sorted(each.probability for each in evaluated(trained_resnet, folder).evaluation.verdicts.images)
     least = (most_certain[0] + most_certain[1]) / 2  # one image is below
     save_settings(replace(load_settings(folder / MODEL_FILE), unsure=least), folder / MODEL_FILE)
-    found = evaluated(trained_resnet, folder)
-    wrong = sum(each.truth != each.predicted for each in found.verdicts if each.confidence >= least)
+    wrong = evaluated(trained_resnet, folder).evaluation.verdicts.band(least).errors
     for language, words in (
         (
             "en",
@@ -157,7 +157,7 @@ def test_card_names_images_of_operating_point(trained, point, statement):
     for item in dataset.of("val"):
         item.split = "test"
     predictor = Predictor.open(trained.best)
-    found = evaluate_holdout(project_of(trained), dataset, predictor)
+    found = evaluate_holdout(project_of(trained), trained, dataset, predictor)
     content = to_markdown(make_card(CardSources(trained, dataset, predictor.settings, found, PARITY, point=point)))
     statements = ("were not used for training or for any choice", "The operating point was chosen on them")
     assert [text for text in statements if text in content] == [statement]
@@ -168,7 +168,7 @@ def test_card_names_images_of_operating_point(trained, point, statement):
 
 def test_card_states_the_verdict_rule(trained):
     predictor = Predictor.open(trained.best)
-    found = evaluate_holdout(project_of(trained), trained.dataset(), predictor)
+    found = evaluate_holdout(project_of(trained), trained, trained.dataset(), predictor)
     id = predictor.settings.classes[0].id
 
     def content(rule):
@@ -184,8 +184,8 @@ def test_card_states_the_verdict_rule(trained):
     assert predictor.settings.classes[0].name in row and "| 40 |" in row
 
 
-def evaluated(run: Run, folder: Path) -> HoldoutResult:
-    return evaluate_holdout(project_of(run), run.dataset(), Predictor.open(folder))
+def evaluated(run: Run, folder: Path) -> CardEvaluation:
+    return evaluate_holdout(project_of(run), run, run.dataset(), Predictor.open(folder))
 
 
 def test_card_counts_changed_labels_and_missing_images(trained, tmp_path):
@@ -195,9 +195,9 @@ def test_card_counts_changed_labels_and_missing_images(trained, tmp_path):
         mask = annotation.load_mask(project, changed)
         annotation.save_mask(project, changed, np.ones_like(mask))
         project.image_path(gone).unlink()
-    found = evaluate_holdout(project_of(run), run.dataset(), Predictor.open(run.best))
-    assert found.split == "val" and found.changed == 1 and found.unreadable == 1
-    assert len(found.counts) == found.total - 1
+    found = evaluated(run, run.best)
+    assert found.split == "val" and found.evaluation.changed == 1 and set(found.evaluation.skipped) == {gone}
+    assert found.evaluation.figures.images == found.total - 1
     text = to_markdown(make_card(CardSources(run, run.dataset(), Predictor.open(run.best).settings, found, PARITY)))
     assert "1 label was changed" in text and "1 image is not included" in text
 
@@ -207,7 +207,7 @@ def test_card_without_validation_images_has_no_metrics(trained, tmp_path):
     for item in dataset.items:
         item.split = "train"
     predictor = Predictor.open(trained.best)
-    found = evaluate_holdout(project_of(trained), dataset, predictor)
+    found = evaluate_holdout(project_of(trained), trained, dataset, predictor)
     card = make_card(CardSources(trained, dataset, predictor.settings, found, PARITY))
     good = next(section for section in card.sections if section.title == "Performance")
     assert card.headlines == [] and [type(block) for block in good.blocks] == [Paragraph]
@@ -219,16 +219,18 @@ def test_evaluation_can_be_cancelled(trained):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        evaluate_holdout(project_of(trained), trained.dataset(), Predictor.open(trained.best), tick=tick)
+        evaluate_holdout(project_of(trained), trained, trained.dataset(), Predictor.open(trained.best), tick=tick)
 
 
 def test_names_are_escaped():
     nasty = '<script>alert("1")</script> | `x` <!-- content -->'
-    rows = [[nasty, Share(1, 3), Share(0, 0)]]
+    few = Message("interval.parts", n=3)
+    shares = [Figure("recall", "any", 0, "", value, 1, total, few, 3, 3) for value, total in ((1 / 3, 3), (None, 0))]
+    rows = [[nasty, *map(FigureCell, shares)]]
     card = Document(nasty, nasty, [Headline(nasty, "1", nasty)], [Section(nasty, [Table([nasty, "a", "b"], rows)])])
     html = to_html(card)
     Page(html)
-    assert "<script" not in html and html.count("&lt;script&gt;") >= 5 and "33% (6–79%), 1 of 3" in html
+    assert "<script" not in html and html.count("&lt;script&gt;") >= 5 and "1 of 3" in html
     text = to_markdown(card)
     assert "<" not in text and text.count("&lt;script&gt;") == 7
     table = [line for line in text.splitlines() if line.startswith("|")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QStyleOptionViewItem
 
+from workbench.core.evaluation.figures import VerdictCount, verdict_figures
 from workbench.ui.evaluation.confusion_table import ConfusionTable
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -21,9 +22,8 @@ def make_table(qapp, qtbot, monkeypatch, load_theme):
         style.set_text_size(text_size)
         table = ConfusionTable(style)
         qtbot.addWidget(table)
-        metrics = {"recall": 0.9, "recall_interval": (0.6, 0.98), "pictures": 8}
-        rows = [[8 * (row == column) for column in range(len(names))] for row in range(len(names))]
-        table.show_report({"confusion": {"names": names, "rows": rows}, "per_class": dict.fromkeys(names, metrics)})
+        images = [VerdictCount(name, name) for name in names for _ in range(8)]
+        table.show_verdicts(verdict_figures(images, [str(number) for number in range(len(images))], names))
         table.resize(table.minimumSizeHint())
         table.show()
         return table

@@ -77,7 +77,7 @@ def dialog(application, tmp_path, qtbot) -> ComparisonDialog:
 def test_comparison_shows_metrics_in_words_and_both_predictions(dialog, application, qtbot):
     assert dialog.first.currentData() == "20261122-090000-unet"
     texts = [[dialog.table.item(row, column).text() for column in range(5)] for row in range(dialog.table.rowCount())]
-    assert texts[1] == ["False alarms per image", "0.00", "0.12", "+0.12", "not known"]
+    assert texts[2] == ["False alarms per image", "0.00", "0.12", "+0.12", "not known"]
     assert "8 images of 4 parts" in dialog.status.text() and "differ on 1 of 8" in dialog.pairs_heading.text()
     assert [button.text() for button in dialog.pairs.buttons] == [FALSE] and dialog.legend.isVisible()
     session = application.services.session
@@ -106,7 +106,7 @@ def test_comparison_shows_expected_range_and_worst_lighting(application, tmp_pat
     dialog = window.findChild(ComparisonDialog)
     assert dialog.first.currentData() == other.name
     table = dialog.table
-    texts = [[table.item(row, column).text() for column in range(5)] for row in range(table.rowCount())][3:5]
+    texts = [[table.item(row, column).text() for column in range(5)] for row in range(table.rowCount())][4:6]
     assert texts[0][0] == "Expected on other parts" and texts[0][1].startswith("0.8") and texts[0][2:] == ["–", "–", ""]
     assert texts[1] == ["Worst changed lighting", "darker 0.91 (−3 points)", "–", "–", ""]
-    assert "on its own validation/test images" in table.item(4, 1).toolTip() and not table.item(2, 1).toolTip()
+    assert "on its own validation/test images" in table.item(5, 1).toolTip() and not table.item(3, 1).toolTip()

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPushButton
 from tests.session.mask_run import FALSE, MISSED
 from tests.ui.evaluation.evaluation_windows import CONTROL_SHIFT
 from workbench.core.evaluation import operating_point
+from workbench.core.geometry.drawing import Rect
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.ui.evaluation import defect_browser
@@ -29,18 +30,20 @@ def test_page_of_an_evaluation(window, page, application):
     assert not window.center.in_evaluation and window.center.currentWidget() is window.canvas
     assert window.side.isVisible() and window.images.isVisible()
     QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
-    assert window.center.in_evaluation and page.summary.recall.number.text() != "–"  # without another evaluation
+    assert (
+        window.center.in_evaluation and page.summary.metrics["recall"].number.text() != "–"
+    )  # without another evaluation
     # Shortcuts of the canvas do not change the hidden image.
     note, class_id, tool = session.note.model_copy(deep=True), session.class_id, window.canvas.tool
     for key in (Qt.Key.Key_Return, Qt.Key.Key_2, Qt.Key.Key_E, Qt.Key.Key_D, Qt.Key.Key_Delete, Qt.Key.Key_Space):
         QTest.keyClick(page, key)
     assert session.note == note and session.class_id == class_id and window.canvas.tool == tool
     # Metrics with intervals and origin.
-    assert "49–97" in page.summary.recall.number.text()  # 6 of 7: too few defects for one number
-    assert "6 of 7" in page.summary.recall.detail.text() and "too few" in page.summary.recall.detail.text()
-    assert page.summary.false_alarms.number.text() in ("0.12", "0.13")
-    assert "1 on 8 " in page.summary.false_alarms.detail.text()
-    assert page.classes.rowCount() == 3 and page.classes.item(1, 1).text() == "0 of 1"
+    assert page.summary.metrics["recall"].number.text() == "6 of 7"  # too few defects for a percentage
+    assert "no 95% CI: 3 parts" in page.summary.metrics["recall"].detail.text()
+    assert page.summary.metrics["false_alarms"].number.text() in ("0.12", "0.13")
+    assert "1 on 8 " in page.summary.metrics["false_alarms"].detail.text()
+    assert page.classes.rowCount() == 5 and page.classes.item(1, 1).text() == "0 of 1"
     assert "8 images of 4 parts" in page.notices.texts[0] and "not used in training" in page.notices.texts[0]
     assert (
         page.browser.tabs["missed"].text() == "Missed defects  1"
@@ -220,9 +223,9 @@ def test_current_labels_and_validation_images(window, page, application, run, qt
     annotation.save_mask(application.services.session.project, MISSED, mask)
     with qtbot.waitSignal(application.services.evaluation.evaluated, timeout=20_000):
         QTest.mouseClick(window.evaluation.recalculate, Qt.MouseButton.LeftButton)
-    assert page.browser.tabs["missed"].text() == "Missed defects  0" and page.summary.recall.detail.text().startswith(
-        "6 of 6"
-    )
+    assert page.browser.tabs["missed"].text() == "Missed defects  0" and page.summary.metrics[
+        "recall"
+    ].detail.text().startswith("6 of 6")
     assert any("Labels changed since the training: 1." in text for text in page.notices.texts)
     with qtbot.waitSignal(application.services.evaluation.evaluated, timeout=20_000):
         QTest.mouseClick(window.evaluation.splits["val"], Qt.MouseButton.LeftButton)
@@ -230,3 +233,21 @@ def test_current_labels_and_validation_images(window, page, application, run, qt
         "thresholds were chosen on these images" in page.notices.texts[0]
         and "Test images were not used" in page.notices.texts[0]
     )
+
+
+def test_cell_of_the_classes_opens_its_regions(page, qtbot):
+    browser = page.browser
+    browser.tabs["classes"].click()
+    matrix = browser.matrix
+    assert matrix.isVisible()
+    assert [matrix.horizontalHeaderItem(number).text() for number in (1, 2, 3)] == ["scratch", "pit", "missed"]
+    cells = {(0, 0): 6, (1, 2): 1, (2, 1): 1}  # detected scratches, the missed pit, the false alarm
+    for (row, column), count in cells.items():
+        matrix.setCurrentCell(row, column + 1)
+        assert matrix.item(row, column + 1).text() == str(count) and len(browser.gallery.cards) == count
+    assert browser.gallery.cards[0].prediction.key == FALSE
+    with qtbot.waitSignal(browser.region_chosen) as chosen:
+        browser.gallery.clicked.emit(browser.gallery.model().index(0, 0))
+    assert chosen.args == [FALSE, Rect(60, 5, 14, 10)]
+    matrix.setCurrentCell(0, 2)
+    assert not browser.gallery.cards  # no scratch is predicted as a pit

@@ -192,7 +192,7 @@ def test_closing_window_asks_and_stops_prediction(application, dialog, gray_expo
 
 
 def test_models_are_shown_by_name(tmp_path, qtbot):
-    name = "UNet  2026-01-01 10:10  ·  Dice 0.80"
+    name = "UNet  2026-01-01 10:10  ·  Dice, any defect 0.80"
     first, second, export = tmp_path / "20260101-101010-unet", tmp_path / "20260101-101011-unet", tmp_path / "export"
     dialog = PredictFolderDialog({first: name, second: name})
     qtbot.addWidget(dialog)

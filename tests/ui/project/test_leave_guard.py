@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from tests import disk
 from tests.conftest import fill_project
+from tests.project_copy import copy_project
 from tests.read_only import read_only
 from tests.session.conftest import TRAINER
 from tests.ui.conftest import CanvasDriver
@@ -45,7 +45,7 @@ class Full:
     def __init__(self, application: Application, qtbot, folder: Path, root: Path, other: Path) -> None:
         self.application, self.qtbot, self.folder, self.other = application, qtbot, folder, other
         self.root = folder / "p"
-        shutil.copytree(root, self.root)
+        copy_project(root, self.root)
         self.session, self.window = application.services.session, application.window
         with qtbot.waitSignal(self.session.image_opened, timeout=10_000):
             assert self.session.open_project(self.root)
@@ -450,7 +450,7 @@ def test_closing_the_project_does_not_ask_about_an_export(working, qtbot, tmp_pa
 def test_a_read_only_folder_is_named_as_the_reason(application, qtbot, tmp_path, root):
     session, window = application.services.session, application.window
     with disk.small_disk(tmp_path / "disk", kilobytes=2500) as folder:
-        project = shutil.copytree(root, folder / "p")
+        project = copy_project(root, folder / "p")
         with read_only(project):
             with qtbot.waitSignal(session.image_opened, timeout=10_000):
                 window.project_commands.open(project)

@@ -11,6 +11,7 @@ from tests.conftest import fill_project
 from workbench.core.project.project import Project
 from workbench.session.preferences import Preferences
 from workbench.ui.shell.welcome import RecentRow
+from workbench.ui.widgets.question_dialog import Question
 
 
 @pytest.fixture
@@ -84,14 +85,26 @@ def test_moved_project_that_is_opened_at_its_new_place_replaces_its_entry(closed
     with qtbot.waitSignal(session.image_opened, timeout=10_000):
         commands.open(tmp_path / "moved")
     assert closed.services.preferences.recent_projects == [str(tmp_path / "moved")]
+    assert any("was moved" in text and str(root) in text for text in closed.window.messages.texts)
 
 
-def test_copy_of_a_project_has_an_entry_of_its_own(closed, root, tmp_path, qtbot):
+def test_copy_of_a_project_after_the_question_has_an_entry_of_its_own(closed, root, tmp_path, qtbot):
     session, commands = closed.services.session, closed.window.project_commands
-    shutil.copytree(root, tmp_path / "copy")
+    copy, id = tmp_path / "copy", closed.services.preferences.project_ids[str(root)]
+    shutil.copytree(root, copy)
+    commands.open(copy)
+    question = closed.window.findChild(Question)
+    assert str(root) in question.text() and str(copy) in question.text() and session.project is None
+    question.buttons["cancel"].click()
+    assert session.project is None and closed.services.preferences.recent_projects == [str(root)]
+    assert not closed.window.messages.texts  # the question has said it all
+    qtbot.waitUntil(lambda: closed.window.findChild(Question) is None)
+    commands.open(copy)
     with qtbot.waitSignal(session.image_opened, timeout=10_000):
-        commands.open(tmp_path / "copy")
-    assert closed.services.preferences.recent_projects == [str(tmp_path / "copy"), str(root)]
+        closed.window.findChild(Question).buttons["copy"].click()
+    assert closed.services.preferences.recent_projects == [str(copy), str(root)]
+    ids = closed.services.preferences.project_ids
+    assert ids[str(root)] == id != ids[str(copy)]
 
 
 def test_menu_marks_projects_that_are_not_found(closed, root, tmp_path):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
+from tests.project_copy import copy_project
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
@@ -135,6 +136,8 @@ def test_a_project_is_packed_and_opened_elsewhere(station, tmp_path, qtbot):
     assert session.project.root.name in unpack.status.text()
     unpack.folder.line.setText(str(tmp_path / "home"))
     unpack.start_button.click()
+    qtbot.waitUntil(lambda: window.findChild(Question) is not None)  # the packed folder exists, too
+    window.findChild(Question).buttons["copy"].click()
     qtbot.waitUntil(lambda: session.project.root.parent == tmp_path / "home", timeout=10_000)
     qtbot.waitUntil(lambda: len(session.keys) == 7)
     assert "not available" not in texts(station)
@@ -156,7 +159,7 @@ def colleague(station, tmp_path):
     """Copy of the open project in which another image was labeled, and one of the same differently."""
     session = station.services.session
     session.flush()
-    shutil.copytree(session.project.root, tmp_path / "colleague", ignore=shutil.ignore_patterns("project.lock"))
+    copy_project(session.project.root, tmp_path / "colleague")
     with Project.open(tmp_path / "colleague") as other:
         for key, who in (("lot1/new.png", 40), (session.keys[0], 60)):
             mask = np.zeros((80, 96), np.uint8)

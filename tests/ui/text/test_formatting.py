@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QLocale
 
-from workbench.core.evaluation.evaluation_summary import Proportion, SizeSummary
 from workbench.core.runs.events import Started
 from workbench.ui.text import evaluation_texts
 from workbench.ui.text.formatting import area, clauses, first_sentences, metric_unit, sentences, size, started_text
@@ -52,7 +51,7 @@ def test_unit_of_areas_follows_the_largest_one():
 
 def test_range_of_sizes_has_the_unit_of_its_larger_end():
     def text(least: int, below: int | None, um_per_pixel: float | None) -> str:
-        return evaluation_texts.size(SizeSummary(least, below, Proportion(1, 2)), um_per_pixel)
+        return evaluation_texts.size((least, below), um_per_pixel)
 
     assert text(20, 80, None) == "20 to 80 px²"
     assert text(20, 80, 10) == "2,000 to 8,000 µm²"

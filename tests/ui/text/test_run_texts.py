@@ -119,21 +119,24 @@ def test_name_of_second_run_within_one_second(tmp_path):
 def test_finished_text_adds_the_range_on_other_parts():
     unet = {"dice": 0.94, "pictures": 120, "regions": {"found": 11, "defects": 12, "false_per_picture": 0.3}}
     resnet = {"accuracy": 0.94, "pictures": 120}
-    counts = "11 of 12 defects detected (validation), 0.3 false alarms per image (Dice 0.94)"
+    counts = "11 of 12 defects detected (validation), 0.3 false alarms per image (Dice, any defect 0.94)"
     assert finished_text({"metrics": unet}) == (counts, (), "")
     text, short, details = finished_text({"metrics": unet, **stored_result()})
-    assert text.startswith("Dice 0.94 on 120 validation images; expect 0.8") and details.startswith(counts)
-    assert short == (text.replace(" on 120 validation images", ""), "Dice 0.94")
+    assert text.startswith("Dice, any defect 0.94 on 120 validation images; expect 0.8") and details.startswith(counts)
+    assert short == (text.replace(" on 120 validation images", ""), "Dice, any defect 0.94")
     text, short, details = finished_text({"metrics": resnet, **stored_result(percent=True)})
-    assert text.startswith("94% correct on 120 validation images; expect 8") and "113 of 120" in details
-    assert short[0].startswith("94% correct; expect 8") and short[1] == "94% correct"
+    assert text.startswith("Accuracy 94% on 120 validation images; expect 8") and "113 of 120" in details
+    assert short[0].startswith("Accuracy 94%; expect 8") and short[1] == "Accuracy 94%"
     several = {**unet, "dice": 0.6, "any_defect": {"dice": 0.94}}  # the range is that of all classes together
     assert (
         finished_text({"metrics": several, **stored_result()})[0]
         == finished_text({"metrics": unet, **stored_result()})[0]
     )
     text, _, details = finished_text({"metrics": unet, **stored_result(parts=2)})
-    assert text == "Dice 0.94 on 120 validation images; range on other parts unknown" and "Only 2 parts" in details
+    assert (
+        text == "Dice, any defect 0.94 on 120 validation images; range on other parts unknown"
+        and "Only 2 parts" in details
+    )
     text, short, details = finished_text({"metrics": {**unet, "only_background": True}, **stored_result()})
     assert text.startswith("No defects detected") and not short and "Expect Dice" in details
 
@@ -144,12 +147,14 @@ METRICS = {"dice": 0.7, "any_defect": {"dice": 0.85}, "regions": {"defects": 4, 
 def test_header_and_list_show_the_same_dice():
     """The mean of the classes' Dice, by which the best model is chosen as well, is not shown beside it."""
     line = RunLine(Run("runs/20260101-101010-unet"), "unet", None, score=0.775, metrics=METRICS)
-    assert short_results(METRICS) == ["Dice 0.85"]
-    assert result_text(METRICS).endswith("(Dice 0.85)")
-    assert run_line_text(line).endswith("  Dice 0.85") and "0." not in run_line_text(line, score=False)
+    assert short_results(METRICS) == ["Dice, any defect 0.85"]
+    assert result_text(METRICS).endswith("(Dice, any defect 0.85)")
+    assert run_line_text(line).endswith("  Dice, any defect 0.85") and "0." not in run_line_text(line, score=False)
 
 
-@pytest.mark.parametrize(("dice", "text"), [(0.8, "(Dice 0.85 instead of Dice 0.80)"), (0.9, "validation images.")])
+@pytest.mark.parametrize(
+    ("dice", "text"), [(0.8, "(Dice, any defect 0.85 instead of Dice, any defect 0.80)"), (0.9, "validation images.")]
+)
 def test_metrics_of_the_run_in_use_are_shown_if_they_explain_the_choice(dice, text):
     used = RunLine(Run("runs/20260101-101010-unet"), "unet", None, score=0.775, metrics=METRICS)
     ended = RunLine(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from PySide6.QtCore import QLocale
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
+from workbench.core.messages import Message
+from workbench.core.runs.events import Failed, Finished, encode
 from workbench.core.runs.export_options import FORMATS, LINE_FORMAT, ExportOptions
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import RunLine
@@ -130,7 +134,7 @@ def test_report_shows_formats_and_effect_of_reduced_precision(qtbot):
         "All results equal",
         "12.3 ms",
         "99.950% equal",
-        "Mean Dice of the classes 0.881 → 0.874",
+        "Dice, mean of classes 0.881 → 0.874",
         "Detected 12 → 11 of 13",
         "False alarms per image 0.50 → 0.25",
         "Not exported: paddlelite is missing",
@@ -149,7 +153,7 @@ def test_speed_is_that_of_the_first_format_if_known():
 def test_model_that_detects_almost_nothing_has_a_warning():
     metrics = {"regions": {"defects": 12, "found": 0}, "any_defect": {"dice": 0.004}}
     assert export_texts.weakness_text(metrics).startswith(
-        "The model detects 0 of 12 defects in the validation images (Dice 0.00)."
+        "The model detects 0 of 12 defects in the validation images (Dice, any defect 0.00)."
     )
     metrics["regions"]["found"] = 1
     assert "1 of 12 defects" in export_texts.weakness_text(metrics)
@@ -168,7 +172,28 @@ def test_message_after_an_export_has_the_warning(application, tmp_path, found):
     services.export_job.finished.emit({"path": str(tmp_path / "out"), "formats": ["onnx"], "parity": {}})
     shown = texts(application.window.messages)
     assert f"Model exported to {tmp_path / 'out'}." in shown
-    assert ("0 of 12 defects in the validation images (Dice 0.00)" in shown) == (found == 0)
+    assert ("0 of 12 defects in the validation images (Dice, any defect 0.00)" in shown) == (found == 0)
+
+
+class UsableRun(Run):
+    def need_usable(self) -> None:
+        """Its child needs no files."""
+
+
+def test_model_that_is_not_ready_is_exported_on_request(application, tmp_path, qtbot):
+    """A real child reports the problem, as the training program does; the second time it exports."""
+    services, run = application.services, UsableRun(tmp_path / "runs" / "20260101-000000-unet")
+    run.best.mkdir(parents=True)
+    why = Message("export.too_many_regions", n="677,571", name="a.png")
+    ending = encode(Failed(why="w", problem="ModelNotReady", fields={"why": why}))
+    code = f"import sys; print({ending!r} if '--require-ready' in sys.argv else {encode(Finished(result={}))!r})"
+    services.export_job._command = lambda run, out, options: [sys.executable, "-c", code, *options]
+    with qtbot.waitSignal(services.export_job.failed):
+        services.export_job.start(run)
+    assert "it marks 677,571 regions on one image (a.png)" in texts(application.window.messages)
+    (anyway,) = [b for b in application.window.messages.findChildren(QPushButton) if b.text() == "Export anyway"]
+    with qtbot.waitSignal(services.export_job.finished):
+        anyway.click()
 
 
 def test_model_that_predicts_one_verdict_has_a_warning():

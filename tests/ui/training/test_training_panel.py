@@ -114,7 +114,7 @@ def test_missing_data_is_disabled_with_reason(opened, qtbot):
     assert legend["gpu_load"].isDisabled() and legend["gpu_load"].toolTip(0) == "No NVIDIA driver is installed"
     qtbot.waitUntil(lambda: {"cpu", "ram"} <= set(panel.curves.plots), timeout=3000)
     assert "gpu_load" not in panel.curves.plots
-    assert legend["score"].text(0) == "Macro F1" and legend["cpu"].text(1) == "33%"
+    assert legend["score"].text(0) == "F1, mean of verdicts" and legend["cpu"].text(1) == "33%"
     without_trainer(opened)
 
 
@@ -301,7 +301,7 @@ def test_finished_run_states_the_range_on_other_parts(opened, old_run, qtbot):
         pass
     result = panel.view.result
     assert re.fullmatch(
-        r"Dice 0\.94 on 120 validation images; expect 0\.8\d to 0\.9\d on other parts", result.full_text
+        r"Dice, any defect 0\.94 on 120 validation images; expect 0\.8\d to 0\.9\d on other parts", result.full_text
     )
     tip = result.toolTip()
     assert "11 of 12" in tip and "on 40 parts that are not in the training images" in tip and "worst “darker”" in tip

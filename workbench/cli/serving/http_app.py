@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from workbench import __version__
 from workbench.cli.serving.access import is_authorized, need_token
 from workbench.cli.serving.predict_route import PlainRoute, add_prediction
-from workbench.cli.serving.request_guard import CloseUnread, HostCheck
+from workbench.cli.serving.request_guard import CloseUnread, SourceCheck
 from workbench.cli.serving.request_handler import RequestHandler, ResultCallback
 from workbench.cli.serving.responses import HttpError, PredictionResponse, error_documentation, error_response
 from workbench.cli.serving.server_limits import Limits
@@ -92,7 +92,7 @@ def create_application(
     _add_pages(app)
     _add_error_handlers(app)
     app.add_middleware(CloseUnread)
-    app.add_middleware(HostCheck, hosts=hosts)
+    app.add_middleware(SourceCheck, hosts=hosts)
     app.add_middleware(_Counting, counters=handler.counters)
     return app
 
@@ -126,7 +126,7 @@ def _add_state(app: FastAPI, handler: RequestHandler, token: str | None) -> None
                 "description": "In the text format of Prometheus",
                 "content": {"text/plain": {"schema": {"type": "string"}}},
             },
-            **error_documentation(*([401] if token else [])),
+            **error_documentation(*([401] if token else []), 403),
         },
         summary="Metrics for Prometheus",
     )

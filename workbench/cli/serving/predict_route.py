@@ -11,7 +11,7 @@ from starlette.types import Receive
 
 from workbench.cli.serving.access import check_token, need_token
 from workbench.cli.serving.plain_request import MAX_NAME, Head
-from workbench.cli.serving.request_guard import check_host
+from workbench.cli.serving.request_guard import check_source
 from workbench.cli.serving.request_handler import RequestHandler
 from workbench.cli.serving.responses import (
     HEADERS,
@@ -23,9 +23,12 @@ from workbench.cli.serving.responses import (
     error_documentation,
 )
 from workbench.cli.serving.upload import FIELD, IMAGE_TYPES, Upload
+from workbench.cli.sinks.sink_base import ERROR, NG, OK
 from workbench.inference.batch.results_log import is_result_name
 
 PATH = "/predict"
+_MAX_LEVELS, _MAX_PART = 8, 200  # of a name: parts, and bytes of one part, so that a suffix can be added
+_RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(10))}
 _NAME = "name of the image without suffix in the result outputs of the server; without it the id of the result"
 _IMAGE = {"type": "string", "format": "binary"}
 _BODY = {
@@ -57,7 +60,7 @@ def add_prediction(app: FastAPI, handler: RequestHandler, token: str | None) -> 
                     "image/png": {"schema": _IMAGE},
                 },
             },
-            **error_documentation(400, *([401] if token else []), 406, 408, 413, 415, 422, 500, 503, 504),
+            **error_documentation(400, *([401] if token else []), 403, 406, 408, 413, 415, 422, 500, 503, 504),
         },
         openapi_extra={"requestBody": _BODY},
         summary="Detect defects in one image",
@@ -84,7 +87,7 @@ class PlainRoute:
 
     def check(self, head: Head) -> tuple[Form, Upload]:
         """Return the form of the answer and the upload that receives the image. Raises HttpError."""
-        check_host(head.headers, self._hosts)
+        check_source(head.headers, self._hosts)
         headers = Headers(raw=head.headers)
         check_token(headers, self._token)
         form = choose_form(headers.get("accept"), False)
@@ -108,5 +111,24 @@ async def _answer(
 
 
 def _check_name(name: str | None) -> None:
-    if name is not None and not is_result_name(name):
-        raise HttpError(422, "The name must be a relative path with / and without a drive.")
+    if name is not None and not _is_part_name(name):
+        raise HttpError(
+            422,
+            f"The name must be a relative path with / and without a drive, of at most {_MAX_LEVELS} parts of at most "
+            f"{_MAX_PART} bytes, with visible characters that any system permits in the name of a file.",
+        )
+
+
+def _is_part_name(name: str) -> bool:
+    """Return True if files may be named like this on all systems, and be listed on any terminal."""
+    *folders, _ = parts = name.split("/")
+    return (
+        is_result_name(name)
+        and name.isprintable()
+        and not set(name) & set('<>:"|?*\ufffd')  # the last is in place of bytes that are no UTF-8
+        and len(parts) <= _MAX_LEVELS
+        and all(len(part.encode()) <= _MAX_PART and part == part.strip().rstrip(".") for part in parts)
+        and not any(part.startswith(".") or part.partition(".")[0].strip().upper() in _RESERVED for part in parts)
+        # such a folder would be in the place of a marker
+        and not any(part.upper().endswith((f".{OK}", f".{NG}", f".{ERROR}")) for part in folders)
+    )

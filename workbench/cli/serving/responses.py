@@ -33,8 +33,8 @@ class Size(BaseModel):
 
 
 class RegionResponse(BaseModel):
-    """One defect. Positions and lengths are in image pixels; those in micrometers are null if the model has no
-    scale.
+    """One defect. Positions and lengths are in image pixels; those in micrometers and millimeters are null if the
+    model has no scale.
     """
 
     class_id: int = Field(description="value in the mask")
@@ -50,6 +50,10 @@ class RegionResponse(BaseModel):
     area_um2: float | None
     score: float = Field(description="mean probability, 0 to 1")
     peak: float = Field(description="maximum probability, 0 to 1")
+    feret_max: float = Field(description="length: maximum Feret diameter, in pixels")
+    feret_min: float = Field(description="width: minimum Feret diameter, in pixels")
+    feret_max_mm: float | None
+    feret_min_mm: float | None
 
 
 class DecidingRegion(BaseModel):
@@ -213,6 +217,7 @@ def error_documentation(*statuses: int) -> dict[int | str, dict[str, Any]]:
     texts = {
         400: "The form is damaged",
         401: "The token is missing or wrong",
+        403: "The request was made by another website",
         406: "Form of response not available",
         408: "The image arrived too slowly",
         413: "Too many bytes or pixels",

@@ -9,7 +9,7 @@ from typing import Any
 from workbench.cli.sinks.delivery_queue import Counts
 from workbench.cli.sinks.result_outputs import SINK_NAMES
 
-STATUSES = (200, 400, 401, 404, 405, 406, 408, 413, 415, 421, 422, 499, 500, 503, 504)
+STATUSES = (200, 400, 401, 403, 404, 405, 406, 408, 413, 415, 421, 422, 499, 500, 503, 504)
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

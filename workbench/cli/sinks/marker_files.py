@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +23,23 @@ def add_arguments(group: Any) -> None:
 
 def configure(options: argparse.Namespace) -> MarkerFiles | None:
     """Return the output, None if it was not requested."""
-    return None if options.marker is None else MarkerFiles(options.marker.absolute())
+    # A watched folder, whose results are named after files, has no option: a new version of a file replaces the old.
+    replace = getattr(options, "replace", True)
+    return None if options.marker is None else MarkerFiles(options.marker.absolute(), replace=replace)
 
 
 class MarkerFiles(Sink):
-    """Folder of markers. A marker appears complete, with the record as its content, and replaces an earlier one."""
+    """Folder of markers. A marker appears complete, with the record as its content.
+
+    replace: a marker replaces an earlier one of the same name; otherwise it gets the id of its record as an addition
+    to the name.
+    """
 
     name = "marker"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, replace: bool = True) -> None:
         self._folder = folder
+        self._replace = replace
         self._second_sweep: float | None = None  # `time.monotonic` at which it is due
 
     def open(self, *, durable: bool) -> None:
@@ -46,8 +56,39 @@ class MarkerFiles(Sink):
         if self._second_sweep is not None and time.monotonic() >= self._second_sweep:
             self._second_sweep = None
             sweep(self._folder, below=True, min_age=_MIN_AGE)
-        path = self._folder / f"{record['name']}.{record['result']}"
-        # Never two markers at once: a reader must not meet the result of an earlier version of the image.
-        for result in {OK, NG, ERROR} - {record["result"]}:
-            path.with_name(f"{path.name.removesuffix(record['result'])}{result}").unlink(missing_ok=True)
-        write_atomic(path, json_line(record) + b"\n")
+        with _locked(self._folder):
+            name = record["name"]
+            markers = {result: self._folder / f"{name}.{result}" for result in (OK, NG, ERROR)}
+            if not self._replace and any(_is_of_another(path, record) for path in markers.values()):
+                markers = {result: self._folder / f"{name}-{record['id']}.{result}" for result in markers}
+            # Never two markers at once: a reader must not meet the result of an earlier version of the image.
+            path = markers.pop(record["result"])
+            for other in markers.values():
+                other.unlink(missing_ok=True)
+            write_atomic(path, json_line(record) + b"\n")
+
+
+def _is_of_another(path: Path, record: Record) -> bool:
+    """Return True if a marker exists, unless it is an earlier delivery of the same record."""
+    try:
+        return record["id"].encode() not in path.read_bytes()
+    except FileNotFoundError:
+        return False
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep the other processes of a server from writing markers, where folders can be locked."""
+    try:
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

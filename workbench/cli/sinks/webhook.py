@@ -23,7 +23,8 @@ from workbench.cli.verb_runner import WrongUse
 
 SECRET_VARIABLE = "WORKBENCH_WEBHOOK_SECRET"
 _TIMEOUT = 10.0  # seconds
-_TEMPORARY = (408, 425, 429)  # statuses below 500 after which the request is repeated
+# Statuses below 500 after which the request is repeated; 407 is the answer of a proxy, not of the receiver.
+_TEMPORARY = (407, 408, 425, 429)
 _PREFIX = "whsec_"  # of a secret in base64
 
 
@@ -67,7 +68,11 @@ class Webhook(Sink):
 
     def deliver(self, record: Record) -> None:
         if self._opener is None:
-            self._opener = urllib.request.build_opener(_NoRedirect)
+            # A proxy would look for a receiver on this computer on its own.
+            host = urllib.parse.urlsplit(self._url).hostname or ""
+            is_here = host in ("localhost", "::1") or host.startswith("127.")
+            proxy = urllib.request.ProxyHandler({} if is_here else None)
+            self._opener = urllib.request.build_opener(_NoRedirect, proxy)
         body = json_line(record)
         headers = {
             "Content-Type": "application/json",

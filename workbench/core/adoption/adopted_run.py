@@ -15,9 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from workbench.core.adoption.adapter_process import adapt_file
 from workbench.core.adoption.adoption_options import AdoptionOptions
-from workbench.core.adoption.network_file import load_network
 from workbench.core.messages import Message
+from workbench.core.network_process import NetworkCancelled
 from workbench.core.onnx_files import NetworkRefused
 from workbench.core.problems import BadSettings, CannotWrite, ModelFileRefused, Problem
 from workbench.core.project.grouping import group
@@ -44,21 +45,17 @@ def adopt(
 ) -> Run:
     """Add the network in an ONNX file to the project as a run. Classes that the project lacks are added to it.
 
-    Runs the network and reads labels: not for the GUI thread. Raises BadSettings, ModelFileRefused, BadClass,
-    AdoptionCancelled, and the problems of a project that cannot be written; nothing is changed then.
+    Runs the network in a child process and reads labels: not for the GUI thread. Raises BadSettings, ModelFileRefused,
+    BadClass, AdoptionCancelled, and the problems of a project that cannot be written; nothing is changed then.
     """
     project.need_write(Message("what.run"))
     options.check()
     try:
-        model = load_network(path)
-        from workbench.core.adoption.adapter_graph import adapt  # needs onnx, which is now known to be installed
-
-        network = adapt(model, options)
-        content = network.model.SerializeToString()
+        network = adapt_file(path, options, cancelled)
     except NetworkRefused as refusal:
         raise ModelFileRefused(path=str(path), why=refusal.why) from refusal
-    if cancelled():
-        raise AdoptionCancelled
+    except NetworkCancelled as error:
+        raise AdoptionCancelled from error
     classes = _project_classes(project, options)
     mean, std = options.normalization(network.channels)
     overlap = min(_MAX_OVERLAP, network.tile // 4)
@@ -83,7 +80,7 @@ def adopt(
             files={"onnx": NETWORK_FILE},
         )
         make_folder(run.best)
-        write_atomic(run.best / NETWORK_FILE, content)
+        write_atomic(run.best / NETWORK_FILE, network.content)
         save_settings(settings, run.best / MODEL_FILE)
         write_json(run.adopted_path, _origin(path, options))
         write_json(run.dataset_path, _dataset(project, classes).model_dump(mode="json"))

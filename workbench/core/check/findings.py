@@ -15,6 +15,7 @@ from workbench.core.images.image_files import read
 from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import is_good
+from workbench.core.project.plausibility import Plausibility
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED, Project
 from workbench.inference.io.opencv import cv2
 from workbench.inference.text_safety import csv_table
@@ -39,6 +40,11 @@ Kind = Literal[
     "duplicate",
     "leak",
     "bad_grouping",
+    "inverted",
+    "whole_image",
+    "all_empty",
+    "blank",
+    "mixed_sets",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -84,6 +90,11 @@ def kind_texts() -> dict[Kind, tuple[Message, Message]]:
         "duplicate": (Message("check.duplicate.title"), Message("check.duplicate.advice")),
         "leak": (Message("check.leak.title"), Message("check.leak.advice")),
         "bad_grouping": (Message("check.bad_grouping.title"), Message("check.bad_grouping.advice")),
+        "inverted": (Message("check.inverted.title"), Message("check.inverted.advice")),
+        "whole_image": (Message("check.whole_image.title"), Message("check.whole_image.advice")),
+        "all_empty": (Message("check.all_empty.title"), Message("check.all_empty.advice")),
+        "blank": (Message("check.blank.title"), Message("check.blank.advice")),
+        "mixed_sets": (Message("check.mixed_sets.title"), Message("check.mixed_sets.advice")),
     }
 
 
@@ -148,13 +159,14 @@ def _small_components(plane: np.ndarray, connectivity: int) -> Iterator[tuple[np
         yield labels[y : y + h, x : x + w] == number, (x, y)
 
 
-def check_image(project: Project, key: str) -> tuple[set[int], list[Finding]]:
-    """Return the class ids painted on an image, and its findings. Decodes the image."""
+def check_image(project: Project, key: str, plausibility: Plausibility) -> tuple[set[int], list[Finding]]:
+    """Return the class ids painted on an image, and its findings. Decodes the image and counts it in `plausibility`."""
     try:
         image = read(project.image_path(key))
     except problems.ImageBroken as problem:
         return set(), [Finding("broken_picture", key, problem.fields["why"], key)]
-    size = (image.shape[1], image.shape[0])
+    size, channels = (image.shape[1], image.shape[0]), 1 if image.ndim == 2 else image.shape[2]
+    plausibility.add_image(key, image)
     del image
     findings: list[Finding] = []
     note = annotation.Note()
@@ -177,6 +189,8 @@ def check_image(project: Project, key: str) -> tuple[set[int], list[Finding]]:
         return set(), findings
     ids = {id for id in annotation.ids_in(mask) if 0 < id < DONT_CARE}
     names = {info.id: info.name for info in project.classes}
+    if ids or note.status == "done":
+        plausibility.add_mask(key, mask, names, channels)
     return ids, [*findings, *_verdict_mistakes(key, note, ids), *_tiny_parts(key, mask, names)]
 
 

@@ -14,6 +14,7 @@ from workbench.core.check.findings import KINDS, Finding, Kind, check_image
 from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.grouping import check_pattern, near_duplicates
+from workbench.core.project.plausibility import Plausibility
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset, collect
 from workbench.core.runs.settings_overrides import Model
@@ -37,10 +38,11 @@ def check(
         findings.append(Finding("unreadable_folder", fault.fields["path"], detail))
     painted: set[int] = set()
     usable: list[str] = []
+    plausibility = Plausibility()
     for number, key in enumerate(keys, 1):
         if stopped():
             return findings
-        ids, found = check_image(project, key)
+        ids, found = check_image(project, key, plausibility)
         painted |= ids
         findings += found
         if not any(finding.kind == "broken_picture" for finding in found):
@@ -50,6 +52,10 @@ def check(
     unreadable = tuple(fault.fields["prefix"] for fault in faults)
     findings += _orphan_files(project, set(keys), unreadable) + _grouping(project, keys)
     findings += _classes(project, painted)
+    findings += [
+        Finding(concern.kind, concern.class_name or concern.image, concern.text, concern.image, name=concern.class_name)
+        for concern in plausibility.concerns()
+    ]
     splits = _splits(project)
     if not stopped():
         findings += _duplicates(project, usable, splits)

@@ -16,15 +16,21 @@ from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
 from workbench.core.runs.dataset import collect
 from workbench.core.runs.held_out import SPLITS
 from workbench.core.runs.settings_overrides import Model
+from workbench.inference.components import measure
+from workbench.inference.csv_metadata import REGION_DEFINITIONS, csv_metadata
 from workbench.inference.io.opencv import cv2
 from workbench.inference.text_safety import csv_table
 
 UM_PER_MM = 1000.0
+_MEASURES = ("area", "length", "feret_max", "feret_min")
 
 
 @dataclass(frozen=True)
 class RegionSize:
-    """Size of one connected region (8 neighbors). area: px². length: longest side of its bounding box, px."""
+    """Size of one connected region (8 neighbors).
+
+    area: px². length: longest side of its bounding box, px. feret_max, feret_min: Feret diameters, px.
+    """
 
     key: str
     class_id: int
@@ -33,6 +39,8 @@ class RegionSize:
     width: int
     height: int
     area: int
+    feret_max: float
+    feret_min: float
 
     @property
     def length(self) -> int:
@@ -48,13 +56,16 @@ class ClassStatistics:
     color: str
     images: int = 0
     pixels: int = 0
-    areas: list[int] = field(default_factory=list)  # px², one per region
-    lengths: list[int] = field(default_factory=list)  # px, one per region
+    sizes: list[RegionSize] = field(default_factory=list)  # one per region
     splits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
 
     @property
     def regions(self) -> int:
-        return len(self.areas)
+        return len(self.sizes)
+
+    def values(self, measure: str) -> list[float]:
+        """Return a measure of each region: "area", "length", "feret_max" or "feret_min"."""
+        return [getattr(size, measure) for size in self.sizes]
 
 
 @dataclass
@@ -133,11 +144,13 @@ def _add_mask(result: ProjectStatistics, by_id: dict[int, ClassStatistics], key:
         entry.pixels += int(counts[id])
         plane = (mask == id).astype(np.uint8)
         x, y, w, h = cv2.boundingRect(plane)
-        _, _, stats, _ = cv2.connectedComponentsWithStats(plane[y : y + h, x : x + w], connectivity=8)
-        for left, top, width, height, area in stats[1:].tolist():
-            result.regions.append(RegionSize(key, id, x + left, y + top, width, height, area))
-            entry.areas.append(area)
-            entry.lengths.append(max(width, height))
+        plane = plane[y : y + h, x : x + w]
+        measured = measure(plane, 1, plane, with_runs=True)
+        boxes = zip(measured.left.tolist(), measured.top.tolist(), measured.right.tolist(), measured.bottom.tolist())
+        for number, (left, top, right, bottom) in enumerate(boxes):
+            box, area = (x + left, y + top, right - left, bottom - top), int(measured.area[number])
+            entry.sizes.append(RegionSize(key, id, *box, area, *measured.feret(number)))
+        result.regions += entry.sizes[-len(measured.area) :]
 
 
 def _add_splits(project: Project, result: ProjectStatistics, by_id: dict[int, ClassStatistics]) -> None:
@@ -157,7 +170,7 @@ def _add_splits(project: Project, result: ProjectStatistics, by_id: dict[int, Cl
 # --- output ---------------------------------------------------------------------------------------
 
 
-def summary(values: Sequence[int]) -> dict[str, float]:
+def summary(values: Sequence[float]) -> dict[str, float]:
     """Return minimum, median, 90th percentile, maximum and mean of some sizes; {} for none."""
     if not values:
         return {}
@@ -177,7 +190,7 @@ def to_json(result: ProjectStatistics) -> dict[str, Any]:
     scale = result.um_per_pixel
     classes = []
     for entry in result.classes:
-        areas, lengths = summary(entry.areas), summary(entry.lengths)
+        sizes = {name: summary(entry.values(name)) for name in _MEASURES}
         values: dict[str, Any] = {
             "id": entry.id,
             "name": entry.name,
@@ -185,12 +198,15 @@ def to_json(result: ProjectStatistics) -> dict[str, Any]:
             "regions": entry.regions,
             "pixels": entry.pixels,
             "splits": entry.splits,
-            "area_px": areas,
-            "length_px": lengths,
+            "area_px": sizes["area"],
+            "length_px": sizes["length"],
+            "feret_max": sizes["feret_max"],
+            "feret_min": sizes["feret_min"],
         }
         if scale is not None:
-            values["area_mm2"] = {name: value * (scale / UM_PER_MM) ** 2 for name, value in areas.items()}
-            values["length_mm"] = {name: value * scale / UM_PER_MM for name, value in lengths.items()}
+            for name, of_regions in sizes.items():
+                unit, factor = _metric(name, scale)
+                values[f"{name}_{unit}"] = {part: value * factor for part, value in of_regions.items()}
         classes.append(values)
     return {
         "pictures": result.images,
@@ -211,17 +227,15 @@ def class_csv(result: ProjectStatistics) -> bytes:
     scale = result.um_per_pixel
     parts = ("min", "median", "p90", "max", "mean")
     header = ["class", "id", "images", "regions", "pixels", *(f"images_{split}" for split in SPLITS)]
-    header += [f"area_{part}_px" for part in parts] + [f"length_{part}_px" for part in parts]
-    header += [f"area_{part}_mm2" for part in parts] + [f"length_{part}_mm" for part in parts] if scale else []
+    units = [{name: ("px", 1.0) for name in _MEASURES}]
+    units += [{name: _metric(name, scale) for name in _MEASURES}] if scale else []
+    header += [f"{name}_{part}_{unit}" for by_name in units for name, (unit, _) in by_name.items() for part in parts]
     rows = []
     for entry in result.classes:
-        areas = [summary(entry.areas).get(part) for part in parts]
-        lengths = [summary(entry.lengths).get(part) for part in parts]
+        sizes = {name: summary(entry.values(name)) for name in _MEASURES}
         row: list[Any] = [entry.name, entry.id, entry.images, entry.regions, entry.pixels, *entry.splits.values()]
-        row += [_digits(value) for value in (*areas, *lengths)]
-        if scale:
-            row += [_digits(value, (scale / UM_PER_MM) ** 2) for value in areas]
-            row += [_digits(value, scale / UM_PER_MM) for value in lengths]
+        for by_name in units:
+            row += [_digits(sizes[name].get(part), factor) for name, (_, factor) in by_name.items() for part in parts]
         rows.append(row)
     return csv_table([header, *rows])
 
@@ -229,15 +243,39 @@ def class_csv(result: ProjectStatistics) -> bytes:
 def region_csv(result: ProjectStatistics) -> bytes:
     """Return one line per region as CSV, see `class_csv`."""
     names = {entry.id: entry.name for entry in result.classes}
-    scale = result.um_per_pixel
-    header = ["image", "class", "x", "y", "width_px", "height_px", "area_px"]
-    rows = [[r.key, names[r.class_id], r.x, r.y, r.width, r.height, r.area] for r in result.regions]
+    columns = [("width_px", "width", 1.0), ("height_px", "height", 1.0), ("area_px", "area", 1.0)]
+    scale, ferets = result.um_per_pixel, [("feret_max", "feret_max", 1.0), ("feret_min", "feret_min", 1.0)]
     if scale:
-        header += ["width_mm", "height_mm", "area_mm2"]
-        for row, region in zip(rows, result.regions):
-            mm = scale / UM_PER_MM
-            row += [_digits(region.width, mm), _digits(region.height, mm), _digits(region.area, mm * mm)]
-    return csv_table([header, *rows])
+        mm = scale / UM_PER_MM
+        columns += [("width_mm", "width", mm), ("height_mm", "height", mm), ("area_mm2", "area", mm * mm)]
+        ferets += [("feret_max_mm", "feret_max", mm), ("feret_min_mm", "feret_min", mm)]
+    columns += ferets
+    rows = [
+        [r.key, names[r.class_id], r.x, r.y, *(_digits(getattr(r, name), factor) for _, name, factor in columns)]
+        for r in result.regions
+    ]
+    return csv_table([["image", "class", "x", "y", *(column for column, _, _ in columns)], *rows])
+
+
+_DEFINITIONS = {
+    **REGION_DEFINITIONS,
+    "length": "longest side of the bounding box",
+    "images": "images that show the class; of a split, those of the next UNet training",
+    "regions": "connected regions (8 neighbors)",
+    "pixels": "pixels of the class",
+}
+
+
+def csv_definitions(name: str, table: bytes) -> bytes:
+    """Return the content of the file beside a table of this module, which is named `name`: what its columns mean."""
+    header = table.decode("utf-8-sig").splitlines()[0].split(",")
+    return csv_metadata(name, header, _DEFINITIONS)
+
+
+def _metric(measure: str, um_per_pixel: float) -> tuple[str, float]:
+    """Return the metric unit of a measure, and the factor from pixels."""
+    power = 2 if measure == "area" else 1
+    return ("mm2" if power == 2 else "mm"), (um_per_pixel / UM_PER_MM) ** power
 
 
 def _digits(value: float | None, factor: float = 1.0) -> str:

@@ -9,6 +9,7 @@ import hashlib
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,12 +64,19 @@ class _Embedding:
 class ClickModel:
     """Pair of networks. Not for several threads at once, except `terminate`.
 
-    values: a value of `PIXEL_VALUES`. Raises ClickModelRefused if the files cannot be used.
+    values: a value of `PIXEL_VALUES`. Raises ClickModelRefused if the files cannot be used, ClickCancelled.
     """
 
-    def __init__(self, encoder: Path, decoder: Path, values: str = "auto") -> None:
-        self._encoder, self._decoder = OnnxNetwork(encoder), OnnxNetwork(decoder)
-        self.interface: ModelInterface = recognize(self._encoder, self._decoder, values)
+    def __init__(
+        self, encoder: Path, decoder: Path, values: str = "auto", cancelled: Cancelled = lambda: False
+    ) -> None:
+        with ExitStack() as stack:  # no process is left for networks that are refused
+            self._encoder, self._decoder = OnnxNetwork(encoder), OnnxNetwork(decoder)
+            for network in (self._encoder, self._decoder):
+                stack.callback(network.terminate)
+                network.load(cancelled)
+            self.interface: ModelInterface = recognize(self._encoder, self._decoder, values)
+            stack.pop_all()
         self.embeddings: OrderedDict[bytes, _Embedding] = OrderedDict()  # by the input of the encoder; newest last
         self._latest: tuple[weakref.ref, Rect, _Embedding] | None = None
 
@@ -79,7 +87,7 @@ class ClickModel:
                 raise ClickModelChanged(path=str(network.path))
 
     def terminate(self) -> None:
-        """End a computation of another thread whose `cancelled` returns True."""
+        """End the processes of the networks, and with them a computation of another thread, at once."""
         self._encoder.terminate()
         self._decoder.terminate()
 

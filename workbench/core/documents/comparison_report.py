@@ -6,30 +6,25 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from workbench.core.documents import metric_tables
-from workbench.core.documents.document import NOTHING, Block, Document, ImagePairs, Paragraph, Points, Section, Table
+from workbench.core.documents.document import Block, Document, ImagePairs, Paragraph, Points, Section, Table
 from workbench.core.documents.report_content import subtitle
 from workbench.core.documents.report_images import MOST, ReportImages
+from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.evaluation_comparison import (
-    FEWEST_PARTS,
     EvaluationComparison,
-    MetricDifference,
-    MetricKind,
+    FigureDifference,
     compare_masks,
     compare_verdicts,
 )
 from workbench.core.evaluation.expectation import Expectation, points_text, signed
+from workbench.core.evaluation.figure_texts import NOTHING
+from workbench.core.evaluation.figures import Figure
+from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
 from workbench.core.messages import Message
 from workbench.core.problems import RunUnusable
 from workbench.core.project.project import Project
 
-_KINDS = {
-    "recall": "card.recall",
-    "false_alarms": "card.false_alarms",
-    "dice": "card.dice",
-    "accuracy": "card.right_verdicts",
-}
-_SHARES = ("recall", "accuracy")  # shown in percent, their differences in percentage points
 _OUTCOMES = {
     "better": "compare.better",
     "worse": "compare.worse",
@@ -87,7 +82,7 @@ def metric_blocks(first: SplitEvaluation, second: SplitEvaluation, comparison: E
         Message("compare.outcome"),
     ]
     yield Table(head, [cells for cells, _ in comparison_rows(comparison)])
-    yield Paragraph(Message("compare.method", n=FEWEST_PARTS))
+    yield Paragraph(Message("compare.method", n=MIN_PARTS))
     if any(comparison.expectations):
         yield Paragraph(Message("compare.own_images"))
 
@@ -98,7 +93,7 @@ def comparison_rows(comparison: EvaluationComparison) -> list[tuple[list[str], s
     Metrics of all images come first, then other parts and changed lighting if known, then metrics of single classes.
     """
     metrics = [(metric_cells(metric), metric.outcome) for metric in comparison.metrics]
-    whole = sum(not metric.scope for metric in comparison.metrics)  # these are first
+    whole = sum(not metric.figures[0].name for metric in comparison.metrics)  # these are first
     return [*metrics[:whole], *((cells, "") for cells in _expectation_cells(comparison)), *metrics[whole:]]
 
 
@@ -114,7 +109,10 @@ def _expectation_cells(comparison: EvaluationComparison) -> list[list[str]]:
     if any(each is not None and each.worst is not None for each in comparison.expectations):
         found = [each for each in comparison.expectations if each is not None and each.worst is not None]
         values = [each.worst.value for each in found if each.worst is not None]
-        difference = _difference(values[1] - values[0], found[0].metric) if len(values) == 2 else NOTHING
+        difference = NOTHING
+        if len(values) == 2:
+            share = found[0].metric == "accuracy"
+            difference = points_text(values[1] - values[0]) if share else signed(values[1] - values[0], 2)
         name = Message("compare.worst_lighting")
         rows.append([name, _worst_lighting(first), _worst_lighting(second), difference, ""])
     return rows
@@ -136,37 +134,33 @@ def _worst_lighting(expectation: Expectation | None) -> str:
     return Message("compare.changed", change=worst.text, value=expectation.number(worst.value), points=worst.points)
 
 
-def metric_cells(metric: MetricDifference) -> list[str]:
+def metric_cells(metric: FigureDifference) -> list[str]:
     """Return the texts of a row: name, both values, difference, outcome. Intervals are 95% CI."""
-    name: str = Message(_KINDS[metric.kind])
-    if metric.scope:
-        name = Message("compare.of", metric=name, name=metric.scope)
-    values = [_value(*each, metric.kind) for each in zip(metric.values, metric.intervals, strict=True)]
-    difference = _value_difference(metric.difference, metric.interval, metric.kind)
-    return [name, *values, difference, Message(_OUTCOMES[metric.outcome])]
+    values = [_value(figure) for figure in metric.figures]
+    return [
+        figure_texts.name(metric.figures[0]),
+        *values,
+        _value_difference(metric),
+        Message(_OUTCOMES[metric.outcome]),
+    ]
 
 
-def _value(value: float | None, interval: list[float] | None, kind: MetricKind) -> str:
+def _value(figure: Figure) -> str:
     """Return a value with its interval: shares in percent, others with two decimals."""
-    if value is None:
-        return NOTHING
-    text, *edges = (f"{100 * each:.0f}%" if kind in _SHARES else f"{each:.2f}" for each in (value, *(interval or ())))
-    return Message("compare.value", n=text, low=edges[0], high=edges[1]) if edges else text
+    value, *edges = (figure_texts.number(figure, each) for each in (figure.value, *(figure.edges or ())))
+    return Message("compare.value", n=value, low=edges[0], high=edges[1]) if edges else value
 
 
-def _value_difference(value: float | None, interval: list[float] | None, kind: MetricKind) -> str:
+def _value_difference(metric: FigureDifference) -> str:
     """Return the difference of two values with its interval, as `_value` shows them."""
+    value, share = metric.difference, metric.figures[0].metric.unit == "share"
     if value is None:
         return NOTHING
-    text = _difference(value, kind)
-    if interval is None:
+    text = points_text(value) if share else signed(value, 2)
+    if metric.edges is None:
         return text
-    low, high = (signed(100 * edge, 0) if kind in _SHARES else signed(edge, 2) for edge in interval)
+    low, high = (signed(100 * edge, 0) if share else signed(edge, 2) for edge in metric.edges)
     return Message("compare.value", n=text, low=low, high=high)
-
-
-def _difference(value: float, kind: MetricKind) -> str:
-    return points_text(value) if kind in _SHARES else signed(value, 2)
 
 
 def _images(
@@ -184,7 +178,7 @@ def _images(
 
 
 def _caveats(comparison: EvaluationComparison) -> Iterator[str]:
-    if comparison.parts < FEWEST_PARTS:
+    if comparison.parts < MIN_PARTS:
         yield Message("compare.few_parts", m=comparison.parts)
     yield Message("compare.several")
     yield Message("compare.chance")

@@ -10,43 +10,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from workbench.core.evaluation.evaluation_summary import Proportion
+from workbench.core.evaluation import figure_texts
+from workbench.core.evaluation.figures import Figure
 from workbench.core.messages import Message
 
-NOTHING = "–"
-
 
 @dataclass(frozen=True)
-class Share(Proportion):
-    """Proportion with its 95% interval, as a percentage. good: True if a high value is desirable."""
+class FigureCell:
+    """Figure from 0 to 1 in a table, with a bar."""
 
-    good: bool = True
+    figure: Figure
 
     @property
     def text(self) -> str:
-        if self.value is None or self.interval is None:
-            return NOTHING
-        low, high = (f"{100 * edge:.0f}" for edge in self.interval)
-        percent = f"{100 * self.value:.0f}"
-        return Message("card.share", n=percent, low=low, high=high, hits=self.hits, total=self.total)
-
-
-@dataclass(frozen=True)
-class Number:
-    """Metric from 0 to 1, with its 95% interval if known."""
-
-    value: float | None
-    interval: Sequence[float] | None = None
-    good: bool = True
+        return figure_texts.text(self.figure, digits=3)
 
     @property
-    def text(self) -> str:
-        if self.value is None:
-            return NOTHING
-        if self.interval is None:
-            return f"{self.value:.3f}"
-        low, high = (f"{edge:.2f}" for edge in self.interval)
-        return Message("card.metric", n=f"{self.value:.3f}", low=low, high=high)
+    def value(self) -> float | None:
+        return self.figure.value
+
+    @property
+    def interval(self) -> Sequence[float] | None:
+        return self.figure.edges
+
+    @property
+    def good(self) -> bool:
+        """True if a high value is desirable."""
+        return self.figure.metric.good
 
 
 @dataclass(frozen=True)
@@ -80,7 +70,7 @@ class Table:
 
     kind: ClassVar[str] = "table"
     head: Sequence[str]
-    rows: Sequence[Sequence[str | Share | Number]]
+    rows: Sequence[Sequence[str | FigureCell]]
 
 
 @dataclass(frozen=True)
@@ -124,13 +114,13 @@ class Gallery(_Outlined):
 class Series:
     """Points of a chart, (x, y) from 0 to 1. dots: points with vertical intervals instead of a line.
 
-    intervals: (low, high) of each point, or nothing.
+    intervals: (low, high) of each point, None for one without, or nothing.
     """
 
     name: str
     points: Sequence[tuple[float, float]]
     dots: bool = False
-    intervals: Sequence[tuple[float, float]] = ()
+    intervals: Sequence[tuple[float, float] | None] = ()
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,9 @@ def _series(series: Series, color: str, dashes: str) -> str:
     if not series.dots:
         return _path(points, color, dashes, 2.0) if points else ""
     bars = [
-        _path([(x, low), (x, high)], color, "", 1.2) for (x, _), (low, high) in zip(series.points, series.intervals)
+        _path([(x, y) for y in edges], color, "", 1.2)
+        for (x, _), edges in zip(series.points, series.intervals)
+        if edges
     ]
     dots = [f'<circle cx="{_x(x):.1f}" cy="{_y(y):.1f}" r="3.5" style="fill:{color}"/>' for x, y in points]
     return "".join([*bars, *dots])

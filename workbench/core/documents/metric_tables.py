@@ -1,84 +1,47 @@
-"""Result of a model on its validation or test images as a document presents it, and its tables: by class, by size of
-defect, by image; or by verdict.
-"""
+"""Figures of an evaluation in a document: headlines, and tables by class and by size of defect, or by verdict."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from workbench.core.documents.document import NOTHING, Block, DocumentImage, Headline, Number, Paragraph, Share, Table
-from workbench.core.evaluation.metrics import (
-    ANY,
-    ENOUGH,
-    DefectCount,
-    ImageCounts,
-    dice,
-    dice_interval,
-    size_edges,
-)
+from workbench.core.documents.document import Block, FigureCell, Headline, Paragraph, Points, Table
+from workbench.core.evaluation import figure_texts
+from workbench.core.evaluation.figure_report import region_confusion
+from workbench.core.evaluation.figure_texts import NOTHING
+from workbench.core.evaluation.figures import Alert, Figure, Figures, Scope
+from workbench.core.evaluation.intervals import MIN_PARTS
+from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
 from workbench.core.messages import Message
 from workbench.core.metric_units import metric_unit
-from workbench.inference.model_settings import UNSURE, ModelSettings
+from workbench.inference.model_settings import UNSURE
+
+_SCOPES = {"any": "card.scope_any", "mean": "card.scope_mean"}
+FEW = 10  # images with a class, or with a verdict, below which its figures are not reliable
+_ALERTS: Mapping[Alert, str] = {
+    "only_background": "card.no_predictions",
+    "everything": "report.everything_marked",
+    "every_good_picture": "report.every_good_image",
+    "one_class": "report.one_class",
+    "wrong_class": "report.wrong_class",
+}
 
 
-@dataclass(frozen=True)
-class VerdictOutcome:
-    """Result for one image. confidence: probability of the predicted verdict."""
-
-    key: str
-    truth: str
-    predicted: str
-    confidence: float
+def tables(evaluation: SplitEvaluation) -> list[Block]:
+    """Return the alerts and all figures."""
+    alerts = [Paragraph(Message(_ALERTS[alert]), warns=True) for alert in evaluation.figures.alerts]
+    return [*alerts, *(_masks(evaluation) if isinstance(evaluation, MaskEvaluation) else _verdicts(evaluation))]
 
 
-@dataclass
-class HoldoutResult:
-    """Result of the evaluation. split: "test", "val", or "" if there is neither. total: images of the split; those
-    evaluated are in `counts` or `verdicts`. changed: labels changed since the training. unreadable: images or labels
-    that are missing or broken.
-    """
-
-    split: str
-    total: int = 0
-    counts: list[ImageCounts] = field(default_factory=list)
-    verdicts: list[VerdictOutcome] = field(default_factory=list)
-    changed: int = 0
-    unreadable: int = 0
-    worst: list[DocumentImage] = field(default_factory=list)
-
-
-def tables(settings: ModelSettings, result: HoldoutResult) -> list[Block]:
-    if result.verdicts:
-        return list(_verdicts(settings, result.verdicts))
-    return list(_masks(settings, result.counts)) if result.counts else []
-
-
-def headlines(settings: ModelSettings, result: HoldoutResult) -> list[Headline]:
-    if result.verdicts:
-        right = _right(result.verdicts)
-        detail = Message("card.percent_range_of", **_edges(right), n=right.total, split=split_name(result.split))
-        return [Headline(Message("card.right_verdicts"), _percent(right), detail)]
-    if not result.counts:
-        return []
-    defects = _found([defect for image in result.counts for defect in image.defects])
-    metric, interval = dice(result.counts), dice_interval(result.counts)
-    alarms = float(np.mean([image.false for image in result.counts]))
-    detected = Message("card.no_defects")
-    if defects.total:
-        detected = Message("card.detected_of", hits=defects.hits, total=defects.total, **_edges(defects))
-    images = Message("card.on_images", n=len(result.counts), split=split_name(result.split))
-    between = Message("card.no_interval")
-    if interval:
-        between = Message("card.range", low=f"{interval[0]:.2f}", high=f"{interval[1]:.2f}")
-    return [
-        Headline(Message("card.defects_detected"), _percent(defects), detected),
-        Headline(Message("card.false_alarms"), f"{alarms:.2f}", images),
-        Headline(Message("card.dice_any"), NOTHING if metric is None else f"{metric:.2f}", between),
-    ]
+def headlines(figures: Figures) -> list[Headline]:
+    """Return the figures that are shown first, the class-aware recall only where there are several classes."""
+    if not any(row.id == "recall" for row in figures.rows):
+        shown = [figures.get("accuracy"), figures.get("f1", "mean")]
+    else:
+        ids = ("recall", *(["recall_right_class"] if len(figures.classes) > 1 else []), "false_alarms", "dice")
+        shown = [figures.get(id) for id in ids]
+    return [Headline(figure_texts.name(row), figure_texts.value(row), figure_texts.detail(row)) for row in shown]
 
 
 def split_name(split: str) -> str:
@@ -86,67 +49,78 @@ def split_name(split: str) -> str:
     return Message(names.get(split, "card.both_splits"))
 
 
-def _percent(share: Share) -> str:
-    return NOTHING if share.value is None else f"{100 * share.value:.0f}%"
+def _cell(row: Figure) -> str | FigureCell:
+    return _text(row) if row.metric.unit == "rate" else FigureCell(row)
 
 
-def _edges(share: Share) -> dict[str, str]:
-    """Return the interval of a share with a total above 0, in percent."""
-    low, high = share.interval or (0.0, 1.0)
-    return {"low": f"{100 * low:.0f}", "high": f"{100 * high:.0f}"}
+def _by_class(figures: Figures, each: Scope, head: str) -> Iterator[Block]:
+    """Yield the tables of the classes or verdicts: shares of regions or images, then other figures."""
+    several = len(figures.classes) > 1
+    shown = {row.id: row.metric for row in figures.rows if row.scope == each and row.metric.shown}
+    for shares in (True, False):
+        ids = [id for id, metric in shown.items() if (metric.unit == "share") == shares]
+        ids = [id for id in ids if several or not id.endswith("right_class")]
+        lines = [[name, *(_text(figures.get(id, each, of)) for id in ids)] for of, name in figures.classes.items()]
+        for scope in ("any", "mean") if several else ():
+            found = {row.id: row for row in figures.rows if row.scope == scope}
+            if found.keys() & set(ids):
+                label = Message(_SCOPES[scope] if each == "class" else "card.scope_mean_verdicts")
+                lines.append([label, *(_text(found[id]) if id in found else NOTHING for id in ids)])
+        if ids:
+            yield Table([head, *(figure_texts.metric_name(id) for id in ids)], lines)
 
 
-def _found(defects: Sequence[DefectCount]) -> Share:
-    return Share(sum(defect.found for defect in defects), len(defects))
+def _text(row: Figure) -> str:
+    return figure_texts.text(row, digits=2 if row.metric.unit == "rate" else 3)
+
+
+def _definitions(figures: Figures) -> Points:
+    definitions = [
+        Message("card.definition", name=figure_texts.metric_name(id), text=figure_texts.definition(id))
+        for id in dict.fromkeys(row.id for row in figures.rows if row.metric.shown)
+    ]
+    return Points([*definitions, Message("card.intervals", n=MIN_PARTS)])
 
 
 # --- masks ------------------------------------------------------------------------------------------------
 
 
-def _masks(settings: ModelSettings, counts: list[ImageCounts]) -> Iterator[Block]:
-    defects = [defect for entry in counts for defect in entry.defects]
-    rows = [
-        [entry.name, _found([defect for defect in defects if defect.class_id == entry.id]), _dice(counts, entry.id)]
-        for entry in settings.classes
-    ]
-    if len(rows) > 1:
-        rows.append([Message("card.all_classes"), _found(defects), _dice(counts, ANY)])
-    yield Table([Message("card.class"), Message("card.recall"), Message("card.dice")], rows)
-    if defects and not any(entry.regions for entry in counts):
-        yield Paragraph(Message("card.no_predictions"), warns=True)
-    few = [entry.name for entry in settings.classes if 0 < _informative(counts, entry.id) < ENOUGH]
-    none = [entry.name for entry in settings.classes if not _informative(counts, entry.id)]
+def _masks(evaluation: MaskEvaluation) -> Iterator[Block]:
+    figures, names = evaluation.figures, evaluation.figures.classes
+    yield from _by_class(figures, "class", Message("card.class"))
+    labeled = {id: figures.get("recall", "class", id).images for id in names}
+    few = [names[id] for id, images in labeled.items() if 0 < images < FEW]
+    none = [names[id] for id, images in labeled.items() if not images]
     if few:
-        yield Paragraph(Message("card.few_of_class", n=ENOUGH, names=", ".join(few)), warns=True)
+        yield Paragraph(Message("card.few_of_class", n=FEW, names=", ".join(few)), warns=True)
     if none:
         yield Paragraph(Message("card.none_of_class", names=", ".join(none)), warns=True)
-    yield Paragraph(Message("card.definitions"))
-    yield from _sizes(defects, settings.um_per_pixel)
-    yield _images(counts)
+    others = [row for row in figures.rows if row.scope in ("any", "good")]
+    rows = [[figure_texts.name(row), _cell(row)] for row in others]
+    yield Table([Message("card.of_whole"), Message("card.value")], rows)
+    if len(names) > 1:
+        confusion = region_confusion(figures)
+        head = [Message("card.region_confusion"), *names.values(), Message("card.missed_column")]
+        labels = [*names.values(), Message("card.background_row")]
+        cells = [[label, *map(str, row)] for label, row in zip(labels, confusion["rows"])]
+        cells[-1][-1] = ""
+        yield Table(head, cells)
+    sizes = figures.all("recall", "size")
+    if sizes:
+        um = evaluation.settings.um_per_pixel
+        lines = [[size_name(third, row.of, um), _cell(row)] for third, row in enumerate(sizes)]
+        yield Table([Message("card.defect_size"), figure_texts.metric_name("recall")], lines)
+    yield _definitions(figures)
 
 
-def _dice(counts: list[ImageCounts], id: int) -> Number:
-    return Number(dice(counts, id), dice_interval(counts, id))
-
-
-def _informative(counts: list[ImageCounts], id: int) -> int:
-    return sum(entry.pixels[id][0] + entry.pixels[id][2] > 0 for entry in counts)
-
-
-def _sizes(defects: list[DefectCount], um: float | None) -> Iterator[Block]:
-    edges = size_edges([defect.area for defect in defects])
-    if not edges:
-        return
-    rows = []
-    for third, id in enumerate(("card.small", "card.medium", "card.large")):
-        of_size = [defect for defect in defects if int(np.digitize(defect.area, edges)) == third]
-        low, high = [0, *edges][third], [*edges, None][third]
-        sizes = _range(low, high, 1, "px²")
-        if um:
-            unit, divisor = metric_unit((high or low) * um**2, 2)
-            sizes = Message("card.in_brackets", first=sizes, rest=_range(low, high, um**2 / divisor, unit))
-        rows.append([Message(id, range=sizes), _found(of_size)])
-    yield Table([Message("card.defect_size"), Message("card.recall")], rows)
+def size_name(third: int, limits: tuple[int, int | None], um: float | None) -> str:
+    """Return the name of a range of areas in pixels. um: micrometers per pixel; None if unknown."""
+    low, high = limits
+    sizes = _range(low, high, 1, "px²")
+    if um:
+        unit, divisor = metric_unit((high or low) * um**2, 2)
+        sizes = Message("card.in_brackets", first=sizes, rest=_range(low, high, um**2 / divisor, unit))
+    return Message(("card.small", "card.medium", "card.large")[third], range=sizes)
 
 
 def rounded_area(area: float) -> str:
@@ -166,52 +140,20 @@ def _range(low: int, high: int | None, factor: float, unit: str) -> str:
     return Message("card.size_range", low=smallest, high=largest, unit=unit)
 
 
-def _images(counts: list[ImageCounts]) -> Table:
-    bad = [entry for entry in counts if entry.defects]
-    good = [entry for entry in counts if not entry.defects]
-    missed = Share(sum(_escapes(entry) for entry in bad), len(bad), good=False)
-    alarmed = Share(sum(entry.regions > 0 for entry in good), len(good), good=False)
-    false = Share(sum(entry.false for entry in counts), sum(entry.regions for entry in counts), good=False)
-    rows = [
-        [Message("card.missed_images"), missed],
-        [Message("card.false_alarm_images"), alarmed],
-        [Message("card.false_regions"), false],
-    ]
-    return Table([Message("card.by_image"), Message("card.share_head")], rows)
-
-
-def _escapes(counts: ImageCounts) -> bool:
-    return counts.missed == len(counts.defects)
-
-
 # --- verdicts ---------------------------------------------------------------------------------------------
 
 
-def _right(outcomes: list[VerdictOutcome]) -> Share:
-    return Share(sum(entry.truth == entry.predicted for entry in outcomes), len(outcomes))
-
-
-def _band(least: float, outcomes: list[VerdictOutcome]) -> str:
-    """Return a sentence on the images whose verdict is uncertain."""
-    decided = [entry for entry in outcomes if entry.confidence >= least]
-    wrong = sum(entry.truth != entry.predicted for entry in decided)
-    unsure = len(outcomes) - len(decided)
-    return Message("card.unsure", n=unsure, m=len(outcomes), name=UNSURE, k=len(decided), p=wrong)
-
-
-def _verdicts(settings: ModelSettings, outcomes: list[VerdictOutcome]) -> Iterator[Block]:
-    rows = []
-    for name in settings.verdicts:
-        real = [entry for entry in outcomes if entry.truth == name]
-        predicted = [entry for entry in outcomes if entry.predicted == name]
-        rows.append([name, _right(real), _right(predicted)])
-    rows.append([Message("card.all"), _right(outcomes), NOTHING])
-    yield Table([Message("card.verdict"), Message("card.recall"), Message("card.precision")], rows)
-    if settings.unsure:
-        yield Paragraph(_band(settings.unsure, outcomes))
-    few = [name for name in settings.verdicts if sum(entry.truth == name for entry in outcomes) < ENOUGH]
+def _verdicts(evaluation: VerdictSplitEvaluation) -> Iterator[Block]:
+    figures, unsure = evaluation.figures, evaluation.settings.unsure
+    yield from _by_class(figures, "verdict", Message("card.verdict"))
+    if unsure:
+        band = evaluation.verdicts.band(unsure)
+        fields = {"n": band.unsure, "m": band.images, "name": UNSURE, "k": band.decided, "p": band.errors}
+        yield Paragraph(Message("card.unsure", **fields))
+    few = [name for name in figures.classes if figures.get("verdict_recall", "verdict", name).total < FEW]
     if few:
-        yield Paragraph(Message("card.few_of_verdict", n=ENOUGH, names=", ".join(few)), warns=True)
-    count = Counter((entry.truth, entry.predicted) for entry in outcomes)
-    confusion = [[name, *(f"{count[name, other]}" for other in settings.verdicts)] for name in settings.verdicts]
-    yield Table([Message("card.confusion"), *settings.verdicts], confusion)
+        yield Paragraph(Message("card.few_of_verdict", n=FEW, names=", ".join(few)), warns=True)
+    names = list(figures.classes)
+    confusion = [[name, *(f"{figures.confusion.get((name, other), 0)}" for other in names)] for name in names]
+    yield Table([Message("card.confusion"), *names], confusion)
+    yield _definitions(figures)

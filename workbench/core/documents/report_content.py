@@ -8,7 +8,6 @@ from datetime import datetime
 from workbench import __version__
 from workbench.core.documents import metric_tables
 from workbench.core.documents.document import (
-    NOTHING,
     Block,
     Chart,
     Document,
@@ -17,9 +16,7 @@ from workbench.core.documents.document import (
     Points,
     Section,
     Series,
-    Table,
 )
-from workbench.core.documents.metric_tables import HoldoutResult, VerdictOutcome
 from workbench.core.documents.report_images import ReportImages
 from workbench.core.documents.run_blocks import (
     data_blocks,
@@ -30,7 +27,7 @@ from workbench.core.documents.run_blocks import (
     settings_blocks,
 )
 from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
-from workbench.core.evaluation.evaluation_summary import RatePerImage
+from workbench.core.evaluation.intervals import Interval
 from workbench.core.evaluation.operating_point import OperatingPointOrigin
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation
 from workbench.core.messages import Message, recognize
@@ -44,21 +41,20 @@ _SETTINGS = ("encoder", "widths", "depth", "weights", "start_from", "patch", "in
 
 def evaluation_report(project: Project, evaluation: SplitEvaluation, images: ReportImages, when: datetime) -> Document:
     """Return the report of an evaluation at its operating point. when: time of the report. Reads images."""
-    result = _result(evaluation)
     sections = [
-        Section(Message("report.data"), list(_data(evaluation, result))),
-        Section(Message("report.metrics"), [*_alerts(evaluation), *_metrics(evaluation, result)]),
+        Section(Message("report.data"), list(_data(evaluation))),
+        Section(Message("report.metrics"), metric_tables.tables(evaluation)),
         *expectation_sections(evaluation.run),
         Section(Message("card.operating_point"), list(_operating_point(evaluation))),
         *_curves(evaluation),
         *_galleries(evaluation, images),
         Section(Message("card.training_settings"), settings_blocks(evaluation.run, only=_SETTINGS)),
-        Section(Message("report.not_shown"), [Points(list(_caveats(evaluation, result)))]),
+        Section(Message("report.not_shown"), [Points(list(_caveats(evaluation)))]),
     ]
     return Document(
         title=Message("report.title", run=evaluation.run.name),
         subtitle=subtitle(project, when),
-        headlines=metric_tables.headlines(evaluation.settings, result),
+        headlines=metric_tables.headlines(evaluation.figures),
         sections=sections,
     )
 
@@ -67,93 +63,29 @@ def subtitle(project: Project, when: datetime) -> str:
     return Message("report.lead", project=project.file.name, date=f"{when:%Y-%m-%d %H:%M}", version=__version__)
 
 
-def _result(evaluation: SplitEvaluation) -> HoldoutResult:
-    if isinstance(evaluation, MaskEvaluation):
-        counts, passed = [image.counts for image in evaluation.images.evaluations], evaluation.passed
-        total = len(counts) + len(passed.skipped)
-        result = HoldoutResult(evaluation.split, total, counts, changed=passed.changed, unreadable=len(passed.skipped))
-    else:
-        verdicts, names = evaluation.verdicts, evaluation.verdicts.names
-        outcomes = [
-            VerdictOutcome(image.key, image.truth, names[image.predicted], image.probability)
-            for image in verdicts.images
-        ]
-        lost = verdicts.unreadable + verdicts.other_labels
-        result = HoldoutResult(evaluation.split, len(outcomes) + lost, verdicts=outcomes, unreadable=lost)
-    return result
-
-
 # --- data -----------------------------------------------------------------------------------------
 
 
-def _data(evaluation: SplitEvaluation, result: HoldoutResult) -> Iterator[Block]:
-    n, split = len(result.counts) or len(result.verdicts), metric_tables.split_name(evaluation.split)
-    yield Paragraph(Message("report.measured", n=n, m=_parts(evaluation), split=split))
+def _data(evaluation: SplitEvaluation) -> Iterator[Block]:
+    figures, split = evaluation.figures, metric_tables.split_name(evaluation.split)
+    yield Paragraph(Message("report.measured", n=figures.images, m=figures.parts, split=split))
     if evaluation.split == "all":
         yield Paragraph(Message("report.training_included"), warns=True)
     elif not evaluation.run.adopted:
         yield Paragraph(Message("report.held_out"))
     if "val" in evaluation.split:
-        yield Paragraph(Message("report.validation_used"), warns=True)
+        used = "report.validation_used" if isinstance(evaluation, MaskEvaluation) else "report.validation_weights"
+        yield Paragraph(Message(used), warns=True)
     if evaluation.leaks:
         first = evaluation.leaks[0].held_out_key
         yield Paragraph(Message("report.leaks", n=len(evaluation.leaks), first=first), warns=True)
-    if result.unreadable:
-        yield Paragraph(Message("card.unreadable", n=result.unreadable))
-    if result.changed:
-        yield Paragraph(Message("card.changed", n=result.changed), warns=True)
+    if evaluation.skipped:
+        yield Paragraph(Message("card.unreadable", n=len(evaluation.skipped)))
+    if evaluation.changed:
+        yield Paragraph(Message("card.changed", n=evaluation.changed), warns=True)
     if evaluation.dataset.held_out_note:
         yield Paragraph(recognize(evaluation.dataset.held_out_note), warns=True)
     yield from data_blocks(evaluation.dataset)
-
-
-def _parts(evaluation: SplitEvaluation) -> int:
-    """Return the number of different parts that the evaluated images show."""
-    if isinstance(evaluation, MaskEvaluation):
-        return evaluation.images.metrics.groups
-    group_of = {item.key: item.group or item.key for item in evaluation.dataset.current}
-    return len({group_of.get(image.key, image.key) for image in evaluation.verdicts.images})
-
-
-# --- metrics --------------------------------------------------------------------------------------
-
-
-def _alerts(evaluation: SplitEvaluation) -> Iterator[Paragraph]:
-    if isinstance(evaluation, MaskEvaluation):
-        texts = {
-            "everything": "report.everything_marked",
-            "every_good_picture": "report.every_good_image",
-            "one_class": "report.one_class",
-        }
-        for alert in evaluation.images.metrics.alerts:
-            if alert in texts:  # another one is part of the tables
-                yield Paragraph(Message(texts[alert]), warns=True)
-
-
-def _metrics(evaluation: SplitEvaluation, result: HoldoutResult) -> Iterator[Block]:
-    yield from metric_tables.tables(evaluation.settings, result)
-    if not isinstance(evaluation, MaskEvaluation):
-        return
-    metrics, names = evaluation.images.metrics, {entry.id: entry.name for entry in evaluation.settings.classes}
-    rows: list[list[str]] = [[Message("card.all"), *_rate(metrics.false)]]
-    if metrics.good:
-        rows.append([Message("report.good_images"), *_rate(metrics.false_on_good)])
-    if len(metrics.classes) > 1:
-        rows += [
-            [Message("report.of_class", name=names[row.class_id]), *_rate(row.false)]
-            for row in metrics.classes
-            if row.false is not None
-        ]
-    head = [Message("card.false_alarms"), Message("card.value"), Message("report.interval"), Message("report.counted")]
-    yield Table(head, rows)
-
-
-def _rate(rate: RatePerImage) -> list[str]:
-    counted = Message("report.alarms_on", n=rate.count, m=rate.images)
-    value = NOTHING if rate.value is None else f"{rate.value:.2f}"
-    if rate.interval is None:
-        return [value, NOTHING, counted]
-    return [value, Message("card.range", low=f"{rate.interval[0]:.2f}", high=f"{rate.interval[1]:.2f}"), counted]
 
 
 # --- operating point and curves -------------------------------------------------------------------
@@ -186,7 +118,10 @@ def _curves(evaluation: SplitEvaluation) -> list[Section]:
                 Message("report.share_with_interval"),
                 [(entry.mean_probability, entry.share) for entry in bins],
                 dots=True,
-                intervals=[entry.interval for entry in bins],
+                intervals=[
+                    (entry.interval.low, entry.interval.high) if isinstance(entry.interval, Interval) else None
+                    for entry in bins
+                ],
             )
         ],
         mark=(evaluation.settings.unsure, UNSURE) if evaluation.settings.unsure else None,
@@ -217,7 +152,7 @@ def _threshold_charts(evaluation: MaskEvaluation) -> Iterator[Block]:
     )
     place = evaluation.images.place
     line = sorted([*zip(thresholds, recall, precision), *([(mark[0], *place)] if mark else [])])
-    series = [Series(Message("card.all_classes"), [(x, y) for _, x, y in line])]  # the line passes through the point
+    series = [Series(Message("card.scope_any"), [(x, y) for _, x, y in line])]  # the line passes through the point
     series.append(Series(Message("card.operating_point"), [place], dots=True))
     yield Chart(Message("report.over_recall"), Message("card.recall"), Message("card.precision"), series)
 
@@ -238,8 +173,8 @@ def _galleries(evaluation: SplitEvaluation, images: ReportImages) -> Iterator[Se
         yield Section(title, [gallery if gallery is not None else Paragraph(Message("report.none"))])
 
 
-def _caveats(evaluation: SplitEvaluation, result: HoldoutResult) -> Iterator[str]:
-    n, parts = len(result.counts) or len(result.verdicts), _parts(evaluation)
+def _caveats(evaluation: SplitEvaluation) -> Iterator[str]:
+    n, parts = evaluation.figures.images, evaluation.figures.parts
     if n < MIN_OBSERVATIONS:
         yield Message("report.few_images", n=n)
     if parts < n:
@@ -248,7 +183,7 @@ def _caveats(evaluation: SplitEvaluation, result: HoldoutResult) -> Iterator[str
         yield Message("report.few_parts", m=parts)
     if set(evaluation.stored.chosen_on) & set(evaluation.split.split("+")):
         yield Message("report.point_chosen_here")
-    defects = sum(len(image.defects) for image in result.counts)
-    if result.counts and 0 < defects < MIN_OBSERVATIONS:
+    defects = int(evaluation.figures.get("recall").total) if isinstance(evaluation, MaskEvaluation) else 0
+    if 0 < defects < MIN_OBSERVATIONS:
         yield Message("report.few_defects", n=defects)
     yield from limits(evaluation.dataset, evaluation.settings, evaluation.split)

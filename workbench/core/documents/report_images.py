@@ -10,7 +10,7 @@ from workbench.core.documents.document import DocumentImage, Gallery
 from workbench.core.evaluation.defect_crops import CropFrame, Cropper
 from workbench.core.evaluation.evaluation_comparison import ImagePair
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
-from workbench.core.evaluation.stored_predictions import StoredPrediction
+from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.core.images.image_files import read
@@ -22,6 +22,7 @@ from workbench.inference.model_settings import ModelSettings
 from workbench.inference.overlay_drawing import to_display
 
 MOST = 9  # images of each gallery
+_WHOLE = 768  # pixels: a larger image is not shown as a whole
 SIDE = 480  # greatest width and height of an image, in pixels
 LABEL_COLOR, PREDICTION_COLOR = (47, 155, 255), (255, 140, 26)  # distinguishable with color blindness; as in the window
 
@@ -80,15 +81,18 @@ class ReportImages:
     def worst_images(self, evaluation: MaskEvaluation) -> Gallery | None:
         """Return whole images with the most missed defects, then the most false alarms."""
         found = [
-            (image.counts, prediction)
+            (image, prediction)
             for prediction, image in zip(evaluation.passed.predictions, evaluation.images.evaluations)
             if image.counts.missed or image.counts.false
         ]
-        found.sort(key=lambda entry: (-entry[0].missed, -entry[0].false, entry[1].key))
-        images = [
-            self._crop(prediction, evaluation.evaluated_settings, NOTHING, errors_text(counts.missed, counts.false))
-            for counts, prediction in found[:MOST]
-        ]
+        found.sort(key=lambda entry: (-entry[0].counts.missed, -entry[0].counts.false, entry[1].key))
+        images = []
+        for image, prediction in found[:MOST]:
+            box = _largest_error(image, prediction)
+            caption = errors_text(image.counts.missed, image.counts.false)
+            if not box.empty:
+                caption = join("list.semicolon", [caption, Message("card.part")])
+            images.append(self._crop(prediction, evaluation.evaluated_settings, box, caption))
         return self._gallery(images, len(found), "report.shown_images")
 
     def wrong_verdicts(self, evaluation: VerdictSplitEvaluation) -> Gallery | None:
@@ -154,6 +158,14 @@ class ReportImages:
         if not readable:
             return None
         return Gallery(Message(legend, n=len(readable), m=total), readable, outlines)
+
+
+def _largest_error(image: ImageEvaluation, prediction: StoredPrediction) -> Rect:
+    """Return the largest missed defect or false alarm of a large image; a small image is shown as a whole."""
+    if max(prediction.width, prediction.height) <= _WHOLE:
+        return NOTHING
+    missed = [defect for defect, count in zip(prediction.defects, image.counts.defects) if not count.found]
+    return max([*missed, *image.alarms], key=lambda error: error.area).box
 
 
 def errors_text(missed: int, false: int) -> str:

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from workbench.core.documents.document import NOTHING, Block, Paragraph, Section, Table
+from workbench.core.documents.document import Block, Paragraph, Section, Table
 from workbench.core.documents.metric_tables import rounded_area, split_name
+from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.expectation import expectation_of, signed
+from workbench.core.evaluation.figure_texts import NOTHING
 from workbench.core.evaluation.operating_point import OperatingPointOrigin
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message, join, recognize
@@ -107,10 +109,19 @@ def data_blocks(dataset: Dataset) -> list[Block]:
     revision, held_out = labels_revision(dataset), dataset.held_out_hash
     text = Message("card.data_text", n=len(dataset.items), m=groups, revision=revision, hash=held_out)
     blocks: list[Block] = [Table([Message("card.images"), *(Message(names[name]) for name in columns)], rows)]
-    blocks.append(Paragraph(text))
+    blocks += [Paragraph(text), *split_of_parts(dataset)]
     if dataset.skipped:
         blocks.append(Paragraph(Message("card.skipped", n=len(dataset.skipped), why=dataset.skipped[0].why)))
     return blocks
+
+
+def split_of_parts(dataset: Dataset) -> Iterator[Block]:
+    """Yield whether all images of each part are in the same split."""
+    divided = dataset.divided_groups
+    if divided:
+        yield Paragraph(Message("card.divided_parts", n=len(divided), first=divided[0]), warns=True)
+    else:
+        yield Paragraph(Message("card.whole_parts"))
 
 
 def settings_blocks(run: Run, *, only: Collection[str] | None = None) -> list[Block]:
@@ -197,7 +208,7 @@ def expectation_sections(run: Run) -> list[Section]:
         return [Section(Message("expectation.title"), blocks)]
     head = [
         Message("expectation.change"),
-        Message("card.dice_any" if expectation.metric == "dice" else "card.right_verdicts"),
+        figure_texts.full_name(expectation.metric, "any"),
         Message("expectation.difference"),
     ]
     rows = [[Message("expectation.unchanged"), expectation.number(expectation.unchanged), NOTHING]]

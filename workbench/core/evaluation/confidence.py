@@ -1,10 +1,8 @@
-"""Confidence intervals of shares, and of rates of images that come in groups."""
+"""Quantiles and limits for intervals; core/evaluation/intervals.py states those of figures."""
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Sequence
 
 Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
@@ -21,19 +19,6 @@ def digits_supported(total: int) -> bool:
     return total >= MIN_OBSERVATIONS
 
 
-def wilson(hits: float, total: float, z: float = 1.96) -> list[float] | None:
-    """Return the 95 % score interval of a share (Wilson 1927); None without observations.
-
-    The observations are assumed to be independent.
-    """
-    if not total:
-        return None
-    share = hits / total
-    center = (share + z * z / (2 * total)) / (1 + z * z / total)
-    half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / (1 + z * z / total)
-    return [max(0.0, center - half), min(1.0, center + half)]
-
-
 def garwood_interval(count: float, exposure: float) -> list[float]:
     """Return the exact 95 % interval of a Poisson rate: `count` events in `exposure` units (Garwood 1936).
 
@@ -41,55 +26,6 @@ def garwood_interval(count: float, exposure: float) -> list[float]:
     """
     low = _gamma_quantile(count, 0.025) if count > 0 else 0.0
     return [low / exposure, _gamma_quantile(count + 1, 0.975) / exposure]
-
-
-def rate_interval(counts: Sequence[int], groups: Sequence[object]) -> list[float] | None:
-    """Return the 95 % interval of the events per image; None for a single part, without information on others.
-
-    counts: events on each image. groups: part shown by each image. Images of a part are similar, so they are less
-    informative than as many parts. The variance between the parts (variance of a ratio, Cochran 1977) gives a design
-    effect (Kish 1965) of at least 1, by which the number of images is divided. Few parts widen the interval by
-    Student's distribution, after Korn and Graubard (1998), who do this for shares. Garwood's interval is then
-    calculated for the effective numbers.
-    """
-    events: dict[object, float] = defaultdict(float)
-    images: dict[object, float] = defaultdict(float)
-    for count, group in zip(counts, groups, strict=True):
-        events[group] += count
-        images[group] += 1
-    if len(events) < 2:
-        return None
-    total = sum(images.values())
-    rate = sum(events.values()) / total
-    spread = sum((events[group] - rate * images[group]) ** 2 for group in events)
-    variance = len(events) / (len(events) - 1) * spread / total**2
-    design_effect = max(1.0, variance / (rate / total)) if rate > 0 else 1.0
-    exposure = total / design_effect * (Z / student_quantile(len(events) - 1)) ** 2
-    return garwood_interval(rate * exposure, exposure)
-
-
-def share_interval(hits: Sequence[bool], groups: Sequence[object]) -> list[float] | None:
-    """Return the 95 % interval of a share of images that come in groups; None without images.
-
-    hits: one per image. Wilson's interval for the effective number of images: the design effect of `rate_interval`, and
-    the number of groups if all images agree, since the variance between the groups is unknown then.
-    """
-    if not len(hits):
-        return None
-    images: dict[object, float] = defaultdict(float)
-    found: dict[object, float] = defaultdict(float)
-    for hit, group in zip(hits, groups, strict=True):
-        images[group] += 1
-        found[group] += bool(hit)
-    total, count = sum(images.values()), len(images)
-    share = sum(found.values()) / total
-    if count < 2 or share in (0, 1):
-        return wilson(share * count, count)
-    spread = sum((found[group] - share * images[group]) ** 2 for group in images)
-    variance = count / (count - 1) * spread / total**2
-    effective = total / max(1.0, variance / (share * (1 - share) / total))
-    effective *= (Z / student_quantile(count - 1)) ** 2
-    return wilson(share * effective, effective)
 
 
 def upper_limit(hits: int, total: int, confidence: float = 0.95) -> float:
@@ -121,10 +57,14 @@ def _binomial_cdf(hits: int, total: int, share: float) -> float:
     return math.fsum(map(math.exp, logs))
 
 
-def student_quantile(degrees: int) -> float:
-    """Return the 97.5% quantile of Student's t (Cornish and Fisher's series; Abramowitz and Stegun 26.7.5)."""
-    if degrees <= len(_STUDENT_QUANTILES):
-        return _STUDENT_QUANTILES[degrees - 1]
+def student_quantile(degrees: float) -> float:
+    """Return the 97.5% quantile of Student's t (Cornish and Fisher's series; Abramowitz and Stegun 26.7.5).
+
+    Of up to 4 degrees of freedom, it is that of the next lower integer, at least of 1.
+    """
+    whole = max(1, int(degrees + 1e-9))
+    if whole <= len(_STUDENT_QUANTILES):
+        return _STUDENT_QUANTILES[whole - 1]
     z, n = Z, float(degrees)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96

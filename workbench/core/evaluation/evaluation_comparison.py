@@ -1,61 +1,67 @@
 """Comparison of two evaluated runs on the images that both kept out of training.
 
-Every metric is a ratio of sums over images. The interval of a difference is found by a paired bootstrap: parts, the
-groups of similar images, are drawn with replacement, and both runs are measured on the same draw (Efron and Tibshirani
-1993, chapter 8). A difference whose interval contains 0 may be chance.
+The figures of both runs are those of the common images. The interval of their difference is that of a paired comparison
+by part. A difference whose interval contains 0 may be chance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-import numpy as np
-
-from workbench.core.evaluation.confidence import rate_interval, wilson
 from workbench.core.evaluation.expectation import Expectation, expectation_of
-from workbench.core.evaluation.metrics import ANY
+from workbench.core.evaluation.figures import (
+    Figure,
+    Figures,
+    Scope,
+    VerdictCount,
+    difference_interval,
+    mask_figures,
+    verdict_figures,
+)
+from workbench.core.evaluation.intervals import Interval
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
-from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
+from workbench.core.evaluation.stored_predictions import StoredPrediction
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict
+from workbench.core.messages import Message
 
-FEWEST_PARTS = 5  # with fewer parts, the bootstrap is no estimate for other parts
-_RESAMPLES = 2000
-
-MetricKind = Literal["recall", "false_alarms", "dice", "accuracy"]
-Ratios = Sequence[tuple[float, float]]  # numerator and denominator, one pair per image
+# Compared figures: of the whole model first, then of each class or verdict.
+_OF_MASKS: Sequence[tuple[str, Scope]] = (
+    ("recall", "any"), ("recall_right_class", "any"), ("false_alarms", "any"), ("dice", "any"),
+    ("recall", "class"), ("recall_right_class", "class"), ("dice", "class"),
+)  # fmt: skip
+_OF_VERDICTS: Sequence[tuple[str, Scope]] = (("accuracy", "any"), ("verdict_recall", "verdict"))
 
 
 @dataclass(frozen=True)
-class MetricDifference:
-    """One metric of both runs. scope: name of a class or verdict, "" for all.
+class FigureDifference:
+    """One figure of both runs. interval: of the difference, or the reason why there is none."""
 
-    values, intervals: of the first and the second run; None if there is nothing to count, or too few parts.
-    difference: second minus first. interval: 95% interval of the difference. good: True if a high value is desirable.
-    """
-
-    kind: MetricKind
-    scope: str
-    values: tuple[float | None, float | None]
-    intervals: tuple[list[float] | None, list[float] | None]
-    difference: float | None
-    interval: list[float] | None
+    figures: tuple[Figure, Figure]
+    interval: Interval | Message
 
     @property
-    def good(self) -> bool:
-        return self.kind != "false_alarms"
+    def difference(self) -> float | None:
+        """Value of the second run minus that of the first."""
+        first, second = (figure.value for figure in self.figures)
+        return None if first is None or second is None else second - first
+
+    @property
+    def edges(self) -> list[float] | None:
+        """Limits of the interval of the difference; None without one."""
+        return [self.interval.low, self.interval.high] if isinstance(self.interval, Interval) else None
 
     @property
     def outcome(self) -> Literal["better", "worse", "equal", "unclear", "unknown"]:
         """Judgment on the second run: "unclear" if the interval contains 0, "unknown" without an interval."""
-        if self.difference == 0 and self.values[0] is not None:
+        if self.difference == 0:
             return "equal"
-        if self.difference is None or self.interval is None:
+        if self.difference is None or self.edges is None:
             return "unknown"
-        if self.interval[0] <= 0 <= self.interval[1]:
+        if self.edges[0] <= 0 <= self.edges[1]:
             return "unclear"
-        return "better" if (self.difference > 0) == self.good else "worse"
+        return "better" if (self.difference > 0) == self.figures[0].metric.good else "worse"
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ class EvaluationComparison:
     images: int
     parts: int
     left_out: int
-    metrics: tuple[MetricDifference, ...]
+    metrics: tuple[FigureDifference, ...]
     pairs: tuple[ImagePair, ...]
     expectations: tuple[Expectation | None, Expectation | None] = (None, None)
 
@@ -95,22 +101,25 @@ def compare_masks(first: MaskEvaluation, second: MaskEvaluation) -> EvaluationCo
     evaluations = [dict(zip((entry.key for entry in each.passed.predictions), zip(each.passed.predictions,
                    each.images.evaluations))) for each in (first, second)]  # fmt: skip
     keys = _common(first, evaluations[0], evaluations[1], second)
-    rows = [(evaluations[0][key], evaluations[1][key]) for key in keys]
-    groups = [row[0][0].group or row[0][0].key for row in rows]
-    names = {entry.id: entry.name for entry in first.settings.classes}
-    shared = [id for id in names if id in {entry.id for entry in second.settings.classes}]
-    metrics = [
-        _difference("recall", "", *_both(rows, lambda image: _recall(image)), groups),
-        _difference("false_alarms", "", *_both(rows, lambda image: (image.counts.false, 1)), groups),
-        _difference("dice", "", *_both(rows, lambda image: _dice(image, ANY)), groups),
+    predictions = [[found[key][0] for key in keys] for found in evaluations]
+    counts = [[found[key][1].counts for key in keys] for found in evaluations]
+    shared = {entry.id for entry in second.settings.classes}
+    names = {entry.id: entry.name for entry in first.settings.classes if entry.id in shared}
+    parts = [prediction.part for prediction in predictions[0]]
+    both = [mask_figures(images, parts, names) for images in counts]
+    pairs = [
+        ImagePair(
+            old.key,
+            (old.missed + old.false, new.missed + new.false),
+            dice=(old.dice, new.dice),
+            predictions=(old_prediction, new_prediction),
+        )
+        for old, new, old_prediction, new_prediction in zip(*counts, *predictions)
     ]
-    for id in shared if len(names) > 1 else []:
-        metrics += [
-            _difference("recall", names[id], *_both(rows, lambda image, id=id: _recall(image, id)), groups),
-            _difference("dice", names[id], *_both(rows, lambda image, id=id: _dice(image, id)), groups),
-        ]
-    pairs = [_mask_pair(*row) for row in rows]
-    return _result(first, second, first.passed.predictions, keys, groups, metrics, pairs)
+    several = len(first.settings.classes) > 1
+    shown = [row for row in _OF_MASKS if several or row[1] == "any" and row[0] != "recall_right_class"]
+    metrics = _differences(shown, both, counts, parts)
+    return _result(first, second, first.passed.predictions, keys, parts, metrics, pairs)
 
 
 def compare_verdicts(first: VerdictSplitEvaluation, second: VerdictSplitEvaluation) -> EvaluationComparison:
@@ -118,23 +127,26 @@ def compare_verdicts(first: VerdictSplitEvaluation, second: VerdictSplitEvaluati
     evaluations = [{image.key: image for image in each.verdicts.images} for each in (first, second)]
     keys = _common(first, evaluations[0], evaluations[1], second)
     rows = [(evaluations[0][key], evaluations[1][key]) for key in keys]
-    group_of = {item.key: item.group or item.key for item in first.dataset.items}
-    groups = [group_of.get(key, key) for key in keys]
+    parts = [row[0].part or row[0].key for row in rows]
     names = (first.verdicts.names, second.verdicts.names)
-
-    def ratios(scope: str) -> tuple[Ratios, Ratios]:
-        return tuple(  # type: ignore[return-value]
-            [(float(_right(row[n], names[n])), 1.0) if scope in ("", row[n].truth) else (0.0, 0.0) for row in rows]
-            for n in (0, 1)
-        )
-
-    metrics = [_difference("accuracy", "", *ratios(""), groups)]
-    metrics += [_difference("recall", name, *ratios(name), groups) for name in names[0] if name in names[1]]
+    counts = [[VerdictCount(row[n].truth, names[n][row[n].predicted]) for row in rows] for n in (0, 1)]
+    shared = [name for name in names[0] if name in names[1]]
+    both = [verdict_figures(images, parts, shared) for images in counts]
     pairs = [
-        ImagePair(row[0].key, (int(not _right(row[0], names[0])), int(not _right(row[1], names[1]))), verdicts=row)
-        for row in rows
+        ImagePair(row[0].key, (int(old.truth != old.predicted), int(new.truth != new.predicted)), verdicts=row)
+        for row, old, new in zip(rows, *counts)
     ]
-    return _result(first, second, first.verdicts.images, keys, groups, metrics, pairs)
+    metrics = _differences(_OF_VERDICTS, both, counts, parts)
+    return _result(first, second, first.verdicts.images, keys, parts, metrics, pairs)
+
+
+def _differences(
+    shown: Sequence[tuple[str, Scope]], both: Sequence[Figures], counts: Sequence[Sequence[Any]], parts: Sequence[str]
+) -> list[FigureDifference]:
+    pairs = [pair for id, scope in shown for pair in zip(both[0].all(id, scope), both[1].all(id, scope))]
+    pairs.sort(key=lambda pair: list(both[0].classes).index(pair[0].of) if pair[0].name else -1)
+    first, second = counts
+    return [FigureDifference(pair, difference_interval(pair[0], first, second, parts)) for pair in pairs]
 
 
 def _result(
@@ -143,7 +155,7 @@ def _result(
     shown: Sequence[object],
     keys: Sequence[str],
     groups: Sequence[str],
-    metrics: Sequence[MetricDifference],
+    metrics: Sequence[FigureDifference],
     pairs: Sequence[ImagePair],
 ) -> EvaluationComparison:
     differing = sorted((pair for pair in pairs if any(pair.weight)), key=lambda pair: pair.key)
@@ -167,72 +179,3 @@ def _common(
     """Return the keys evaluated by both runs that neither was trained on."""
     trained = {item.key for each in (first, second) for item in each.dataset.of("train")}
     return [key for key in shown if key in other and key not in trained]
-
-
-# --- metrics --------------------------------------------------------------------------------------
-
-
-def _both(rows, ratio) -> tuple[Ratios, Ratios]:
-    return [ratio(row[0][1]) for row in rows], [ratio(row[1][1]) for row in rows]
-
-
-def _recall(image: ImageEvaluation, id: int | None = None) -> tuple[float, float]:
-    defects = [defect for defect in image.counts.defects if id in (None, defect.class_id)]
-    return sum(defect.found for defect in defects), len(defects)
-
-
-def _dice(image: ImageEvaluation, id: int) -> tuple[float, float]:
-    hit, false, missed = image.counts.pixels[id]
-    return 2 * hit, 2 * hit + false + missed
-
-
-def _right(image: PredictedVerdict, names: Sequence[str]) -> bool:
-    return names[image.predicted] == image.truth
-
-
-def _difference(kind: MetricKind, scope: str, first: Ratios, second: Ratios, groups: Sequence[str]) -> MetricDifference:
-    """Return one metric of both runs with intervals, by a paired bootstrap over groups. Deterministic."""
-    order = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-    sums = np.zeros((len(order), 2, 2))  # group, run, (numerator, denominator)
-    for run, ratios in enumerate((first, second)):
-        for group, ratio in zip(groups, ratios):
-            sums[order[group], run] += ratio
-    totals = sums.sum(axis=0)
-    values = [float(above / below) if below else None for above, below in totals]
-    difference = None if values[0] is None or values[1] is None else values[1] - values[0]
-    informative = int(np.count_nonzero(sums[..., 1].any(axis=1)))
-    if informative < FEWEST_PARTS:
-        return MetricDifference(kind, scope, (values[0], values[1]), (None, None), difference, None)
-    draws = np.random.default_rng(0).multinomial(len(order), np.full(len(order), 1 / len(order)), _RESAMPLES)
-    drawn = np.einsum("ng,grv->nrv", draws, sums)
-    drawn = drawn[(drawn[..., 1] > 0).all(axis=1)]  # draws with something to count
-    ratios = drawn[..., 0] / drawn[..., 1]
-    intervals = [_interval(kind, own, groups, ratios[:, run]) for run, own in enumerate((first, second))]
-    interval = None if difference is None else _percentiles(ratios[:, 1] - ratios[:, 0])
-    return MetricDifference(kind, scope, (values[0], values[1]), (intervals[0], intervals[1]), difference, interval)
-
-
-def _interval(kind: MetricKind, ratios: Ratios, groups: Sequence[str], drawn: np.ndarray) -> list[float] | None:
-    """Return the interval of one run's metric, by the same method as in its evaluation where that needs no draws."""
-    if not any(below for _, below in ratios):
-        return None
-    if kind == "dice":
-        return _percentiles(drawn)
-    if kind == "false_alarms":
-        return rate_interval([int(above) for above, _ in ratios], groups)
-    return wilson(int(sum(above for above, _ in ratios)), int(sum(below for _, below in ratios)))
-
-
-def _percentiles(values: np.ndarray) -> list[float] | None:
-    return [float(edge) for edge in np.percentile(values, (2.5, 97.5))] if len(values) else None
-
-
-def _mask_pair(
-    first: tuple[StoredPrediction, ImageEvaluation], second: tuple[StoredPrediction, ImageEvaluation]
-) -> ImagePair:
-    errors = [image.counts.missed + image.counts.false for _, image in (first, second)]
-    dice = []
-    for _, image in (first, second):
-        above, below = _dice(image, ANY)
-        dice.append(above / below if below else None)
-    return ImagePair(first[0].key, (errors[0], errors[1]), dice=(dice[0], dice[1]), predictions=(first[0], second[0]))

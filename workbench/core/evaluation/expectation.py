@@ -223,7 +223,8 @@ class Expectation:
 
     @property
     def worst(self) -> LightingChange | None:
-        return self.changes[0] if self.changes else None
+        """Change with the lowest metric; None if none lowers it."""
+        return self.changes[0] if self.changes and self.changes[0].difference < 0 else None
 
     @property
     def limits(self) -> tuple[float, float] | None:

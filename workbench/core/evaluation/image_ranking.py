@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.core.evaluation.confidence import Z, share_interval
-from workbench.core.evaluation.evaluation_summary import Proportion
-from workbench.core.evaluation.metrics import ANY
-from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
+from workbench.core.evaluation.confidence import Z
+from workbench.core.evaluation.intervals import Interval, share_interval, sum_by_part
+from workbench.core.evaluation.stored_predictions import ANY, ImageEvaluation, StoredPrediction
 from workbench.core.messages import Message
 from workbench.inference.verdict_rule import RegionTable
 
@@ -33,18 +32,30 @@ class ScoredImage:
 
 
 @dataclass(frozen=True)
-class GroupedProportion(Proportion):
-    """Proportion of images that come in groups, with the interval that takes these into account."""
+class GroupedProportion:
+    """Proportion of images. stated: its interval with the part as the unit, or the reason why there is none."""
 
-    group_interval: list[float] | None = None
+    hits: int
+    total: int
+    stated: Interval | Message
 
-    @classmethod
-    def of(cls, hits: Sequence[bool], groups: Sequence[str]) -> GroupedProportion:
-        return cls(sum(map(bool, hits)), len(hits), share_interval(hits, groups))
+    @property
+    def value(self) -> float | None:
+        return self.hits / self.total if self.total else None
 
     @property
     def interval(self) -> list[float] | None:
-        return self.group_interval
+        return [self.stated.low, self.stated.high] if isinstance(self.stated, Interval) else None
+
+    @property
+    def why(self) -> str:
+        """Reason why there is no interval, "" with one."""
+        return "" if isinstance(self.stated, Interval) else self.stated
+
+    @classmethod
+    def of(cls, hits: Sequence[bool], groups: Sequence[str]) -> GroupedProportion:
+        sums = sum_by_part(np.array([(hit, 1) for hit in hits], float).reshape(-1, 2), groups)
+        return cls(sum(map(bool, hits)), len(hits), share_interval(sums[:, 0], sums[:, 1]))
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,7 @@ class RocCurve:
 def scored_images(predictions: Sequence[StoredPrediction], evaluations: Sequence[ImageEvaluation]) -> list[ScoredImage]:
     """Return the images of an evaluation at one operating point."""
     return [
-        ScoredImage(prediction.key, prediction.group, prediction.labeled_pixels[ANY] > 0, evaluation.regions)
+        ScoredImage(prediction.key, prediction.part, prediction.labeled_pixels[ANY] > 0, evaluation.regions)
         for prediction, evaluation in zip(predictions, evaluations, strict=True)
     ]
 

@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import json
 import shutil
+import time
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -153,69 +154,101 @@ class PassResult:
 
 
 class InferencePass:
-    """Inference for one run of a project. The network is loaded at the first image without a cached result."""
+    """Inference for one run of a project.
 
-    def __init__(self, project: Project, run: Run, settings: ModelSettings) -> None:
-        self._project, self._run, self._settings = project, run, settings
-        self._cache = PredictionCache(project, run, settings)
-        self._predictor: Predictor | None = None
+    The network is loaded at the first image without a cached result. predictor: another network of the run, such as an
+    export, whose results are not cached. class_ids: uint8 (256,), ids in the labels to those of the model.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        run: Run,
+        settings: ModelSettings,
+        *,
+        predictor: Predictor | None = None,
+        class_ids: np.ndarray | None = None,
+    ) -> None:
+        self._project, self._run, self._settings, self._class_ids = project, run, settings, class_ids
+        self._predictor = predictor
+        self._cache = PredictionCache(project, run, settings) if predictor is None else None
+        self._min_probability = min([MIN_PROBABILITY, *settings.thresholds])
 
     def over(
-        self, items: Sequence[Item], *, progress: Callable[[int, int], None], cancelled: Callable[[], bool]
+        self,
+        items: Sequence[Item],
+        *,
+        progress: Callable[[int, int], None],
+        cancelled: Callable[[], bool],
+        seconds: float | None = None,
     ) -> PassResult | None:
         """Return stored predictions with the current labels, or None if canceled.
 
-        Results so far stay cached. Raises EngineError.
+        seconds: no further image is started after that time. Results so far stay cached. Raises EngineError.
         """
         try:
-            return self._predict_all(items, progress, cancelled)
+            return self._predict_all(items, progress, cancelled, seconds)
         finally:
             self._predictor = None  # free the network's memory
 
     def _predict_all(
-        self, items: Sequence[Item], progress: Callable[[int, int], None], cancelled: Callable[[], bool]
+        self,
+        items: Sequence[Item],
+        progress: Callable[[int, int], None],
+        cancelled: Callable[[], bool],
+        seconds: float | None,
     ) -> PassResult | None:
-        result = PassResult()
+        result, started = PassResult(), time.perf_counter()
         classes = [entry.id for entry in self._settings.classes]
         for number, item in enumerate(items, start=1):
             if cancelled():
                 return None
             try:
-                size, patches = self._patches(item.key, cancelled)
+                size, patches, took = self._patches(item.key, cancelled)
                 truth = annotation.load_mask(self._project, item.key, size)
                 path = self._project.mask_path(item.key)
                 if truth is None:
                     raise MaskBroken(path=str(path), why=Message("file.gone"))
                 label = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-                result.predictions.append(collect_prediction(item.key, truth, patches, classes, item.group, label))
+                truth = truth if self._class_ids is None else self._class_ids[truth]
+                result.predictions.append(
+                    collect_prediction(item.key, truth, patches, classes, item.group, label, took)
+                )
                 result.changed += label != item.mask_hash
             except PredictionCancelled:
                 return None
             except Problem as problem:
                 result.skipped[item.key] = problem
             progress(number, len(items))
+            if seconds is not None and time.perf_counter() - started > seconds:
+                break
         return result
 
     def tallies(self, prediction: StoredPrediction) -> tuple[ThresholdCounts, ...]:
         """Return the counts at other operating points, cached until the label changes."""
         classes = len(self._settings.classes)
-        counts = self._cache.read_counts(prediction, classes)
+        counts = self._cache.read_counts(prediction, classes) if self._cache else None
         if counts is None:
             counts = count_thresholds(prediction, classes)
-            self._cache.write_counts(prediction, counts)
+            if self._cache:
+                self._cache.write_counts(prediction, counts)
         return counts
 
-    def _patches(self, key: str, cancelled: Callable[[], bool]) -> tuple[tuple[int, int], list[ProbabilityPatch]]:
+    def _patches(
+        self, key: str, cancelled: Callable[[], bool]
+    ) -> tuple[tuple[int, int], list[ProbabilityPatch], float | None]:
+        """Return the size of an image, the network's output, and the milliseconds that it took, unless it is cached."""
         path = self._project.image_path(key)
-        cached = self._cache.read(key)
+        cached = self._cache.read(key) if self._cache else None
         if cached is not None and cached[0] == image_size(path):
-            return cached
+            return *cached, None
         image = read(path)
         if self._predictor is None:
             self._predictor = Predictor.open(self._run.best, engine="onnx")
         result = self._predictor.predict(image, cancelled=cancelled, keep_probabilities=True)
         assert result.class_scores is not None
         size = (image.shape[1], image.shape[0])
-        patches = cut_patches(result.class_scores, self._cache.min_probability)
-        self._cache.write(key, size, patches)
-        return size, patches
+        patches = cut_patches(result.class_scores, self._min_probability)
+        if self._cache:
+            self._cache.write(key, size, patches)
+        return size, patches, result.milliseconds

@@ -66,20 +66,21 @@ def _count(plane: np.ndarray, truth: np.ndarray, numbers: np.ndarray, target: Th
         remaining = marked[plane.reshape(-1)[marked] >= level]
         if counts is None or len(remaining) < len(marked):
             marked = remaining
-            counts = _count_at_level(plane, level, marked, truth, numbers, target.covered.shape[2])
+            counts = _count_at_level(plane, level, marked, truth, numbers)
         target.regions[step] += counts[0]
         target.false_regions[step] += counts[1]
-        target.covered[step] += counts[2]
+        for covered, (defects, pixels) in zip(target.covered[step], counts[2]):
+            np.add.at(covered, defects, pixels)
 
 
 def _count_at_level(
-    plane: np.ndarray, level: int, marked: np.ndarray, truth: np.ndarray, numbers: np.ndarray, defects: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return regions, false regions and covered pixels for each minimum area at `level`.
+    plane: np.ndarray, level: int, marked: np.ndarray, truth: np.ndarray, numbers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+    """Return regions, false regions, and covered defects with their pixels, for each minimum area at `level`.
 
-    marked: flat indices of the pixels that reach it.
+    marked: flat indices of the pixels that reach it. A patch covers few of the defects of its image.
     """
-    covered = np.zeros((len(AREAS), defects), np.int32)
+    covered: list[tuple[np.ndarray, np.ndarray]] = []
     count, labels, stats, _ = cv2.connectedComponentsWithStats((plane >= level).view(np.uint8), connectivity=8)
     region, labeled = labels.reshape(-1)[marked], truth.reshape(-1)[marked]
     counted = labeled <= MAX_CLASS_ID
@@ -92,9 +93,9 @@ def _count_at_level(
         stride = int(defect.max()) + 1
         pairs, pixels = np.unique((region.astype(np.int64) * stride + defect)[defect > 0], return_counts=True)
         region_of_pair, defect = np.divmod(pairs, stride)
-        for index, min_area in enumerate(AREAS):
+        for min_area in AREAS:
             selected = area[region_of_pair] >= min_area
-            np.add.at(covered[index], defect[selected] - 1, pixels[selected].astype(np.int32))
+            covered.append((defect[selected] - 1, pixels[selected].astype(np.int32)))
     regions, false_regions = large_enough.sum(axis=1), (large_enough & false[None, 1:]).sum(axis=1)
     return regions.astype(np.int32), false_regions.astype(np.int32), covered
 

@@ -1,18 +1,24 @@
-"""Evaluation of a run on one data split: predictions, counts at the operating point, curves and data leaks.
+"""Evaluation of a run: predictions, counts at the operating point, figures, curves and data leaks.
+
+`evaluate_run` is the one way from a run and images to figures; the evaluation page calls its parts one after the
+other, so that another operating point needs no prediction.
 
 Data leaks are validation or test images of which the same part or image was used for training.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
+from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
-from workbench.core.evaluation.evaluation_summary import EvaluationSummary, summarize
+from workbench.core.evaluation.figures import Figures, mask_figures
 from workbench.core.evaluation.image_ranking import ScoredImage, scored_images
 from workbench.core.evaluation.inference_pass import InferencePass, PassResult
 from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
@@ -20,7 +26,7 @@ from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
 from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction, evaluate_prediction
 from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation, predict_verdicts
 from workbench.core.messages import Message
-from workbench.core.problems import NoteBroken, RunUnusable
+from workbench.core.problems import RunUnusable
 from workbench.core.project import annotation
 from workbench.core.project.grouping import content_digest, near_duplicates
 from workbench.core.project.project import Project
@@ -28,6 +34,7 @@ from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.run import Run
 from workbench.inference.cpu_environment import cores
 from workbench.inference.model_settings import ModelSettings
+from workbench.inference.predictor import Predictor
 from workbench.inference.verdict_rule import VerdictRule
 
 THREADS = min(4, cores())  # OpenCV and NumPy release the interpreter lock most of the time
@@ -77,16 +84,14 @@ class EvaluatedImages:
 
     point: OperatingPoint
     evaluations: list[ImageEvaluation]
-    metrics: EvaluationSummary
+    figures: Figures
     images: list[ScoredImage]
 
     @property
     def place(self) -> tuple[float, float]:
         """Recall of defects and precision of regions; NaN if there is nothing to count."""
-        regions = sum(result.counts.regions for result in self.evaluations)
-        precision = 1 - self.metrics.false.count / regions if regions else float("nan")
-        recall = self.metrics.found.value
-        return float("nan") if recall is None else recall, precision
+        recall, precision = self.figures.get("recall").value, self.figures.get("region_precision").value
+        return float("nan") if recall is None else recall, float("nan") if precision is None else precision
 
 
 def evaluate_images(
@@ -101,26 +106,14 @@ def evaluate_images(
     evaluations = [result for result in results if result is not None]
     if len(evaluations) < len(predictions):
         return None
-    ids = [entry.id for entry in settings.classes]
-    alarms = {id: [sum(alarm.class_id == id for alarm in result.alarms) for result in evaluations] for id in ids}
-    pixels = sum(item.width * item.height for item in predictions)
-    return EvaluatedImages(
-        point,
-        evaluations,
-        summarize(
-            [result.counts for result in evaluations],
-            [item.group for item in predictions],
-            ids,
-            alarms=alarms,
-            marked=sum(result.marked for result in evaluations) / max(1, pixels),
-        ),
-        scored_images(predictions, evaluations),
-    )
+    names = {entry.id: entry.name for entry in settings.classes}
+    figures = mask_figures([result.counts for result in evaluations], [item.part for item in predictions], names)
+    return EvaluatedImages(point, evaluations, figures, scored_images(predictions, evaluations))
 
 
 @dataclass(frozen=True)
 class MaskEvaluation:
-    """Evaluation of a UNet run. split: "val", "test", "val+test", or "all" with the training images.
+    """Evaluation of a UNet run. split: "val", "test", "val+test", "all" with the training images, or "" for others.
 
     settings: those stored with the run; images.point is the evaluated operating point and rule the evaluated verdict
     rule. sweep: None if not computed.
@@ -143,6 +136,26 @@ class MaskEvaluation:
         return replace(self.images.point.on(self.settings), verdict_rule=self.rule)
 
     @property
+    def figures(self) -> Figures:
+        return self.images.figures
+
+    @property
+    def changed(self) -> int:
+        """Number of labels that differ from those at training."""
+        return self.passed.changed
+
+    @property
+    def skipped(self) -> Mapping[str, str]:
+        """Images that could not be used, with the reason."""
+        return {key: Message.of(problem) for key, problem in self.passed.skipped.items()}
+
+    @property
+    def milliseconds(self) -> list[float]:
+        """Duration of each prediction that was not cached."""
+        durations = (prediction.milliseconds for prediction in self.passed.predictions)
+        return [duration for duration in durations if duration is not None]
+
+    @property
     def in_use(self) -> bool:
         """True if the evaluated operating point and verdict rule are those in use."""
         return self.evaluated_settings == self.settings
@@ -150,7 +163,7 @@ class MaskEvaluation:
 
 @dataclass(frozen=True)
 class VerdictSplitEvaluation:
-    """Evaluation of a ResNet run. split: "val", "test", or "val+test". verdicts: of the images of that split."""
+    """Evaluation of a ResNet run. split: as of `MaskEvaluation`. verdicts: of the images of that split."""
 
     run: Run
     dataset: Dataset
@@ -159,43 +172,106 @@ class VerdictSplitEvaluation:
     stored: StoredOperatingPoint
     verdicts: VerdictEvaluation
     leaks: Sequence[DataLeak] = ()
+    milliseconds: Sequence[float] = ()
+
+    @property
+    def figures(self) -> Figures:
+        return self.verdicts.figures
+
+    @property
+    def changed(self) -> int:
+        """Number of verdicts that differ from those at training."""
+        return self.verdicts.changed
+
+    @property
+    def skipped(self) -> Mapping[str, str]:
+        """Images that could not be used, with the reason."""
+        reasons = {key: Message.of(problem) for key, problem in self.verdicts.unreadable.items()}
+        for key, verdict in self.verdicts.other_labels.items():
+            reasons[key] = Message("evaluate.no_verdict", name=verdict) if verdict else Message("evaluate.deleted")
+        return reasons
 
 
 SplitEvaluation = MaskEvaluation | VerdictSplitEvaluation
 
 
-def evaluate_masks(
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """Options of an evaluation.
+
+    point: operating point instead of the one in use.
+    predictor: another network of the run, such as an export.
+    class_ids: uint8 (256,), ids in the labels to those of the model; None if they are equal.
+    seconds: no further image is started after that time; None for no limit.
+    curves: also evaluate other operating points.
+    leaks: also search for data leaks, which reads every image.
+    """
+
+    point: OperatingPoint | None = None
+    predictor: Predictor | None = None
+    class_ids: np.ndarray | None = None
+    seconds: float | None = None
+    curves: bool = True
+    leaks: bool = True
+
+
+FIGURES_ONLY = EvaluationOptions(curves=False, leaks=False)
+
+
+def evaluate_run(
     project: Project,
     run: Run,
     split: str,
-    items: Sequence[Item],
     *,
-    curves: bool = True,
-    leaks: bool = True,
+    items: Sequence[Item] | None = None,
+    options: EvaluationOptions = EvaluationOptions(),
     progress: Callable[[int, int], None],
     cancelled: Callable[[], bool] = lambda: False,
-) -> MaskEvaluation | None:
-    """Evaluate a UNet run with the present labels at its operating point. Return None if canceled.
+) -> SplitEvaluation | None:
+    """Evaluate a run on images of `project` with their present labels. Return None if canceled.
 
-    curves, leaks: also compute these; searching for leaks reads every image.
-    Raises a Problem if the run is unusable or no image of `items` can be used.
+    split: "val", "test", "val+test", or "all" with the training images. items: images, by default those of the split.
+    Raises a Problem if the run is unusable or no image can be used.
     """
-    run.need_usable()
-    dataset, settings = run.dataset(), operating_point.settings_of(run)
-    inference_pass = InferencePass(project, run, settings)
-    passed = inference_pass.over(items, progress=progress, cancelled=cancelled)
+    predictor, seconds = options.predictor, options.seconds
+    if predictor is None:
+        run.need_usable()
+    dataset = run.dataset() if items is not None else refresh_dataset(project, run)
+    if items is None:
+        items = dataset.current if split == "all" else dataset.of(*_held_out(split))
+    splits = _held_out(split) if options.leaks else []
+    leaks = [leak for name in splits for leak in find_data_leaks(project, dataset, name)]
+    settings = operating_point.settings_of(run) if predictor is None else predictor.settings
+    used = StoredOperatingPoint(OperatingPoint.of(settings))
+    stored = operating_point.read(run) if predictor is None else used
+    work = {"predictor": predictor, "seconds": seconds, "progress": progress, "cancelled": cancelled}
+    if dataset.model == "resnet":
+        predictions = predict_verdicts(project, run, items, store=project.writable, **work)
+        if predictions is None:
+            return None
+        verdicts = predictions.evaluate(lambda item: annotation.load_note(project, item.key).verdict)
+        rest = stored, verdicts, leaks, predictions.milliseconds
+        evaluation = VerdictSplitEvaluation(run, dataset, split, predictions.settings, *rest)
+        return _with_images(evaluation, len(verdicts.images))
+    inference_pass = InferencePass(project, run, settings, predictor=predictor, class_ids=options.class_ids)
+    passed = inference_pass.over(items, progress=progress, cancelled=cancelled, seconds=seconds)
     if passed is None:
         return None
-    if not passed.predictions:
-        why = next((Message.of(problem) for problem in passed.skipped.values()), Message("report.nothing_to_evaluate"))
-        raise RunUnusable(name=run.name, why=why)
-    images = evaluate_images(passed.predictions, settings, OperatingPoint.of(settings), cancelled)
-    sweep = sweep_points(inference_pass, passed.predictions, settings, cancelled) if curves else None
-    if images is None or (curves and sweep is None):
+    images = evaluate_images(passed.predictions, settings, options.point or used.trained, cancelled)
+    sweep = sweep_points(inference_pass, passed.predictions, settings, cancelled) if options.curves else None
+    if images is None or (options.curves and sweep is None):
         return None
-    found = [leak for name in _held_out(split) for leak in find_data_leaks(project, dataset, name)] if leaks else []
-    stored = operating_point.read(run)
-    return MaskEvaluation(run, dataset, split, settings, stored, passed, images, sweep, found, settings.verdict_rule)
+    rest = stored, passed, images, sweep, leaks, settings.verdict_rule
+    return _with_images(MaskEvaluation(run, dataset, split, settings, *rest), len(passed.predictions))
+
+
+def _with_images(evaluation: SplitEvaluation, count: int) -> SplitEvaluation:
+    """Return the evaluation. Raises RunUnusable if it has no images, with the most frequent reason."""
+    if count:
+        return evaluation
+    reasons = Counter(evaluation.skipped.values()).most_common(1)
+    why = reasons[0][0] if reasons else Message("report.nothing_to_evaluate")
+    raise RunUnusable(name=evaluation.run.name, why=why)
 
 
 def evaluate_like(
@@ -214,21 +290,21 @@ def evaluate_like(
     dataset = run.dataset()
     if dataset.model != shown.dataset.model:
         raise RunUnusable(name=run.name, why=Message("compare.other_kind"))
+    options = {"options": FIGURES_ONLY, "progress": progress, "cancelled": cancelled}
     if isinstance(shown, VerdictSplitEvaluation):
-        return evaluate_verdicts(project, run, "val+test", progress=progress, cancelled=cancelled)
+        keys = {image.key for image in shown.verdicts.images}
+    else:
+        keys = {prediction.key for prediction in shown.passed.predictions}
     trained = {item.key for item in dataset.of("train")}
-    keys = {prediction.key for prediction in shown.passed.predictions} - trained
-    items = [item for item in shown.dataset.current if item.key in keys]
+    items = [item for item in shown.dataset.current if item.key in keys - trained]
     if not items:
         raise RunUnusable(name=run.name, why=Message("compare.nothing_in_common"))
-    return evaluate_masks(
-        project, run, shown.split, items, curves=False, leaks=False, progress=progress, cancelled=cancelled
-    )
+    return evaluate_run(project, run, shown.split, items=items, **options)
 
 
 def _held_out(split: str) -> list[str]:
     """Return those of "val" and "test" that a split consists of."""
-    return ["val", "test"] if split == "all" else split.split("+")
+    return ["val", "test"] if split == "all" else split.split("+") if split else []
 
 
 def sweep_points(
@@ -243,48 +319,3 @@ def sweep_points(
         results = pool.map(lambda item: None if cancelled() else inference_pass.tallies(item), predictions)
         tallies = [result for result in results if result is not None]
     return OperatingPointSweep(predictions, tallies, ids) if len(tallies) == len(predictions) else None
-
-
-def evaluate_verdicts(
-    project: Project,
-    run: Run,
-    split: str,
-    *,
-    progress: Callable[[int, int], None],
-    cancelled: Callable[[], bool] = lambda: False,
-) -> VerdictSplitEvaluation | None:
-    """Evaluate a ResNet run with the present verdicts. Return None if canceled. Raises a Problem."""
-    predictions = predict_verdicts(project, run, store=project.writable, progress=progress, cancelled=cancelled)
-    if predictions is None:
-        return None
-    verdicts = predictions.evaluate(lambda item: _present_verdict(project, item)).of(*_held_out(split))
-    if not verdicts.images:
-        raise RunUnusable(name=run.name, why=Message("report.nothing_to_evaluate"))
-    leaks = [leak for name in _held_out(split) for leak in find_data_leaks(project, predictions.dataset, name)]
-    stored = operating_point.read(run)
-    return VerdictSplitEvaluation(run, predictions.dataset, split, predictions.settings, stored, verdicts, leaks)
-
-
-def evaluate_run(
-    project: Project,
-    run: Run,
-    split: str,
-    *,
-    curves: bool = True,
-    progress: Callable[[int, int], None],
-    cancelled: Callable[[], bool] = lambda: False,
-) -> SplitEvaluation | None:
-    """Evaluate a run of either kind on a split of its dataset; "val+test" for both. Return None if canceled."""
-    dataset = run.dataset()
-    if dataset.model == "resnet":
-        return evaluate_verdicts(project, run, split, progress=progress, cancelled=cancelled)
-    items = dataset.current if split == "all" else dataset.of(*_held_out(split))
-    return evaluate_masks(project, run, split, items, curves=curves, progress=progress, cancelled=cancelled)
-
-
-def _present_verdict(project: Project, item: Item) -> str | None:
-    """Return the present verdict of an image; that of the dataset if its note is unreadable."""
-    try:
-        return annotation.load_note(project, item.key).verdict
-    except NoteBroken:
-        return item.verdict

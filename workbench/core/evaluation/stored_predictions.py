@@ -7,12 +7,11 @@ crosses patches. Therefore all counts can be made per patch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from workbench.core.evaluation.metrics import ANY, DETECTED_SHARE, DefectCount, ImageCounts
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project.project import MAX_CLASS_ID
 from workbench.inference.components import measure
@@ -21,6 +20,9 @@ from workbench.inference.model_settings import ModelSettings
 from workbench.inference.regions import drop_small_in_place
 from workbench.inference.verdict_rule import RegionTable
 
+ANY = 0  # any class, in place of a class id
+BOUNDARY = 2  # pixels: width of the edge of a region in the boundary IoU
+DETECTED_SHARE = 0.1  # share of a labeled defect that predictions must cover for the defect to count as found
 MIN_PROBABILITY = 0.05  # lowest threshold that can be evaluated
 _CELL = 32  # pixels: side of the square cells along which patches are cut
 MAX_UNCUT_PIXELS = 512 * 512  # pixels: a smaller image is one patch, which is faster than several
@@ -129,6 +131,80 @@ class FalseAlarm:
 
 
 @dataclass(frozen=True)
+class DefectCount:
+    """Labeled region.
+
+    area: pixels. predicted: class of most of the predicted pixels on it; ANY if predictions cover too little of it.
+    """
+
+    class_id: int
+    area: int
+    predicted: int
+
+    @property
+    def found(self) -> bool:
+        return self.predicted != ANY
+
+
+@dataclass(frozen=True)
+class RegionCount:
+    """Predicted regions of a class, which is that of most of their pixels.
+
+    false: those that touch no defect. right: those on which most labeled pixels have the same class.
+    """
+
+    regions: int = 0
+    false: int = 0
+    right: int = 0
+
+
+@dataclass(frozen=True)
+class ImageCounts:
+    """Counts of one image at one operating point.
+
+    pixels: class id, or ANY, to (hit, false, missed) pixels; edges: of these, those at the edge of label and of
+    prediction. predicted: class id, or ANY, to predicted regions.
+    marked, size: number of predicted pixels and of all pixels.
+    """
+
+    key: str
+    pixels: Mapping[int, tuple[int, int, int]]
+    edges: Mapping[int, tuple[int, int, int]]
+    defects: tuple[DefectCount, ...]
+    predicted: Mapping[int, RegionCount]
+    marked: int = 0
+    size: int = 0
+
+    @property
+    def missed(self) -> int:
+        return sum(not defect.found for defect in self.defects)
+
+    @property
+    def false(self) -> int:
+        return self.predicted[ANY].false
+
+    @property
+    def regions(self) -> int:
+        return self.predicted[ANY].regions
+
+    @property
+    def is_good(self) -> bool:
+        """True if the label shows no defect."""
+        hit, _, missed = self.pixels[ANY]
+        return not hit + missed
+
+    @property
+    def dice(self) -> float | None:
+        """Dice of any defect on this image; None if neither label nor prediction has any."""
+        hit, false, missed = self.pixels[ANY]
+        return 2 * hit / (2 * hit + false + missed) if hit + false + missed else None
+
+    def of_class(self, id: int) -> list[DefectCount]:
+        """Return the labeled regions of a class; of all classes for ANY."""
+        return [defect for defect in self.defects if id in (ANY, defect.class_id)]
+
+
+@dataclass(frozen=True)
 class ImageEvaluation:
     """Result for one image at one operating point. counts.defects have the order of `StoredPrediction.defects`.
 
@@ -137,7 +213,6 @@ class ImageEvaluation:
 
     counts: ImageCounts
     alarms: tuple[FalseAlarm, ...]
-    marked: int  # pixels
     regions: RegionTable
 
 
@@ -145,8 +220,10 @@ class ImageEvaluation:
 class StoredPrediction:
     """Label and network output of one image.
 
-    labeled_pixels: class id, or ANY, -> number. truths: label of each patch, uint8 (h, w). numbers: for each
-    patch, int32 (h, w) with the 1-based index into `defects`, 0 elsewhere. label: hash of the label file.
+    labeled_pixels: class id, or ANY, -> number; labeled_edges: of these, those at an edge. edges: of the labels in each
+    patch, as of `find_edges`. truths: label of each patch, uint8 (h, w). numbers: for each patch, int32 (h, w) with the
+    1-based index into `defects`, 0 elsewhere. label: hash of the label file. milliseconds: duration of the prediction;
+    None if it was read from the cache.
     """
 
     key: str
@@ -159,6 +236,14 @@ class StoredPrediction:
     truths: tuple[np.ndarray, ...]
     numbers: tuple[np.ndarray, ...]
     label: str = ""
+    milliseconds: float | None = None
+    labeled_edges: Mapping[int, int] = field(default_factory=dict)
+    edges: tuple[np.ndarray, ...] = ()
+
+    @property
+    def part(self) -> str:
+        """Part that the image shows; an image without a group is a part of its own."""
+        return self.group or self.key
 
     @property
     def needed_pixels(self) -> np.ndarray:
@@ -173,6 +258,7 @@ def collect_prediction(
     classes: Sequence[int],
     group: str = "",
     label: str = "",
+    milliseconds: float | None = None,
 ) -> StoredPrediction:
     """Build the stored prediction of one image. truth: label, uint8 (H, W). classes: ids of the model."""
     height, width = truth.shape
@@ -184,7 +270,7 @@ def collect_prediction(
         labeled[id] = int(np.count_nonzero(of_class))
         if labeled[id]:
             count, labels, stats, _ = cv2.connectedComponentsWithStats(of_class.view(np.uint8), connectivity=8)
-            numbered += np.where(of_class, labels + len(regions), 0).astype(np.int32)
+            np.copyto(numbered, labels + len(regions), where=of_class)
             regions += [
                 (id, int(stats[i, cv2.CC_STAT_AREA]), Rect(*(int(value) for value in stats[i, :4])))
                 for i in range(1, count)
@@ -198,49 +284,54 @@ def collect_prediction(
         LabeledDefect(id, area, box, float(peak) / 255) for (id, area, box), peak in zip(regions, peaks[1:].tolist())
     )
     truths = tuple(np.ascontiguousarray(truth[patch.slices]) for patch in patches)
-    return StoredPrediction(key, group, width, height, defects, labeled, tuple(patches), truths, tuple(numbers), label)
+    planes = find_edges(truth, classes)
+    edges = tuple(np.ascontiguousarray(planes[(slice(None), *patch.slices)]) for patch in patches)
+    rest = tuple(patches), truths, tuple(numbers), label, milliseconds, _count_edges(planes, classes), edges
+    return StoredPrediction(key, group, width, height, defects, labeled, *rest)
+
+
+def find_edges(mask: np.ndarray, classes: Sequence[int]) -> np.ndarray:
+    """Return the class ids of the pixels of a mask, uint8 (H, W), that are within BOUNDARY of an edge, uint8 (2, H, W).
+
+    First plane: edges of the regions of each class. Second plane: edges of the regions of any class.
+    """
+    planes = np.zeros((2, *mask.shape), np.uint8)
+    known = np.where(mask <= MAX_CLASS_ID, mask, 0).astype(np.uint8)
+    for plane, ids in ((planes[0], classes), (planes[1], [ANY])):
+        for id in ids:
+            region = (known > 0 if id == ANY else known == id).astype(np.uint8)
+            if region.any():
+                inside = cv2.erode(region, np.ones((3, 3), np.uint8), iterations=BOUNDARY, borderValue=0)
+                np.copyto(plane, known, where=region > inside)
+    return planes
+
+
+def _count_edges(planes: np.ndarray, classes: Sequence[int]) -> dict[int, int]:
+    return {ANY: int(np.count_nonzero(planes[1])), **{id: int(np.count_nonzero(planes[0] == id)) for id in classes}}
 
 
 def evaluate_prediction(prediction: StoredPrediction, settings: ModelSettings) -> ImageEvaluation:
-    """Count one image at an operating point, as `metrics.count_image` counts it."""
-    ids = [entry.id for entry in settings.classes]
-    hit, predicted = dict.fromkeys([ANY, *ids], 0), dict.fromkeys([ANY, *ids], 0)
-    covered = np.zeros(len(prediction.defects) + 1, np.int64)
-    alarms: list[FalseAlarm] = []
+    """Count one image at an operating point. All metrics of a segmentation are calculated from these counts."""
+    ids = sorted(entry.id for entry in settings.classes)
+    tally = _Tally(ids, len(prediction.defects))
     tables: list[RegionTable] = []
-    regions = marked = 0
-    for patch, truth, numbers in zip(prediction.patches, prediction.truths, prediction.numbers):
+    parts = zip(prediction.patches, prediction.truths, prediction.numbers, prediction.edges)
+    for patch, truth, numbers, edges in parts:
         mask = patch.apply_operating_point(settings)
-        if mask is None:
-            continue
-        marked_pixels = np.flatnonzero(mask)
-        if not len(marked_pixels):
-            continue
-        predicted_ids, labeled_ids = mask.reshape(-1)[marked_pixels], truth.reshape(-1)[marked_pixels]
-        counted = labeled_ids <= MAX_CLASS_ID
-        of_all = np.bincount(predicted_ids, minlength=256)
-        of_class = np.bincount(predicted_ids[counted], minlength=256)
-        correct = np.bincount(predicted_ids[predicted_ids == labeled_ids], minlength=256)
-        for id in ids:
-            hit[id] += int(correct[id])
-            predicted[id] += int(of_class[id])
-        hit[ANY] += int(np.count_nonzero(counted & (labeled_ids > 0)))
-        predicted[ANY] += int(np.count_nonzero(counted))
-        marked += len(marked_pixels)
-        covered += np.bincount(numbers.reshape(-1)[marked_pixels[counted]], minlength=len(covered))
-        count, new_alarms = _find_false_alarms(patch, mask, marked_pixels, counted, labeled_ids)
-        regions += count
-        alarms += new_alarms
-        present = [id for id in ids if of_all[id]]
-        tables.append(_verdict_table(prediction, patch, mask, present, settings))
-    pixels = {id: (hit[id], predicted[id] - hit[id], prediction.labeled_pixels[id] - hit[id]) for id in hit}
-    detected = covered[1:] >= prediction.needed_pixels
-    defects = tuple(
-        DefectCount(defect.class_id, defect.area, bool(is_detected))
-        for defect, is_detected in zip(prediction.defects, detected)
-    )
-    counts = ImageCounts(prediction.key, pixels, defects, regions, len(alarms))
-    return ImageEvaluation(counts, tuple(alarms), marked, RegionTable.join(tables))
+        if mask is not None and mask.any():
+            tally.add(patch, mask, truth, numbers)
+            tally.add_edges(mask, truth, edges)
+            present = np.bincount(mask.reshape(-1), minlength=256)
+            tables.append(
+                _verdict_table(
+                    prediction,
+                    patch,
+                    mask,
+                    [entry.id for entry in settings.classes if present[entry.id]],
+                    settings,
+                )
+            )
+    return ImageEvaluation(tally.counts(prediction), tuple(tally.alarms), RegionTable.join(tables))
 
 
 def _verdict_table(
@@ -254,26 +345,101 @@ def _verdict_table(
     return RegionTable.of(measured, (patch.left, patch.top), border_exponent=settings.border_exponent)
 
 
-def _find_false_alarms(
-    patch: ProbabilityPatch, mask: np.ndarray, marked: np.ndarray, counted: np.ndarray, labeled_ids: np.ndarray
-) -> tuple[int, list[FalseAlarm]]:
-    """Return the number of predicted regions and the false alarms among them; see `metrics.find_false_alarms`.
+def _split(
+    hit: Mapping[int, int], predicted: Mapping[int, int], labeled: Mapping[int, int]
+) -> dict[int, tuple[int, int, int]]:
+    """Return hit, false and missed pixels of each class."""
+    return {id: (hit[id], predicted[id] - hit[id], labeled[id] - hit[id]) for id in hit}
 
-    marked: flat indices of the mask's pixels in the patch. counted, labeled_ids: at these, whether the label counts,
-    and its class.
-    """
-    count, labels, stats, _ = cv2.connectedComponentsWithStats((mask > 0).view(np.uint8), connectivity=8)
-    region = labels.reshape(-1)[marked]
-    touching = np.bincount(region[counted & (labeled_ids > 0)], minlength=count)
-    countable = np.bincount(region[counted], minlength=count)
-    area = stats[:, cv2.CC_STAT_AREA]
-    alarms = []
-    for number in range(1, count):
-        if touching[number] == 0 and countable[number] * 2 >= area[number]:
-            x, y, width, height = (int(value) for value in stats[number, :4])
-            part = (slice(y, y + height), slice(x, x + width))
-            region_mask = labels[part] == number
-            id = int(np.bincount(mask[part][region_mask]).argmax())
-            peak = float(patch.highest[part][region_mask].max()) / 255
-            alarms.append(FalseAlarm(id, int(area[number]), Rect(patch.left + x, patch.top + y, width, height), peak))
-    return count - 1, alarms
+
+class _Tally:
+    """Sum of the counts of all patches of one image. ids: classes of the model, in ascending order."""
+
+    def __init__(self, ids: Sequence[int], defects: int) -> None:
+        self._ids, self._other = ids, len(ids)
+        self._channel = np.full(256, self._other)  # of a class id; classes that the model does not know share the last
+        self._channel[list(ids)] = np.arange(len(ids))
+        self._hit = dict.fromkeys([ANY, *ids], 0)
+        self._predicted = dict.fromkeys([ANY, *ids], 0)
+        self._covered = np.zeros((defects + 1, len(ids)), np.int64)  # pixels of each defect, by predicted class
+        self._regions = np.zeros((len(ids), 3), int)  # as in RegionCount
+        self._edge_hit = dict.fromkeys([ANY, *ids], 0)
+        self._edge = dict.fromkeys([ANY, *ids], 0)
+        self._marked = 0
+        self.alarms: list[FalseAlarm] = []
+
+    def add(self, patch: ProbabilityPatch, mask: np.ndarray, truth: np.ndarray, numbers: np.ndarray) -> None:
+        """Add the prediction `mask`, uint8 (h, w), in one patch, with its label and the numbers of the defects."""
+        marked = np.flatnonzero(mask)
+        predicted, labeled = mask.reshape(-1)[marked], truth.reshape(-1)[marked]
+        counted = labeled <= MAX_CLASS_ID
+        of_class = np.bincount(predicted[counted], minlength=256)
+        correct = np.bincount(predicted[predicted == labeled], minlength=256)
+        for id in self._ids:
+            self._hit[id] += int(correct[id])
+            self._predicted[id] += int(of_class[id])
+        self._hit[ANY] += int(np.count_nonzero(counted & (labeled > 0)))
+        self._predicted[ANY] += int(np.count_nonzero(counted))
+        self._marked += len(marked)
+        defect = numbers.reshape(-1)[marked]
+        on_defect = counted & (defect > 0)
+        np.add.at(self._covered, (defect[on_defect], self._channel[predicted[on_defect]]), 1)
+        self._add_regions(patch, mask, marked, labeled)
+
+    def add_edges(self, mask: np.ndarray, truth: np.ndarray, labeled: np.ndarray) -> None:
+        """Add the edges of the prediction in one patch. labeled: edges of the label, as of `find_edges`."""
+        of_class, of_any = find_edges(mask, self._ids) * (truth <= MAX_CLASS_ID)
+        correct = np.bincount(of_class[of_class == labeled[0]], minlength=256)
+        for id, count in enumerate(np.bincount(of_class.reshape(-1), minlength=256)):
+            if count and id != ANY:
+                self._edge_hit[id] += int(correct[id])
+                self._edge[id] += int(count)
+        self._edge_hit[ANY] += int(np.count_nonzero((of_any > 0) & (labeled[1] > 0)))
+        self._edge[ANY] += int(np.count_nonzero(of_any))
+
+    def _add_regions(self, patch: ProbabilityPatch, mask: np.ndarray, marked: np.ndarray, labeled: np.ndarray) -> None:
+        """Add the predicted regions of any class.
+
+        marked: flat indices of the mask's pixels. labeled: class ids in the label at these.
+        """
+        count, labels, stats, _ = cv2.connectedComponentsWithStats((mask > 0).view(np.uint8), connectivity=8)
+        region, width = labels.reshape(-1)[marked], self._other + 1
+        counted = labeled <= MAX_CLASS_ID
+        on_defect = counted & (labeled > 0)
+
+        def by_class(regions: np.ndarray, ids: np.ndarray) -> np.ndarray:
+            return np.bincount(regions * width + self._channel[ids], minlength=count * width).reshape(count, width)
+
+        own = by_class(region, mask.reshape(-1)[marked]).argmax(axis=1)
+        under = by_class(region[on_defect], labeled[on_defect])
+        touches = under.any(axis=1)
+        # A region mainly on ignored pixels is neither right nor wrong.
+        area = stats[:, cv2.CC_STAT_AREA]
+        false = ~touches & (np.bincount(region[counted], minlength=count) * 2 >= area)
+        right = touches & (under.argmax(axis=1) == own)
+        for column, which in enumerate((np.ones(count, bool), false, right)):
+            self._regions[:, column] += np.bincount(own[1:][which[1:]], minlength=len(self._ids))
+        for number in np.flatnonzero(false[1:]) + 1:
+            x, y, w, h = (int(value) for value in stats[number, :4])
+            part = (slice(y, y + h), slice(x, x + w))
+            peak = float(patch.highest[part][labels[part] == number].max()) / 255
+            box = Rect(patch.left + x, patch.top + y, w, h)
+            self.alarms.append(FalseAlarm(self._ids[own[number]], int(area[number]), box, peak))
+
+    def counts(self, prediction: StoredPrediction) -> ImageCounts:
+        covered = self._covered[1:]
+        found = covered.sum(axis=1) >= prediction.needed_pixels
+        classes = covered.argmax(axis=1)
+        regions = {id: RegionCount(*map(int, row)) for id, row in zip(self._ids, self._regions)}
+        return ImageCounts(
+            prediction.key,
+            _split(self._hit, self._predicted, prediction.labeled_pixels),
+            _split(self._edge_hit, self._edge, prediction.labeled_edges),
+            tuple(
+                DefectCount(defect.class_id, defect.area, self._ids[number] if is_found else ANY)
+                for defect, number, is_found in zip(prediction.defects, classes, found)
+            ),
+            {ANY: RegionCount(*map(int, self._regions.sum(axis=0))), **regions},
+            self._marked,
+            prediction.width * prediction.height,
+        )

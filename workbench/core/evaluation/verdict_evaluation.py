@@ -6,16 +6,16 @@ They are cached under .cache/verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from workbench.core.evaluation.confidence import wilson
-from workbench.core.evaluation.metrics import VerdictMeter
+from workbench.core.evaluation.figures import Figures, VerdictCount, verdict_figures
+from workbench.core.evaluation.intervals import Interval, share_interval, sum_by_part
 from workbench.core.images import image_files
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, Problem, RunUnusable
@@ -36,12 +36,16 @@ Probabilities = dict[str, tuple[str, list[float]]]  # key -> stamp of the image 
 
 @dataclass(frozen=True)
 class PredictedVerdict:
-    """Prediction for one image. truth: current verdict label. probabilities: in the order of the model's verdicts."""
+    """Prediction for one image.
+
+    truth: current verdict label. probabilities: in the order of the model's verdicts. part: part that the image shows.
+    """
 
     key: str
     split: str
     truth: str
     probabilities: tuple[float, ...]
+    part: str = ""
 
     @property
     def predicted(self) -> int:
@@ -55,14 +59,16 @@ class PredictedVerdict:
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Images with similar probability of the verdict, on average `mean_probability`. interval: of the correct share."""
+    """Images with similar probability of the verdict, on average `mean_probability`. interval: of the correct share, or
+    the reason why there is none.
+    """
 
     low: float
     high: float
     images: int
     mean_probability: float
     correct: int
-    interval: tuple[float, float]
+    interval: Interval | Message
 
     @property
     def share(self) -> float:
@@ -74,7 +80,7 @@ class RejectBand:
     """Effect of a minimum probability `least` for a verdict.
 
     unsure: images without a verdict, for manual inspection; rejected_errors: those of them with a wrong prediction.
-    errors: wrong verdicts among the decided images.
+    errors: wrong verdicts among the decided images. interval: of their share, or the reason why there is none.
     """
 
     least: float
@@ -82,6 +88,7 @@ class RejectBand:
     unsure: int
     rejected_errors: int
     errors: int
+    interval: Interval | Message
 
     @property
     def decided(self) -> int:
@@ -92,15 +99,17 @@ class RejectBand:
 class VerdictEvaluation:
     """Evaluation of a verdict model.
 
-    names: verdicts of the model. images: labeled with one of these. other_labels: number of images with another
-    label. temperature: divisor of the logits. unreadable: number of unreadable images.
+    names: verdicts of the model. images: labeled with one of these. temperature: divisor of the logits. other_labels:
+    images with another label, or none, and that label. unreadable: images that cannot be read, with the problem.
+    changed: number of labels that differ from those at training.
     """
 
     names: tuple[str, ...]
     images: tuple[PredictedVerdict, ...]
     temperature: float = 1.0
-    other_labels: int = 0
-    unreadable: int = 0
+    other_labels: Mapping[str, str | None] = field(default_factory=dict)
+    unreadable: Mapping[str, Problem] = field(default_factory=dict)
+    changed: int = 0
 
     def of(self, *splits: str) -> VerdictEvaluation:
         return replace(self, images=tuple(image for image in self.images if image.split in splits))
@@ -115,16 +124,14 @@ class VerdictEvaluation:
         images = [replace(entry, probabilities=tuple(row.tolist())) for entry, row in zip(self.images, raw)]
         return replace(self, images=tuple(images), temperature=1.0)
 
-    def report(self) -> dict[str, Any]:
-        """Return the report of `VerdictMeter` with "recall_interval" for each verdict."""
-        meter = VerdictMeter(self.names)
-        for image in self.images:
-            meter.add(image.truth, self.names[image.predicted])
-        report = meter.report()
-        for name, row in zip(self.names, meter.confusion):
-            hits = int(row[self.names.index(name)])
-            report["per_class"][name]["recall_interval"] = wilson(hits, int(row.sum()))
-        return report
+    @cached_property
+    def figures(self) -> Figures:
+        counts = [VerdictCount(image.truth, self.names[image.predicted]) for image in self.images]
+        return verdict_figures(counts, self._parts, self.names)
+
+    @property
+    def _parts(self) -> list[str]:
+        return [image.part or image.key for image in self.images]
 
     def cell(self, truth: str, predicted: str) -> list[PredictedVerdict]:
         """Return images labeled `truth` and predicted as `predicted`.
@@ -165,10 +172,14 @@ class VerdictEvaluation:
         for number in np.unique(bin_of).tolist():
             inside = bin_of == number
             count, hits = int(inside.sum()), int(correct[inside].sum())
-            low, high = wilson(hits, count) or (0.0, 1.0)
-            mean = float(probabilities[inside].mean())
-            result.append(CalibrationBin(number / bins, (number + 1) / bins, count, mean, hits, (low, high)))
+            mean, interval = float(probabilities[inside].mean()), self._share(correct, inside)
+            result.append(CalibrationBin(number / bins, (number + 1) / bins, count, mean, hits, interval))
         return result
+
+    def _share(self, hits: np.ndarray, counted: np.ndarray) -> Interval | Message:
+        """Return the interval of the share of the `counted` images that are `hits`; both bool (images,)."""
+        sums = sum_by_part(np.stack([hits & counted, counted], axis=-1), self._parts)
+        return share_interval(sums[:, 0], sums[:, 1])
 
     def calibration_error(self, bins: int = BINS) -> float | None:
         """Return the expected calibration error (ECE, Naeini et al. 2015), None without images."""
@@ -188,6 +199,7 @@ class VerdictEvaluation:
             int(rejected.sum()),
             int((rejected & ~correct).sum()),
             int((~rejected & ~correct).sum()),
+            self._share(~correct, ~rejected),
         )
 
     def bands(self, thresholds: Sequence[float]) -> list[RejectBand]:
@@ -205,52 +217,72 @@ class VerdictEvaluation:
 
 @dataclass(frozen=True)
 class VerdictPredictions:
-    """Predicted probabilities of the validation and test images. unreadable: number of images without any."""
+    """Predicted probabilities of images. unreadable: images without any. milliseconds: of those not cached."""
 
     dataset: Dataset
     settings: ModelSettings
+    items: Sequence[Item]
     probabilities: Probabilities
-    unreadable: int
+    unreadable: Mapping[str, Problem]
+    milliseconds: Sequence[float] = ()
 
     def evaluate(self, truth_of: Callable[[Item], str | None]) -> VerdictEvaluation:
-        """Return the evaluation with present labels. truth_of: verdict of an image, None without a label."""
-        settings, verdicts, others = self.settings, [], 0
-        for item in self.dataset.of("val", "test"):
+        """Return the evaluation with present labels.
+
+        truth_of: verdict of an image, None without a label; may raise a Problem.
+        """
+        settings, verdicts, others, changed = self.settings, [], {}, 0
+        unreadable = dict(self.unreadable)
+        for item in self.items:
             if item.key not in self.probabilities:
                 continue
-            truth = truth_of(item)
+            try:
+                truth = truth_of(item)
+            except Problem as problem:
+                unreadable[item.key] = problem
+                continue
             if truth in settings.verdicts:
                 probabilities = tuple(self.probabilities[item.key][1])
-                verdicts.append(PredictedVerdict(item.key, item.split, truth, probabilities))
+                verdicts.append(PredictedVerdict(item.key, item.split, truth, probabilities, item.group or item.key))
+                changed += truth != item.verdict
             else:
-                others += 1
-        return VerdictEvaluation(settings.verdicts, tuple(verdicts), settings.temperature, others, self.unreadable)
+                others[item.key] = truth
+        rest = settings.temperature, others, unreadable, changed
+        return VerdictEvaluation(settings.verdicts, tuple(verdicts), *rest)
 
 
 def predict_verdicts(
     project: Project,
     run: Run,
+    items: Sequence[Item] | None = None,
     *,
     store: bool,
+    predictor: Predictor | None = None,
+    seconds: float | None = None,
     progress: Callable[[int, int], None],
     cancelled: Callable[[], bool] = lambda: False,
 ) -> VerdictPredictions | None:
-    """Predict the validation and test images that are not cached. Return None if canceled. Raises Problem.
+    """Predict the images that are not cached. Return None if canceled. Raises Problem.
 
-    store: write the cache.
+    items: by default all validation and test images. store: write the cache. predictor: another network of the run,
+    such as an export, whose results are not cached. seconds: no further image is predicted after that time.
     """
-    run.need_usable()
-    dataset, settings = run.dataset(), load_settings(run.best / MODEL_FILE)
+    if predictor is None:
+        run.need_usable()
+    dataset = run.dataset()
+    settings = predictor.settings if predictor is not None else load_settings(run.best / MODEL_FILE)
     if settings.task != "classification":
         raise RunUnusable(name=run.name, why=Message("report.segmentation_model"))
     # The reject probability does not change the predicted probabilities.
     stamp = f"{settings_hash(replace(settings, unsure=0.0))} {file_stamp(run.best / 'network.onnx')}"
     cache = project.root / ".cache" / _CACHE / f"{run.name}.json"
-    cached = _load(cache, stamp, len(settings.verdicts))
-    items = dataset.of("val", "test")
-    predictor: Predictor | None = None
+    cached = {} if predictor is not None else _load(cache, stamp, len(settings.verdicts))
+    store = store and predictor is None
+    items = dataset.of("val", "test") if items is None else items
     probabilities: Probabilities = {}
-    unreadable = 0
+    unreadable: dict[str, Problem] = {}
+    milliseconds: list[float] = []
+    started = time.perf_counter()
     for number, item in enumerate(items):
         path = project.image_path(item.key)
         state = file_stamp(path)
@@ -260,14 +292,18 @@ def predict_verdicts(
         progress(number, len(items))
         if cancelled():
             return None
+        if seconds is not None and time.perf_counter() - started > seconds and (probabilities or unreadable):
+            break
         predictor = predictor or Predictor.open(run.best)
         try:
-            probabilities[item.key] = state, predictor.probabilities(image_files.read(path)).astype(np.float64).tolist()
-        except Problem:
-            unreadable += 1
-    if store and predictor is not None:
-        _save(project.root, cache, stamp, probabilities)
-    return VerdictPredictions(dataset, settings, probabilities, unreadable)
+            image, began = image_files.read(path), time.perf_counter()
+            probabilities[item.key] = state, predictor.probabilities(image).astype(np.float64).tolist()
+            milliseconds.append(1000 * (time.perf_counter() - began))
+        except Problem as problem:
+            unreadable[item.key] = problem
+    if store and milliseconds:
+        _save(project.root, cache, stamp, {**cached, **probabilities})
+    return VerdictPredictions(dataset, settings, items, probabilities, unreadable, milliseconds)
 
 
 def _load(path: Path, stamp: str, verdicts: int) -> Probabilities:

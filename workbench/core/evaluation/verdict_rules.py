@@ -4,8 +4,9 @@ A rule by mass has a threshold that is chosen for a budget of false alarms, for 
 uses good images only: a quantile of their anomaly scores that holds for images of new parts on average (split conformal
 prediction, Vovk et al. 2005; for images in groups Lee, Barber and Willett 2023).
 
-With enough images a rule is evaluated on images that it was not chosen on: chosen on one half, measured on the other,
-and reverse (cross-fitting). The rule in use is the one chosen on all images.
+A rule is evaluated on images that it was not chosen on: with enough images chosen on one half, measured on the other,
+and reverse (cross-fitting), with fewer ones on all parts but the one that it is measured on. The rule in use is the one
+chosen on all images.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ BUDGET = 5.0  # false alarms in 100 good images, unless the user chooses another
 _ABOVE_GREATEST = 1.1  # factor above the greatest score if there are too few good images for the budget
 
 By = Literal["budget", "cost", "mass", "region"]
-# cross_fitted: each image by the rule chosen on the other half. same: chosen on these images. other: on other ones.
-Method = Literal["cross_fitted", "same", "other"]
+# cross_fitted: each image by the rule chosen on the other half. leave_one_out: by the one chosen on all other parts.
+# same: chosen on these images. other: on other ones.
+Method = Literal["cross_fitted", "leave_one_out", "same", "other"]
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,8 @@ def rule_note(choice: RuleChoice, images: Sequence[ScoredImage], method: Method)
             return Message("verdict.few_parts_for_budget", n=parts, **fields)
     if method == "cross_fitted":
         return Message("verdict.cross_fitted", n=MIN_CROSS_FIT)
+    if method == "leave_one_out":
+        return Message("verdict.leave_one_out", n=MIN_CROSS_FIT)
     return Message("verdict.same_images" if method == "same" else "verdict.other_images")
 
 
@@ -191,10 +195,12 @@ class RuleEvaluation:
             "defective": self.caught.total,
             "recall": self.caught.value,
             "recall_interval": self.caught.interval,
+            "recall_interval_why": self.caught.why,
             "false_alarms": self.false.hits,
             "good": self.false.total,
             "false_alarm_rate": self.false.value,
             "false_alarm_interval": self.false.interval,
+            "false_alarm_interval_why": self.false.why,
             "false_alarm_limit": self.false_limit,
             "good_parts": self.good_parts,
             "least_limit": self.least_limit,
@@ -211,13 +217,16 @@ def evaluate_rule(
     used = rule if rule is not None else choose_rule(choice, images)
     rejected = [rejects(used, image.regions) for image in images]
     method: Method = "other" if fixed else "same"
-    if not fixed and choice.measured and len(images) >= MIN_CROSS_FIT:
-        second = split_in_half(images)
-        halves = [[image for image, side in zip(images, second) if side == half] for half in (False, True)]
-        if all(any(image.defective == kind for image in half) for half in halves for kind in (False, True)):
-            chosen = [choose_rule(choice, half) for half in halves]
-            rejected = [rejects(chosen[not side], image.regions) for image, side in zip(images, second)]
-            method = "cross_fitted"
+    if not fixed and choice.measured:
+        apart: Method = "cross_fitted" if len(images) >= MIN_CROSS_FIT else "leave_one_out"
+        places = split_in_half(images) if apart == "cross_fitted" else [image.group for image in images]
+        others = {
+            place: [image for image, own in zip(images, places) if own != place] for place in dict.fromkeys(places)
+        }
+        if all(any(image.defective == kind for image in rest) for rest in others.values() for kind in (False, True)):
+            chosen = {place: choose_rule(choice, rest) for place, rest in others.items()}
+            rejected = [rejects(chosen[place], image.regions) for image, place in zip(images, places)]
+            method = apart
     caught, false = (_rejected(images, rejected, kind) for kind in (True, False))
     parts = _good_parts(images)
     alarmed: dict[str, list[bool]] = defaultdict(list)

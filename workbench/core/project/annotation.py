@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import getpass
-import hashlib
 import io
 import json
 import time
@@ -17,13 +16,13 @@ from pydantic import ConfigDict
 from workbench.core import problems
 from workbench.core.geometry.drawing import blank
 from workbench.core.messages import Message
-from workbench.core.project import storage
+from workbench.core.project import label_transaction, storage
+from workbench.core.project.label_transaction import Kind, KnownFiles
 from workbench.core.project.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
-from workbench.core.project.storage import write_bytes, write_json
 from workbench.core.stored_model import StoredModel
 from workbench.inference.io import size_limits
 from workbench.inference.io.opencv import cv2
-from workbench.inference.io.regular_files import open_regular, read_regular
+from workbench.inference.io.regular_files import open_regular
 
 Status = Literal["new", "started", "done"]
 Split = Literal["train", "val", "test"]
@@ -130,7 +129,7 @@ def load_note(project: Project, key: str) -> Note:
     """Return the note of an image, an empty one if there is none. Raises NoteBroken and its subclass NoteTooNew."""
     path = project.note_path(key)
     try:
-        data = read_regular(path)
+        data = label_transaction.read_note(project.root, key)
     except FileNotFoundError:
         return Note()
     except OSError as error:
@@ -158,9 +157,35 @@ def _format_of(data: bytes) -> int:
     return stored_format if isinstance(stored_format, int) else 0
 
 
-def save_note(project: Project, key: str, note: Note) -> None:
+def save_label(
+    project: Project,
+    key: str,
+    *,
+    mask: np.ndarray | bytes | None = None,
+    note: Note | None = None,
+    files: KnownFiles | None = None,
+) -> None:
+    """Write the mask, the note, or both as one transaction: the only way to save the label of one image.
+
+    mask: uint8 (H, W), or its file. files: see `label_transaction.write`. Raises CannotWrite, ProjectReadOnly.
+    """
     project.need_write(key)
-    write_json(project.note_path(key), note.content(), root=project.root)
+    contents: dict[Kind, bytes] = {}
+    if mask is not None:
+        contents["mask"] = mask if isinstance(mask, bytes) else encode_mask(mask, project.classes)
+    if note is not None:
+        contents["note"] = storage.json_bytes(note.content())
+    label_transaction.write(project.root, key, contents, files)
+
+
+def save_note(project: Project, key: str, note: Note) -> None:
+    """Write the note alone, see `save_label`."""
+    save_label(project, key, note=note)
+
+
+def save_mask(project: Project, key: str, mask: np.ndarray) -> None:
+    """Write the mask alone, see `save_label`."""
+    save_label(project, key, mask=mask)
 
 
 def load_mask(project: Project, key: str, size: tuple[int, int] | None = None) -> np.ndarray | None:
@@ -174,30 +199,26 @@ def load_mask(project: Project, key: str, size: tuple[int, int] | None = None) -
         mask = read_mask(path, size)
     except FileNotFoundError:
         return None
-    known = {BACKGROUND, DONT_CARE, NOT_LABELED} | {c.id for c in project.classes}
-    unknown_ids = sorted(set(ids_in(mask)) - known)
-    if unknown_ids:
-        raise problems.MaskUnknownClass(path=str(path), ids=", ".join(map(str, unknown_ids)))
+    check_ids(mask, path, project.classes)
     return mask
 
 
-def save_mask(project: Project, key: str, mask: np.ndarray) -> None:
-    """Write a mask, atomically. Raises CannotWrite, ProjectReadOnly."""
-    project.need_write(key)
-    write_bytes(project.mask_path(key), encode_mask(mask, project.classes), root=project.root)
+def check_ids(mask: np.ndarray, path: Path, classes: list[ClassInfo]) -> None:
+    """Raise MaskUnknownClass if the mask, read from `path`, has ids that none of the classes has."""
+    known = {BACKGROUND, DONT_CARE, NOT_LABELED} | {c.id for c in classes}
+    unknown_ids = sorted(set(ids_in(mask)) - known)
+    if unknown_ids:
+        raise problems.MaskUnknownClass(path=str(path), ids=", ".join(map(str, unknown_ids)))
 
 
 def backup_conflict(project: Project, key: str, data: bytes, suffix: str) -> Path:
-    """Write a file to `journal/kept` under an unused name and return its path. Raises CannotWrite."""
-    path = unused_backup_path(project, key, suffix)
-    write_bytes(path, data, root=project.root)
-    return path
+    """Copy a file of the image `key` to `journal/kept`, see `storage.backup_conflict`. Raises CannotWrite."""
+    return storage.backup_conflict(project.root, storage.key_hash(key)[:8], data, suffix)
 
 
 def unused_backup_path(project: Project, key: str, suffix: str) -> Path:
     """Return an unused path in `journal/kept` for a file of the image `key`."""
-    name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return storage.unused_backup_path(project.root, name, suffix)
+    return storage.unused_backup_path(project.root, storage.key_hash(key)[:8], suffix)
 
 
 def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Removal of classes from a project: in every mask their pixels become another class (merge) or background (delete).
 
-`journal/class-change/` holds the plan and the original of each rewritten mask, as a hard link where the disk supports
-it. An interrupted change can be finished or undone, and a finished one can be undone exactly until the next begins.
+`journal/class-change/` holds the plan and a copy of the original of each rewritten mask. An interrupted change can be
+finished or undone, and a finished one can be undone exactly until the next begins.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workbench.core.project import annotation
 from workbench.core.project.image_index import ImageIndex
 from workbench.core.project.image_row import Numbers, walk_stamps
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
-from workbench.core.project.storage import check_links, file_stamp, inside, link_file, write_json
+from workbench.core.project.storage import check_links, copy_file, file_stamp, inside, write_json
 from workbench.core.stored_model import StoredModel
 from workbench.inference.io.atomic_write import make_folder, replace_path
 from workbench.inference.io.opencv import cv2
@@ -130,7 +130,7 @@ def apply_plan(project: Project, plan: ClassMergePlan, progress: Progress, stopp
             check_links(project.root, path)
             check_links(project.root, original)
             if not resumed:
-                link_file(path, original)
+                copy_file(path, original)
             mask = annotation.read_mask(path)  # the original, or after an interruption the mask with later changes
             changed = rewritten(mask, plan, _background_id(project, key))
             if not np.array_equal(mask, changed):

@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
-from workbench.core.names import as_text, is_text
 from workbench.core.project import annotation
-from workbench.core.project.formats.base import without_suffix
+from workbench.core.project.formats.base import comparable
 from workbench.core.project.formats.coco import CocoWriter
+from workbench.core.project.formats.export_names import (
+    Accepts,
+    ExportedNames,
+    image_names,
+    is_cell,
+    is_defect_folder,
+    is_file_name,
+    is_label,
+    is_path,
+    is_path_cell,
+    is_path_without_blanks,
+    is_text,
+    listed_as,
+    plain_name,
+)
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelExportOptions, LabelWriter
+from workbench.core.project.formats.label_lists import write_list
 from workbench.core.project.formats.labelme import LabelmeWriter
-from workbench.core.project.formats.mask_export import MvtecWriter, PaddleWriter, VocWriter
+from workbench.core.project.formats.mask_export import PADDLE_LIST, VOC_LIST, MvtecWriter, PaddleWriter, VocWriter
 from workbench.core.project.formats.png_masks import PngWriter
 from workbench.core.project.formats.verdict_labels import ImageFolderWriter, VerdictTableWriter
 from workbench.core.project.formats.xml_labels import CvatWriter
@@ -25,14 +42,17 @@ from workbench.core.project.formats.yolo import YoloBoxWriter, YoloWriter
 from workbench.core.project.project import Project
 from workbench.core.project.project_labels import has_label_files
 
+_SHOWN, _LONGEST = 10, 60  # changed names in a sentence, characters of each
+
 
 @dataclass(frozen=True)
 class ExportFormat:
     """Format of a label export.
 
     title: name of the format in the language of its tool. shapes: how it can store regions, the default first; empty
-    without a choice. always_images: the images are part of the format. any_name: images are named by files only, so
-    that their names may be in bytes that are not UTF-8.
+    without a choice. always_images: the images are part of the format.
+    classes, verdicts, images: return True for a name that it can hold, or that it does not store. flat: all images are
+    in one folder. stems: labels are files with the names of images. reader: format of the import, if it is another.
     """
 
     name: str
@@ -40,25 +60,103 @@ class ExportFormat:
     writer: Callable[[LabelExport], LabelWriter]
     shapes: tuple[str, ...] = ()
     always_images: bool = False
-    any_name: bool = False
+    classes: Accepts = is_label
+    verdicts: Accepts = bool
+    images: Accepts = is_path
+    flat: bool = False
+    stems: bool = True
+    reader: str = ""
 
 
 EXPORT_FORMATS: dict[str, ExportFormat] = {
     format.name: format
     for format in (
-        ExportFormat("png", "PNG masks", PngWriter, any_name=True),
-        ExportFormat("labelme", "labelme, X-AnyLabeling", LabelmeWriter, ("polygon", "mask")),
-        ExportFormat("coco", "COCO", CocoWriter, ("mask", "polygon")),
-        ExportFormat("yolo", "YOLO segment", YoloWriter, any_name=True),
-        ExportFormat("yolo-detect", "YOLO detect", YoloBoxWriter, any_name=True),
-        ExportFormat("voc", "Pascal VOC, CVAT segmentation mask 1.1", VocWriter),
-        ExportFormat("cvat", "CVAT for images 1.1", CvatWriter, ("mask", "polygon")),
-        ExportFormat("paddle", "PaddleSeg, PaddleX", PaddleWriter),
-        ExportFormat("mvtec", "MVTec AD", MvtecWriter, always_images=True, any_name=True),
-        ExportFormat("folders", "ImageFolder", ImageFolderWriter, always_images=True, any_name=True),
-        ExportFormat("verdicts", "CSV", VerdictTableWriter),
+        ExportFormat("png", "PNG masks", PngWriter, classes=listed_as(write_list({1: "{name}"}))),
+        ExportFormat("labelme", "labelme, X-AnyLabeling", LabelmeWriter, ("polygon", "mask"), verdicts=is_text),
+        ExportFormat("coco", "COCO", CocoWriter, ("mask", "polygon"), stems=False),
+        ExportFormat("yolo", "YOLO segment", YoloWriter),
+        ExportFormat("yolo-detect", "YOLO detect", YoloBoxWriter, reader="yolo"),
+        ExportFormat(
+            "voc",
+            "Pascal VOC, CVAT segmentation mask 1.1",
+            VocWriter,
+            classes=listed_as(write_list({1: "{name}:0,0,1::"}, VOC_LIST)),
+            reader="png",
+        ),
+        ExportFormat("cvat", "CVAT for images 1.1", CvatWriter, ("mask", "polygon"), verdicts=is_text, stems=False),
+        ExportFormat(
+            "paddle",
+            "PaddleSeg, PaddleX",
+            PaddleWriter,
+            classes=listed_as(write_list({1: "{name}"}, PADDLE_LIST)),
+            images=is_path_without_blanks,
+            reader="png",
+        ),
+        ExportFormat(
+            "mvtec",
+            "MVTec AD",
+            MvtecWriter,
+            always_images=True,
+            classes=is_defect_folder,
+            images=is_file_name,
+            flat=True,
+            reader="png",
+        ),
+        ExportFormat(
+            "folders",
+            "ImageFolder",
+            ImageFolderWriter,
+            always_images=True,
+            classes=bool,
+            verdicts=is_file_name,
+            images=is_file_name,
+            flat=True,
+            stems=False,
+        ),
+        ExportFormat(
+            "verdicts", "CSV", VerdictTableWriter, classes=bool, verdicts=is_cell, images=is_path_cell, stems=False
+        ),
     )
 }
+
+
+@dataclass(frozen=True)
+class ExportNames:
+    """Names in an export by name in the project. images: paths without suffix."""
+
+    format: ExportFormat
+    classes: ExportedNames
+    verdicts: ExportedNames
+    images: dict[str, str]
+
+    @classmethod
+    def of(cls, project: Project, format: ExportFormat, keys: Sequence[str]) -> ExportNames:
+        """Return the names of an export of these images."""
+        classes, verdicts = (
+            ExportedNames(accepts, comparable if format.flat and accepts is not bool else str)  # names of folders
+            for accepts in (format.classes, format.verdicts)
+        )
+        classes.add(info.name for info in project.classes)
+        verdicts.add(project.file.verdicts)
+        return cls(format, classes, verdicts, image_names(keys, format.images, flat=format.flat, stems=format.stems))
+
+    def sentences(self) -> list[str]:
+        """Return what is named differently in the export, as sentences."""
+        changed = {key: name for key, name in self.images.items() if name != plain_name(key, flat=self.format.flat)}
+        groups = (
+            ("export_labels.other_classes", {name: other for other, name in self.classes.originals.items()}),
+            ("export_labels.other_verdicts", {name: other for other, name in self.verdicts.originals.items()}),
+            ("export_labels.other_images", {key: name + os.path.splitext(key)[1] for key, name in changed.items()}),
+        )
+        return [
+            Message(id, n=len(names), format=self.format.title, names=_first(names)) for id, names in groups if names
+        ]
+
+
+def _first(names: Mapping[str, str]) -> str:
+    """Return the first changes of a list of names."""
+    shown = [f"{name[:_LONGEST]} → {other[:_LONGEST]}" for name, other in islice(names.items(), _SHOWN)]
+    return ", ".join(shown) + (", …" if len(names) > _SHOWN else "")
 
 
 @dataclass
@@ -66,7 +164,8 @@ class LabelExportReport:
     """Result of a label export.
 
     labels: exported images with a label. images: copied image files. skipped: (image key, reason). losses: content that
-    the format cannot hold, image key -> kind -> count. lost: `losses` as sentences about the whole export.
+    the format cannot hold, image key -> kind -> count. renamed: sentences on names that differ in the export. lost:
+    `losses` as sentences about the whole export.
     """
 
     path: Path
@@ -75,6 +174,7 @@ class LabelExportReport:
     images: int = 0
     skipped: list[tuple[str, str]] = field(default_factory=list)
     losses: dict[str, dict[str, int]] = field(default_factory=dict)
+    renamed: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     cancelled: bool = False
 
@@ -87,14 +187,16 @@ def export_labels(
     options: LabelExportOptions | None = None,
     keys: Sequence[str] | None = None,
     splits: Mapping[str, str] | None = None,
+    warn: Callable[[list[str]], object] = lambda renamed: None,
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> LabelExportReport:
     """Write the labels of a project to `out`, a new or empty folder.
 
     keys: images to export, all by default; those without a label are left out. splits: image key -> "train", "val" or
-    "test", by default the splits that the images are assigned to. progress: receives the number of images done and in
-    total. cancelled: polled before each image; files written until then remain.
+    "test", by default the splits that the images are assigned to. warn: called before anything is written with
+    sentences on names that the format cannot hold; an exception ends the export. progress: receives the number of
+    images done and in total. cancelled: polled before each image; files written until then remain.
 
     An image that cannot be read or written is reported in `skipped`. Raises UnknownFormat, ExportExists, NoLabels,
     CannotWrite.
@@ -111,10 +213,12 @@ def export_labels(
         raise problems.UnknownFormat(name=f"{format}/{options.shapes}", known=known)
     labeled = [key for key in (project.images() if keys is None else keys) if has_label_files(project, key)]
     has_splits = options.split and any(_has_split(project, key, splits) for key in labeled)
-    export = LabelExport(project, out, options, has_splits)
-    report = LabelExportReport(out.absolute(), format)
+    names = ExportNames.of(project, chosen, labeled)
+    report = LabelExportReport(out.absolute(), format, renamed=names.sentences())
+    if report.renamed:
+        warn(report.renamed)
+    export = LabelExport(project, out, options, has_splits, names.classes, names.verdicts)
     writer = chosen.writer(export)
-    names: set[str] = set()
     failure: problems.CannotWrite | None = None
     for number, key in enumerate(labeled):
         if cancelled():
@@ -123,8 +227,6 @@ def export_labels(
         try:
             image = _load(project, key, names, splits, options.split)
             if image is not None:
-                if not (chosen.any_name or is_text(key)):
-                    raise problems.NameNotText(name=as_text(key))
                 writer.add(image)
                 report.labels += 1
         except problems.CannotWrite as problem:
@@ -137,6 +239,7 @@ def export_labels(
     if not report.labels and not report.cancelled:
         raise failure or problems.NoLabels()
     writer.finish()
+    export.write_record(chosen.reader or chosen.name)
     report.images = export.copied
     report.losses = {key: dict(kinds) for key, kinds in export.losses.items()}
     total = sum((Counter(kinds) for kinds in report.losses.values()), Counter())
@@ -158,17 +261,14 @@ def _has_split(project: Project, key: str, splits: Mapping[str, str] | None) -> 
 
 
 def _load(
-    project: Project, key: str, names: set[str], splits: Mapping[str, str] | None, keep_split: bool
+    project: Project, key: str, names: ExportNames, splits: Mapping[str, str] | None, keep_split: bool
 ) -> ExportedImage | None:
-    """Return an image with its label, None without a label. Its name in lower case is added to `names`."""
+    """Return an image with its label, None without a label."""
     width, height = image_size(project.image_path(key))
     mask = annotation.load_mask(project, key, (width, height))
     note = annotation.load_note(project, key)
     if mask is None and note.verdict is None:
         return None
-    name = without_suffix(key.lstrip("@"))
-    if name.casefold() in names:
-        name = key.lstrip("@")  # two images differ in their suffix only
-    names.add(name.casefold())
     split = _split(project, key, splits) if keep_split else ""
-    return ExportedImage(key, name, width, height, mask, note.verdict, split)
+    verdict = None if note.verdict is None else names.verdicts[note.verdict]
+    return ExportedImage(key, names.images[key], width, height, mask, verdict, split)

@@ -12,7 +12,7 @@ import numpy as np
 from workbench.core.problems import CannotWrite, MaskBroken, NoteBroken, ProjectBroken
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
-from workbench.core.project.storage import check_links, inside, link_file, same_content, write_bytes
+from workbench.core.project.storage import check_links, copy_file, inside, same_content, write_bytes
 from workbench.inference.io.atomic_write import make_folder, replace_path
 
 Progress = Callable[[int, int], None]
@@ -145,12 +145,8 @@ def _place_label(prepared: Path, target: Path, original: Path) -> None:
         if same_content(target, prepared):
             return
         if not original.exists():
-            link_file(target, original)
-    make_folder(target.parent)
-    temporary = prepared.with_name(".place")
-    temporary.unlink(missing_ok=True)
-    link_file(prepared, temporary)
-    replace_path(temporary, target)
+            copy_file(target, original)
+    copy_file(prepared, target)
 
 
 def _restore(project: Project, image: ImportedImage) -> bool:

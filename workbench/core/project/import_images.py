@@ -26,6 +26,7 @@ from workbench.core.project.formats.base import (
     without_suffix,
 )
 from workbench.core.project.project import Project
+from workbench.core.project.shared_keys import own_key
 from workbench.core.project.sources import Source
 from workbench.core.project.storage import inside, same_content
 from workbench.inference.io.image_io import ReadError, decode_image
@@ -57,6 +58,7 @@ class ImportImages:
         self._project = project
         masks = {real_path(path) for path in mask_files}
         self._by_file: dict[str, ImportImage] = {}
+        self._by_key: dict[str, ImportImage] = {}
         self._by_path: dict[str, list[ImportImage]] = defaultdict(list)
         self._by_stem: dict[str, list[ImportImage]] = defaultdict(list)
         self._new_keys: dict[str, ImportImage] = {}
@@ -67,7 +69,7 @@ class ImportImages:
                 file = os.path.join(folder, *PurePosixPath(key).parts)
                 if file not in masks:
                     image = ImportImage(listed.prefix + key, Path(file))
-                    self._by_file[file] = image
+                    self._by_file[file] = self._by_key[image.key] = image
                     self._by_path[without_suffix(key)].append(image)
                     self._by_stem[PurePosixPath(key).stem].append(image)
 
@@ -75,6 +77,8 @@ class ImportImages:
         """Return the image of a label. Raises UnreadableLabel."""
         if entry.image is not None:
             return self.of_file(entry.image, entry.key)
+        if entry.origin in self._by_key:
+            return self._by_key[entry.origin]
         for table in (self._by_path, self._by_stem):
             for alias in entry.aliases:
                 images = table.get(alias if table is self._by_path else PurePosixPath(alias).name, [])
@@ -112,6 +116,7 @@ class ImportImages:
 
     def _new_image(self, path: Path, key: str) -> ImportImage:
         check_length(key)
+        key = own_key(self._project.file.sources, key)
         stem, suffix = os.path.splitext(key)
         same_name = [image for image in self._by_stem.get(PurePosixPath(stem).name, []) if image.file.suffix == suffix]
         copies = [image for image in same_name if same_content(image.file, path)]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
 from workbench.core.images.image_files import thumbnail
+from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.image_row import count_regions
 from workbench.core.project.import_request import ImportReport, ImportRequest
@@ -60,6 +62,20 @@ class PlannedPreview:
     names: dict[int, str]
 
 
+@dataclass(frozen=True)
+class PlannedQuestion:
+    """Possible answer to a question about masks. rule, text, count: see `PairingChoice`.
+
+    examples: (image, mask) of some masks, reduced, uint8 (h, w) or (h, w, 3); the image is None for a file that would
+    become an image itself.
+    """
+
+    rule: str
+    text: str
+    count: int
+    examples: list[tuple[np.ndarray | None, np.ndarray]]
+
+
 @dataclass
 class ImportPlan:
     """Result of a preview. conflicts: labels of images that are labeled already. matched: images of the project.
@@ -78,6 +94,7 @@ class ImportPlan:
     classes: list[PlannedClass] = field(default_factory=list)
     verdicts: list[PlannedVerdict] = field(default_factory=list)
     previews: list[PlannedPreview] = field(default_factory=list)
+    questions: list[PlannedQuestion] = field(default_factory=list)
 
     @property
     def format(self) -> str:
@@ -133,6 +150,10 @@ def plan_import(
     plan.matched = report.matched
     plan.conflicts = report.replaced
     plan.previews = collector.previews
+    plan.questions = [
+        PlannedQuestion(choice.rule, choice.text, choice.count, [_example(*pair) for pair in choice.examples])
+        for choice in reading.batch.pairings
+    ]
     known = {info.id for info in project.classes}
     for name, info in reading.classes.targets().items():
         counted = collector.classes.get(name) or PlannedClass(name, None, False)
@@ -175,6 +196,19 @@ class _Collector:
             image = _reduced_image(read)
             mask = _reduced_mask(label.mask, image.shape[1], image.shape[0])
             self.previews.append(PlannedPreview(read.image.key, image, mask, label.names))
+
+
+def _example(image: Path | None, mask: Path) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return reduced pictures of an image and of a mask, whose values are stretched to be visible."""
+    return (None if image is None else _small(image)), cv2.normalize(_small(mask), None, 0, 255, cv2.NORM_MINMAX)  # type: ignore[call-overload]
+
+
+def _small(path: Path) -> np.ndarray:
+    """Return a reduced image file; a gray field if it cannot be read."""
+    try:
+        return thumbnail(path, PREVIEW_EDGE // 4)
+    except Problem:
+        return np.full((PREVIEW_EDGE // 6, PREVIEW_EDGE // 4), 128, np.uint8)
 
 
 def _reduced_image(read: ReadLabel) -> np.ndarray:

@@ -11,10 +11,15 @@ from typing import Any, Literal
 from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import BOX_SHAPES
 from workbench.core.messages import Message
+from workbench.core.project.formats.base import PairingChoice
 from workbench.core.project.formats.encodings import is_text_encoding
+from workbench.core.project.plausibility import Concern
 
 Conflicts = Literal["keep", "replace", "merge"]
 CONFLICTS: tuple[Conflicts, ...] = ("keep", "replace", "merge")
+
+
+UNLISTED = ("refuse", "name", "ignore")
 
 
 @dataclass(frozen=True)
@@ -39,12 +44,15 @@ class ImportRequest:
     split: bool = True
     background: bool = False
     encoding: str | None = None
+    pair: str | None = None
+    invert: bool = False
+    unlisted: str = "refuse"
     strict: bool = False
 
     def __post_init__(self) -> None:
         if self.encoding is not None and not is_text_encoding(self.encoding):
             raise problems.BadSettings(key="encoding", value=self.encoding, why=Message("import.no_encoding"))
-        for key, known in (("conflicts", CONFLICTS), ("boxes", BOX_SHAPES)):
+        for key, known in (("conflicts", CONFLICTS), ("boxes", BOX_SHAPES), ("unlisted", UNLISTED)):
             if getattr(self, key) not in known:
                 why = Message("settings.choice", names=", ".join(known))
                 raise problems.BadSettings(key=key, value=getattr(self, key), why=why)
@@ -103,7 +111,7 @@ class ImportReport:
 
     background: images without a label in files that label pixels; by request they were imported as without defects.
     unfinished: images with a label that are not marked as done, because something that may belong to them is not used.
-    encodings: text file -> (guessed encoding, examples of its texts).
+    encodings: text file -> (guessed encoding, examples of its texts). pairings: possible answers to open questions.
     """
 
     format: str
@@ -126,6 +134,8 @@ class ImportReport:
     background: int = 0
     unfinished: list[str] = field(default_factory=list)  # keys
     encodings: dict[Path, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    pairings: list[PairingChoice] = field(default_factory=list)
+    concerns: list[Concern] = field(default_factory=list)  # what is not plausible
     ledger: Ledger = field(default_factory=Ledger)
     cancelled: bool = False  # nothing was imported
     undoable: bool = False  # the import changed something, and is in the journal

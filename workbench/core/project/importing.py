@@ -59,8 +59,8 @@ def prepare_import(
 ) -> tuple[ImportReport, ImportRecord | None]:
     """Read all labels and prepare the files of the import in the journal; the project itself does not change.
 
-    The record is None if there is nothing to write: `stopped` returned True, and the report is marked as canceled, or
-    the project has all of it. The last import can then still be undone.
+    The record is None if nothing is to be written: `stopped` returned True, and the report is marked as canceled, no
+    label can be imported, or the project has all of it. The last import can then still be undone.
     """
     project.need_write(Message("what.import"))
     journal = ImportJournal(project)
@@ -70,7 +70,7 @@ def prepare_import(
         reading.fill(journal.record)
         if request.strict and not report.ledger.complete:
             raise problems.NotAllUsed(n=len(report.skipped), first=": ".join(report.skipped[0]))
-        record = None if report.cancelled else journal.close()
+        record = None if report.cancelled or not report.labeled else journal.close()
     except BaseException:
         import_journal.discard(project)
         raise

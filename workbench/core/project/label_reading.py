@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import numpy as np
 
 from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import box_region
-from workbench.core.images.image_files import image_size, read_displayed
+from workbench.core.images.image_files import image_size, read_displayed, thumbnail
 from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import (
@@ -28,11 +28,13 @@ from workbench.core.project.import_images import ImageCopies, ImportImage, Impor
 from workbench.core.project.import_journal import ImportRecord
 from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.label_files import LabelFiles
+from workbench.core.project.plausibility import Plausibility
 from workbench.core.project.project import BACKGROUND, DONT_CARE, ClassInfo, Project, matching_class
 from workbench.core.project.sources import Source, source_of
 from workbench.inference.io.image_io import decode_image
 
 Progress = Callable[[int, int], None]
+_EXAMINED, _EXAMINED_EDGE = 40, 256  # images that are read to see whether they are blank, and their longer side
 _ALREADY_LABELED = Message("import.already_labeled")
 
 
@@ -88,7 +90,7 @@ class ImportClasses:
         table[1:DONT_CARE] = BACKGROUND
         for id, name in sorted(label.names.items()):
             if name not in self._ids:
-                self._ids[name] = self._id_of(name, id)
+                self._ids[name] = self._id_of(name, id, exact=label.exact)
             table[id] = self._ids[name]
         return table
 
@@ -97,11 +99,13 @@ class ImportClasses:
         classes = {info.id: info for info in self._project.classes}
         return {name: classes.get(id) for name, id in self._ids.items()}
 
-    def _id_of(self, name: str, id: int) -> int:
+    def _id_of(self, name: str, id: int, *, exact: bool) -> int:
         mapped = self._names.get(name, name)
         if mapped is None:
             return BACKGROUND
-        known = matching_class(mapped, self._project.classes, exact=name in self._names)
+        similar = [info for info in self._project.classes if not (exact and info in self.added)]
+        known = matching_class(mapped, self.added, exact=True)
+        known = known or matching_class(mapped, similar, exact=name in self._names)
         if known is None:
             file = self._project.file
             used = {info.id for info in file.classes} | set(file.retired_ids)
@@ -117,7 +121,7 @@ class LabelReading:
     def __init__(self, project: Project, files: LabelFiles, request: ImportRequest) -> None:
         self.request, self.files = request, files
         self.format = files.format(request.format)
-        options = ImportOptions(request.class_name, request.threshold, request.boxes, request.background)
+        options = ImportOptions(**{one.name: getattr(request, one.name) for one in fields(ImportOptions)})
         self.tree = replace(files.tree, encoding=request.encoding, guesses={})
         self.batch = self.format.find(self.tree, options, {info.id: info.name for info in project.classes})
         if not self.batch.entries and not self.batch.refused:
@@ -143,6 +147,7 @@ class LabelReading:
         self._seen: set[str] = set()
         self._matched: set[str] = set()
         others = self._labels_of_other_formats(options)
+        self._plausibility = Plausibility()
         self._unread = UnreadLabels(self.batch, others, all_formats=request.format == "auto")
         self._account = ImportAccount(self.tree, self.batch, self.report, others)
 
@@ -177,7 +182,8 @@ class LabelReading:
         report.notes += [Message(id, n=count) for id, count in sorted(self._lost.items())]
         report.added_classes = [info.name for info in self.classes.added]
         report.added_verdicts = [name for name in self.verdicts if name not in self.project.file.verdicts]
-        report.encodings = dict(self.tree.guesses)
+        report.concerns = self._plausibility.concerns()
+        report.encodings, report.pairings = dict(self.tree.guesses), self.batch.pairings
         self._account.finish()
         return report
 
@@ -230,6 +236,7 @@ class LabelReading:
                 self._consume_image(image, consume)
         else:
             self._record(read, entries)
+            self._examine(read)
 
     def _read(self, image: ImportImage, entries: list[ImportedEntry]) -> ReadLabel:
         entry, note = entries[0], annotation.load_note(self.project, image.key)
@@ -311,6 +318,14 @@ class LabelReading:
                 part = label.mask[rect.slices]
                 part[region & (part == 0)] = id
         return self.classes.table(label)[label.mask]
+
+    def _examine(self, read: ReadLabel) -> None:
+        """Count a label, and some images, for doubts about the whole."""
+        label, image = read.label, read.image
+        if label is not None and label.mask is not None:
+            self._plausibility.add_mask(image.key, label.mask, label.names)
+        if image.embedded is None and self.report.labeled % max(1, len(self.batch.entries) // _EXAMINED) == 0:
+            self._plausibility.add_image(image.key, thumbnail(image.file, _EXAMINED_EDGE))
 
     def _add_image(self, path: Path, key: str, consume: Consumer) -> None:
         try:

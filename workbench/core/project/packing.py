@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from workbench.core.messages import Message
 from workbench.core.names import free_path, is_text
 from workbench.core.problems import CannotWrite, NotPacked
+from workbench.core.project import label_transaction
 from workbench.core.project.label_files import extract
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, walk
@@ -68,6 +69,7 @@ def pack(
         for source, relative in images
     ]
     files += [(project.root / name, name) for name in _SETTINGS if (project.root / name).is_file()]
+    files += [(path, f"{label_transaction.FOLDER}/{path.name}") for path in label_transaction.records(project.root)]
     for folder in (*_LABELS, "runs") if runs else _LABELS:
         files += [(Path(entry.path), f"{folder}/{relative}") for relative, entry in walk(project.root / folder)]
     report.skipped = [name for _, name in files if not is_text(name)]

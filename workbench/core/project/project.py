@@ -14,6 +14,7 @@ from pathlib import Path
 
 from workbench.core import problems
 from workbench.core.messages import Message
+from workbench.core.project import label_transaction
 from workbench.core.project.project_file import (
     BACKGROUND,
     DONT_CARE,
@@ -28,7 +29,10 @@ from workbench.core.project.project_file import (
     read_project_file,
 )
 from workbench.core.project.project_folder import ProjectFolder, ProjectLock
+from workbench.core.project.project_identity import FolderKind, ProjectIdentity
 from workbench.core.project.project_json import ProjectJson
+from workbench.core.project.shared_keys import own_key, separate_keys, source_prefixes
+from workbench.core.project.source_trust import need_trust, project_places, trust, trust_copy
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io.atomic_write import keep_root
@@ -101,31 +105,43 @@ class Project:
         if images is not None:
             project.add_source(images, save=False)
         project.save()
+        project.identity.remember()
         return project
 
     @classmethod
-    def open(cls, root: Path | str, *, write: bool = True) -> Project:
-        """Open the project in `root`. With `write`, acquire the lock.
+    def open(
+        cls, root: Path | str, *, write: bool = True, identity: FolderKind | None = None, trusted: bool = False
+    ) -> Project:
+        """Open the project in `root`. With `write`, acquire the lock and finish interrupted saves of labels.
 
-        Raises ProjectLocked if another process has it, and LinkOutsideFolder if labels would be written elsewhere.
+        identity: whether the folder is a copy, which becomes another project, or was moved, so that unsaved changes of
+        the other folder belong to it; needed only after CopyOrMoved. trusted: it may read images from anywhere. Raises
+        ProjectLocked if another process has the lock, UntrustedPlaces if it reads images from places that the user has
+        not allowed, and LinkOutsideFolder if labels would be written elsewhere.
         """
         root = Path(root).absolute()
-        project = cls._read(root)
+        project = cls._read(root, trusted=trusted)
         if write:
             _check_folders(root)
             project._lock = ProjectLock(root)
             try:
                 project.refresh()
+                project._identify(identity)
+                project.json.notices += separate_keys(root, project.file.sources)
             except problems.Problem:
                 project.close()
                 raise
+            label_transaction.recover(root)
         return project
 
     @classmethod
-    def _read(cls, root: Path) -> Project:
+    def _read(cls, root: Path, *, trusted: bool) -> Project:
         try:
             content = (root / "project.json").read_bytes()
-            return cls(root, read_project_file(root), content)
+            file = read_project_file(root)
+            if not trusted:
+                need_trust(root, file.id, project_places(root, file))
+            return cls(root, file, content)
         except FileNotFoundError as error:
             raise problems.NotAProject(path=str(root)) from error
         except OSError as error:
@@ -169,10 +185,33 @@ class Project:
         if self._folder is not None:
             self._folder.check()
 
+    @property
+    def identity(self) -> ProjectIdentity:
+        return ProjectIdentity(self.root, self.file.id, self.json, self._lock)
+
+    def _identify(self, choice: FolderKind | None) -> None:
+        """Raise CopyOrMoved if `choice` is None but needed."""
+        identity = self.identity
+        if choice is None:
+            identity.check()
+            if identity.moved_from is not None:
+                self.json.notices.append(problems.ProjectMoved(path=str(self.root), other=str(identity.moved_from)))
+        elif choice == "moved":
+            identity.take_changes()
+        else:
+            own = [origin for origin in identity.rescue_origins() if identity.is_at(origin.path)]
+            self.file.id = uuid.uuid4().hex
+            self.save()
+            self._folder = ProjectFolder(self.root, self.file.id, self.json)
+            trust_copy(identity.id, self.file.id)
+            for origin in own:
+                self.identity.origin(origin.folder).write()
+        self.identity.remember()
+
     def relocate(self, root: Path | str) -> None:
         """Continue in the folder to which the project was moved. Raises the errors of `open` and AnotherProject."""
         root = Path(root).absolute()
-        relocated = Project._read(root)
+        relocated = Project._read(root, trusted=True)
         if self._folder is None or not self._folder.matches(root):
             raise problems.AnotherProject(path=str(root), name=relocated.file.name)
         with self._mutex:
@@ -182,6 +221,8 @@ class Project:
             self.root, self._takeover = root, None
             self.json.move_to(root)
             self._folder = ProjectFolder(root, self.file.id, self.json)
+        self.identity.remember()
+        self._trust()
 
     def save(self) -> None:
         """Write project.json atomically, merged with changes made by other programs.
@@ -192,6 +233,12 @@ class Project:
         self.json.save()
         if self._folder is None:
             self._folder = ProjectFolder(self.root, self.file.id, self.json)
+        self._trust()
+
+    def _trust(self) -> None:
+        """Remember the image folders outside of the project: they are the user's own, or were allowed before."""
+        if places := project_places(self.root, self.file):
+            trust(self.file.id, list(places))
 
     def refresh(self) -> None:
         """Reload project.json if another program has written it. Unsaved changes made here are kept."""
@@ -216,10 +263,10 @@ class Project:
         return inside(self.root / "pictures", key)
 
     def mask_path(self, key: str) -> Path:
-        return inside(self.root / "masks", key + ".png")
+        return label_transaction.path_of(self.root, "mask", key)
 
     def note_path(self, key: str) -> Path:
-        return inside(self.root / "notes", key + ".json")
+        return label_transaction.path_of(self.root, "note", key)
 
     def images(self) -> list[str]:
         """Return the keys of all images in natural order, the project's own first. Lists folders; opens no files."""
@@ -229,10 +276,11 @@ class Project:
         """Return the keys of `images`, and the folders whose images are not among them because of an error."""
         keys: list[str] = []
         faults: list[problems.FolderUnreadable] = []
+        taken = source_prefixes(self.file.sources)
         for source in self.file.sources:
             failed: list[tuple[str, OSError]] = []
             listed = source.images(self.root, lambda prefix, error, failed=failed: failed.append((prefix, error)))
-            keys += [source.prefix + relative for relative in listed]
+            keys += [source.prefix + name for name in listed if source.name or not name.startswith(taken)]
             for prefix, error in failed:
                 path, why = str(source.folder(self.root) / prefix), error.strerror or str(error)
                 faults.append(problems.FolderUnreadable(path=path, why=why, prefix=source.prefix + prefix))
@@ -255,6 +303,7 @@ class Project:
     def copy_image(self, path: Path, key: str) -> str:
         """Copy an image file into `pictures/` as `key`. A number is appended if a different file has that name."""
         self.need_write(key)
+        key = own_key(self.file.sources, key)
         check_links(self.root, inside(self.root / "pictures", key))
         return copy_image(path, self.root / "pictures", key)
 

@@ -67,7 +67,7 @@ class ProjectFile(StoredModel):
 
     model_config = ConfigDict(extra="ignore")
     format: int = FORMAT
-    id: str = ""  # shared with copies of the project; identifies the folder after it was moved
+    id: str = ""  # identifies the folder after it was moved; a copy has it until both are known, see `project_identity`
     name: str
     classes: list[ClassInfo] = []
     verdicts: list[str] = []
@@ -149,6 +149,9 @@ def read_project_file(root: Path) -> ProjectFile:
         parts = [len(part.encode()) for part in (f"@{source.name}", *Path(source.path).parts)]
         if max(parts) > 255 or sum(parts) > 4000:
             raise problems.ProjectBroken(path=str(path), why=Message("project.source_too_long"))
+    names = [source.name for source in file.sources]
+    if len(set(names)) != len(names):
+        raise problems.ProjectBroken(path=str(path), why=Message("project.shared_source"))
     ids = [c.id for c in file.classes]
     if len(set(ids)) != len(ids):
         raise problems.ProjectBroken(path=str(path), why=Message("class.shared_id"))

@@ -46,7 +46,7 @@ class ProjectFolder:
         if state == self._state:
             return
         with self._mutex:
-            same = state[0] == self._state[0] and id_in(_read(self._root)) in ("", self._id)
+            same = state[0] == self._state[0] and id_of(self._root) in ("", self._id)
             if not same and not self.matches(self._root):
                 raise ProjectGone(path=str(self._root), why=Message("file.another_folder"))
             self._state = state
@@ -56,21 +56,20 @@ class ProjectFolder:
 
         Without an id, project.json must have the same content.
         """
-        content = _read(root)
-        id = id_in(content)
+        id = id_of(root)
         if id:
             return id == self._id
         try:
             same = _state(root)[0] == self._state[0]
         except OSError:
             return False
-        return same or content == self._json.content
+        return same or _read(root) == self._json.content
 
 
-def id_in(content: bytes) -> str:
-    """Return the id in the content of a project.json, "" if there is none."""
+def id_of(root: Path) -> str:
+    """Return the id in the project.json of a folder, "" if there is none."""
     try:
-        fields: Any = json.loads(content)
+        fields: Any = json.loads(_read(root))
     except (ValueError, RecursionError):
         return ""
     id = fields.get("id") if isinstance(fields, dict) else None
@@ -126,7 +125,7 @@ class ProjectLock:
                 self._acquire(NAME)
             self._acquire_legacy()
         except LockHeld as error:
-            if self._is_held_here(self._root):
+            if self.is_held_at(self._root):
                 return  # file identity changed on a network drive, or another process acquired only part of the lock
             raise ProjectTaken(path=str(self._root), why=Message("file.locked"), **_holder(self._root)) from error
         except OSError as error:
@@ -138,12 +137,13 @@ class ProjectLock:
             try:
                 return ProjectLock(root)
             except ProjectLocked:
-                if not self._is_held_here(root):
+                if not self.is_held_at(root):
                     raise
         self._root = root
         return self
 
-    def _is_held_here(self, root: Path) -> bool:
+    def is_held_at(self, root: Path) -> bool:
+        """Return True if `root` leads to the folder that this lock protects, whatever its path or file identity."""
         return _read_holder(root).get("token") == self._token
 
     def _acquire_legacy(self) -> None:

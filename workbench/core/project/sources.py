@@ -166,9 +166,11 @@ def source_of(folder: Path | str, sources: Sequence[Source], root: Path) -> Sour
     for source in sources:
         if source.folder(root).resolve() == path:
             return source
-    names = {source.name for source in sources}
-    stem = path.name or "source"
-    name = next(name for name in numbered_names(stem) if name not in names)
+    names = {source.name.casefold() for source in sources}  # some file systems ignore case
+    stem, pictures = path.name or "source", root / "pictures"
+    name = next(
+        name for name in numbered_names(stem) if name.casefold() not in names and not (pictures / f"@{name}").exists()
+    )
     return Source(name=name, path=str(path), relative=relative_path(path, root))
 
 

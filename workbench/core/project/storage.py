@@ -5,6 +5,7 @@ imports have left.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -23,15 +24,42 @@ from workbench.inference.io.atomic_write import make_folder, replacing, sweep, w
 # Folders written under the project lock only. Runs belong to their training process, which may outlive the window.
 _FOLDERS = ("masks", "notes", "proposals", "pictures", "journal")
 _LOCK = ".lock"
+KEPT_COPIES, KEPT_BYTES = 20, 256 << 20  # of one file in `journal/kept`
 _UNFINISHED = re.compile(r"\..{1,80}\.[0-9a-f]{8}\.part")
 _UNPACKED = re.compile(r"import-\w+")
 
 
 def backup_conflict(root: Path, stem: str, data: bytes, suffix: str) -> Path:
-    """Write a file with a unique name to `journal/kept` of a project. Raises CannotWrite."""
+    """Write a file to `journal/kept` of a project, unless it is there already, and return its path.
+
+    Of the copies with this stem, the latest KEPT_COPIES remain, and fewer if they have more than KEPT_BYTES together.
+    Raises CannotWrite.
+    """
+    copies = _copies(root, stem, suffix)
+    with contextlib.suppress(OSError):
+        for copy, size in copies:
+            if size == len(data) and copy.read_bytes() == data:
+                return copy
     path = unused_backup_path(root, stem, suffix)
     write_bytes(path, data, root=root)
+    nbytes = len(data)
+    for number, (copy, size) in enumerate(copies, 2):
+        nbytes += size
+        if number > KEPT_COPIES or nbytes > KEPT_BYTES:
+            with contextlib.suppress(OSError):
+                copy.unlink()
     return path
+
+
+def _copies(root: Path, stem: str, suffix: str) -> list[tuple[Path, int]]:
+    """Return the copies with a stem in `journal/kept` and their sizes in bytes, the latest first."""
+    name = re.compile(rf"\d{{8}}-\d{{6}}-{re.escape(stem)}(-\d+)?{re.escape(suffix)}")
+    found = []
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(root / "journal" / "kept"):
+            if name.fullmatch(entry.name):
+                found.append((entry.stat().st_mtime_ns, Path(entry.path), entry.stat().st_size))
+    return [(path, size) for _, path, size in sorted(found, reverse=True)]
 
 
 def unused_backup_path(root: Path, stem: str, suffix: str) -> Path:
@@ -55,14 +83,23 @@ def write_bytes(path: Path, data: bytes, *, root: Path | None = None) -> None:
         raise CannotWrite.of(path, error) from error
 
 
+def key_hash(key: str) -> str:
+    """Return a hash of an image's key, 32 hexadecimal digits, for names of files."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
 def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
 def write_json(path: Path, value: Any, *, root: Path | None = None) -> None:
     """Write `value` as JSON, see `write_bytes`."""
-    text = json.dumps(value, ensure_ascii=False, indent=1, sort_keys=False) + "\n"
-    write_bytes(path, text.encode("utf-8"), root=root)
+    write_bytes(path, json_bytes(value), root=root)
+
+
+def json_bytes(value: Any, *, ascii: bool = False) -> bytes:
+    """Return the content of a JSON file. ascii: escape all other characters, among them surrogates of file names."""
+    return (json.dumps(value, ensure_ascii=ascii, indent=1, sort_keys=False) + "\n").encode("utf-8")
 
 
 def check_links(root: Path, path: Path) -> None:
@@ -107,23 +144,18 @@ def same_content(path: Path, other: Path) -> bool:
     return path.stat().st_size == other.stat().st_size and path.read_bytes() == other.read_bytes()
 
 
-def link_file(path: Path, original: Path) -> None:
-    """Hard-link a file, so that its content survives when it is replaced; copy it where links are unsupported."""
+def copy_file(path: Path, copy: Path) -> None:
+    """Copy a file atomically. Raises FileNotFoundError if there is none, and CannotWrite.
+
+    A hard link would not keep the content: many programs write a file in place.
+    """
     try:
-        make_folder(original.parent)
-        try:
-            os.link(path, original)
-        except FileNotFoundError:
-            raise
-        except OSError:
-            with path.open("rb") as source, replacing(original) as file:
-                shutil.copyfileobj(source, file)
+        with path.open("rb") as source, replacing(copy) as file:
+            shutil.copyfileobj(source, file)
     except FileNotFoundError:
         raise
     except OSError as error:
-        with contextlib.suppress(OSError):
-            original.unlink(missing_ok=True)
-        raise CannotWrite.of(original, error) from error
+        raise CannotWrite.of(copy, error) from error
 
 
 def remove_leftovers(root: Path, stopped: Callable[[], bool] = lambda: False) -> None:

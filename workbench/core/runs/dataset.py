@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from typing import Literal
 
@@ -62,6 +62,14 @@ class Dataset(MessageModel):
 
     def of(self, *splits: str) -> list[Item]:
         return [item for item in self.current if item.split in splits]
+
+    @property
+    def divided_groups(self) -> list[str]:
+        """Groups whose images are in several splits, as the user may assign or import them."""
+        splits: dict[str, set[str]] = defaultdict(set)
+        for item in self.current:
+            splits[item.group or item.key].add(item.split)
+        return [group for group, names in splits.items() if len(names) > 1]
 
     @property
     def held_out_hash(self) -> str:

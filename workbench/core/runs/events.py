@@ -163,7 +163,7 @@ class Evaluated(Event):
 
 
 def overall_dice(metrics: Mapping[str, Any]) -> float | None:
-    """Return the Dice of all classes together, the only Dice of a whole model that is shown; None without one.
+    """Return the Dice of any defect, the Dice of a whole model that is shown; None without one.
 
     In reports of early versions, which lack it, it is the mean of the classes' Dice.
     """

@@ -64,7 +64,8 @@ class ExportOptions:
     the project's images. point: operating point, "balanced" as validated, "more" for fewer missed defects, "fewer" for
     fewer false alarms, or a probability as text. target_ms: maximum time for an image of usual size, or None. seconds:
     time to measure each engine; 0 for no measurement. language: of the model card and of README.md, a key of LANGUAGES;
-    "" for the language of the window, or English without a window.
+    "" for the language of the window, or English without a window. require_ready: make no export of a model that marks
+    more regions than anyone can inspect.
     """
 
     formats: tuple[str, ...] = WINDOW_FORMATS
@@ -73,6 +74,7 @@ class ExportOptions:
     seconds: float = BENCHMARK_SECONDS
     language: str = ""
     shape: tuple[int, int] | None = None
+    require_ready: bool = False
 
     def check(self) -> None:
         """Raise BadSettings if an option is invalid."""
@@ -98,6 +100,8 @@ class ExportOptions:
         arguments = ["--formats", ",".join(self.formats), "--point", self.point, "--seconds", f"{self.seconds:g}"]
         if self.target_ms is not None:
             arguments += ["--target", f"{self.target_ms:g}"]
+        if self.require_ready:
+            arguments.append("--require-ready")
         if self.language:
             arguments += ["--language", self.language]
         if self.shape is not None:
@@ -114,6 +118,7 @@ class ExportOptions:
             namespace.seconds,
             namespace.language or "",
             namespace.shape,
+            namespace.require_ready,
         )
 
 
@@ -176,6 +181,11 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HxW",
         help=f"image size of {LINE_FORMAT}, the self-contained model for other programs "
         "(default: the usual size of the project's images)",
+    )
+    parser.add_argument(
+        "--require-ready",
+        action="store_true",
+        help="make no export of a model that marks more regions than anyone can inspect (default: only a warning)",
     )
     languages = " or ".join(LANGUAGES)
     parser.add_argument("--language", choices=list(LANGUAGES), help=f"language of the model card: {languages} (en)")

@@ -4,13 +4,15 @@
 `best/` holds the files for prediction (model.json and network.onnx, read by `inference.Predictor.open`) and the weights
 (weights.safetensors). `last/` holds the state for an exact resume. `previews/NAME.STEP.mask.png` and `.scores.png` are
 predictions made during training: at most 12 steps per image, and one for all but the latest 24 images. `held_out/`
-holds the labels for evaluation as they were at the start of the run; dataset.json lists later additions. The trainer is
+holds copies of the masks for evaluation as they were at the start of the run, whose hashes are in dataset.json, which
+also lists later additions. The trainer is
 the only writer while it runs, which `core.runs.run_lock` enforces. `adopted.json` marks a network that was trained
 elsewhere, see `core.adoption`: there is nothing but `best/` without weights, dataset.json and one event.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Iterator
@@ -24,7 +26,7 @@ from workbench.core.messages import Message, messages_to_json, restore_messages
 from workbench.core.names import numbered_names
 from workbench.core.project.grouping import find_duplicates
 from workbench.core.project.project import Project
-from workbench.core.project.storage import check_links, write_json
+from workbench.core.project.storage import check_links, inside, write_bytes, write_json
 from workbench.core.runs.dataset import Dataset, collect
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, decode, line_start
 from workbench.core.runs.launch import check_gpu_build, check_several_gpus, divide_batch
@@ -35,6 +37,7 @@ from workbench.core.runs.run_name import RunName
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder
 from workbench.inference.io.json_io import read_lines
+from workbench.inference.io.regular_files import read_regular
 
 FORMAT = 1  # of recipe.json and dataset.json
 
@@ -84,6 +87,10 @@ class Run:
     @property
     def previews(self) -> Path:
         return self.root / "previews"
+
+    @property
+    def held_out(self) -> Path:
+        return self.root / "held_out"
 
     @property
     def log_path(self) -> Path:
@@ -199,9 +206,22 @@ def create_run(project: Project, request: TrainingSettings) -> Run:
     check_gpu_build(request.device)
     dataset, settings = plan_run(project, request)
     run = new_run_folder(project, request.model)
+    _keep_labels(project, run, dataset)
     write_json(run.dataset_path, dataset.model_dump(mode="json"))
     write_settings(run, settings)
     return run
+
+
+def _keep_labels(project: Project, run: Run, dataset: Dataset) -> None:
+    """Copy the masks of the validation/test images, and record their hashes: one may have been saved meanwhile."""
+    for item in dataset.of("val", "test") if dataset.model == "unet" else ():
+        path = project.mask_path(item.key)
+        try:
+            data = read_regular(path)
+        except OSError as error:
+            raise problems.MaskBroken(path=str(path), why=Message.of(error)) from error
+        write_bytes(inside(run.held_out, f"{item.key}.png"), data, root=run.root)
+        item.mask_hash = hashlib.sha256(data).hexdigest()[:16]
 
 
 def new_run_folder(project: Project, model: str) -> Run:

@@ -136,14 +136,12 @@ def _render(project: Project, plan: _SamplePlan, lot: Lot, rng: np.random.Genera
         write_png(path, scene.render(plan.depth))
     except OSError as error:
         raise problems.CannotWrite.of(path, error) from error
-    if plan.mask:
-        annotation.save_mask(project, plan.key, scene.mask)
     if plan.mask or plan.verdict:
         note = annotation.Note(verdict=(plan.kind or GOOD) if plan.verdict else None, status="done")
         if plan.test:
             note.pin = "test"
         note.add("generate")
-        annotation.save_note(project, plan.key, note)
+        annotation.save_label(project, plan.key, mask=scene.mask if plan.mask else None, note=note)
 
 
 def best_threshold_dice(pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> float:

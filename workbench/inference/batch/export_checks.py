@@ -31,7 +31,7 @@ from ..model_settings import (  # noqa: TID252
     settings_hash,
 )
 from ..predictor import Prediction, Predictor, apply_thresholds  # noqa: TID252
-from ..regions import find_regions, image_verdict, measure_classes, verdict_table  # noqa: TID252
+from ..regions import image_verdict, measure_classes, select_regions, verdict_table  # noqa: TID252
 
 CHECKS_FILE = "checks.json"
 SUMS_FILE = "SHA256SUMS"
@@ -41,6 +41,7 @@ _PROBABILITY_TOLERANCE = 1e-4
 _PIXEL_TOLERANCE = 0.01  # share of scores that may differ by one level; rounding affects far fewer
 _REDUCED_PROBABILITY = 0.02  # for engines with reduced precision
 _REDUCED_LEVELS = 8  # of 255; smaller differences of scores are not counted
+_MOST_REGIONS = 10_000  # stored of an image; a weak network marks hundreds of thousands
 _REDUCED_MEAN = 0.25  # levels, mean over all scores; detects another network, which changes most scores slightly
 
 
@@ -130,7 +131,7 @@ def write_reference_results(
     for number, (name, path) in enumerate(images, start=1):
         data = Path(path).read_bytes()
         image = decode_image(data, str(path))
-        result = predictor.predict(image, keep_probabilities=True)
+        result = predictor.predict(image, keep_probabilities=True, most_regions=_MOST_REGIONS)
         entry: dict[str, Any] = {
             "name": name,
             "picture": f"{number}{Path(path).suffix.lower()}",
@@ -144,6 +145,7 @@ def write_reference_results(
             write_png(golden / entry["scores"], result.class_scores.reshape(-1, image.shape[1]))
         entry["expected"] = f"{number}.json"
         expected = {key: value for key, value in result.to_json().items() if key != "milliseconds"}
+        expected["left_out"] = result.left_out
         write_atomic(golden / entry["expected"], _json(expected))
         entries.append(entry)
     content = {"format": _FORMAT, "settings": settings_hash(predictor.settings), "pictures": entries}
@@ -187,7 +189,7 @@ def _engine_name(predictor: Predictor) -> str:
 def _differences(images_folder: Path, golden: Path, entry: dict[str, Any], predictor: Predictor) -> list[str]:
     image = read_image(_file_inside(images_folder, entry["picture"]))
     expected = read_json(_file_inside(golden, entry["expected"]))
-    result = predictor.predict(image, keep_probabilities=True)
+    result = predictor.predict(image, keep_probabilities=True, most_regions=0)
     if result.mask is None:
         return _verdict_differences(expected, result, _is_reduced(predictor))
     mask = read_image(_file_inside(golden, entry["mask"]))
@@ -237,15 +239,18 @@ def _mask_differences(
         differing = np.count_nonzero(result.mask != mask)
     if differing:
         problems.append(f"the mask differs at {differing} pixels.")
-    regions = [region.to_json() for region in find_regions(expected_mask, scores, settings)]
+    measured = measure_classes(expected_mask, scores, settings)
+    # Older exports store all regions.
+    found, left_out = select_regions(measured, settings, _MOST_REGIONS if "left_out" in expected else None)
+    regions = [region.to_json() for region in found]
     known = [
         {name: value for name, value in region.items() if name in entry}  # older exports store fewer values per region
         for region, entry in zip(regions, expected["regions"])
     ]
-    if len(regions) != len(expected["regions"]) or known != expected["regions"]:
+    counts = (len(regions), left_out) == (len(expected["regions"]), expected.get("left_out", 0))
+    if not counts or known != expected["regions"]:
         problems.append("the regions differ.")
     if "verdict_reason" in expected:  # older exports give no verdict for a segmentation
-        measured = measure_classes(expected_mask, scores, settings)
         verdict = image_verdict(verdict_table(expected_mask, scores, measured, settings), settings)
         name, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
         if (name, reason) != (expected["verdict"], expected["verdict_reason"]):

@@ -17,6 +17,41 @@ _SCRIPT = '''"""Run this model: python predict.py IMAGES... --out results (or: f
 import sys
 
 
+def open_log():
+    """Return the log of a program without a console: predict.log in the folder of results, or a temporary file."""
+    import argparse
+    import tempfile
+    import time
+    from pathlib import Path
+
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    how = {"encoding": "utf-8", "errors": "backslashreplace", "buffering": 1}
+    try:
+        folder = parser.parse_known_args()[0].out
+        folder.mkdir(parents=True, exist_ok=True)
+        log = open(folder / "predict.log", "a", **how)
+    except (OSError, SystemExit):
+        log = tempfile.NamedTemporaryFile("a", prefix="predict-", suffix=".log", delete=False, **how)
+    print(time.strftime("%Y-%m-%d %H:%M:%S"), ascii(sys.argv[1:]), file=log)
+    return log
+
+
+def replace_missing_streams():
+    """Open the log in place of a missing stdout or stderr, as in pythonw, services and scheduled tasks."""
+    import os
+
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # the next file would get this number, and with it what libraries write to a console
+            os.open(os.devnull, os.O_RDWR)
+    missing = [name for name in ("stdout", "stderr") if getattr(sys, name) is None]
+    log = open_log() if missing else None
+    for name in missing:
+        setattr(sys, name, log)
+
+
 def refuse(why):
     """End the program with one sentence on stderr, and with --json as an object on stdout too."""
     why = why if why.isprintable() else ascii(why)[1:-1]
@@ -28,6 +63,7 @@ def refuse(why):
 
 
 if __name__ == "__main__":
+    replace_missing_streams()
     no_memory = "There is not enough memory. Close other programs, or use smaller images."
     sys.excepthook = lambda kind, error, trace: refuse(
         no_memory if issubclass(kind, MemoryError) else f"Unexpected: {kind.__name__}: {error}"

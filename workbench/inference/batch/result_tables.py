@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..csv_metadata import SUFFIX, csv_metadata  # noqa: TID252
 from ..io.atomic_write import replacing  # noqa: TID252
 from ..model_settings import ModelSettings  # noqa: TID252
 from ..text_safety import csv_rows, csv_table  # noqa: TID252
 from ..verdict_rule import reason_text  # noqa: TID252
 from .results_log import ResultsLog
 
+_FERETS = ("feret_max", "feret_min", "feret_max_mm", "feret_min_mm")
 _REGION_COLUMNS = (
     *("picture", "class_id", "class", "x", "y", "width", "height"),
     *("area", "area_um2", "width_um", "height_um", "centroid_x", "centroid_y", "score", "peak"),
+    *_FERETS,
 )
 
 
@@ -62,12 +65,16 @@ def _verdict(entry: dict[str, Any]) -> Iterator[Sequence[Any]]:
 def _region_cells(region: dict[str, Any]) -> list[Any]:
     keys = ("class_id", "class_name", "x", "y", "width", "height", "area", "area_um2", "width_um", "height_um")
     cells = ["" if region[key] is None else region[key] for key in keys]
-    return [*cells, *region["centroid"], region["score"], region["peak"]]
+    ferets = ["" if region.get(key) is None else region[key] for key in _FERETS]  # absent in logs of earlier versions
+    return [*cells, *region["centroid"], region["score"], region["peak"], *ferets]
 
 
 def write_tables(out: Path, settings: ModelSettings, log: ResultsLog) -> None:
-    """Write the tables anew. Raises OSError."""
+    """Write the tables anew, and the definitions of the columns of regions.csv beside it. Raises OSError."""
     for table in result_tables(settings):
+        if table.columns is _REGION_COLUMNS:
+            with replacing(out / f"{table.file}{SUFFIX}") as file:
+                file.write(csv_metadata(table.file, table.columns))
         with replacing(out / table.file) as file:
             # The byte order mark makes spreadsheet programs detect UTF-8.
             file.write(csv_table([table.columns]))

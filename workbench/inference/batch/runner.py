@@ -194,7 +194,7 @@ class _Progress:
     _WIDTH = 24
 
     def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
+        self._is_terminal = sys.stderr is not None and sys.stderr.isatty()
         self._started = time.monotonic()
         self._number = self._total = self._first = 0
         self._last_drawn = 0.0
@@ -262,6 +262,8 @@ def _out(sentence: str) -> None:
 
 
 def _write(stream: Any, sentence: str) -> None:
+    if stream is None:  # a program without a console that calls `main` itself
+        return
     sentence = terminal_text(sentence)
     # The console's encoding may lack characters of a file name.
     encoding = getattr(stream, "encoding", None) or "utf-8"

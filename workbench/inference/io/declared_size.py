@@ -210,30 +210,75 @@ _NOT_PACKED, _DEFLATE = 1, (8, 32946)
 _TYPES = {1: "B", 3: "H", 4: "I", 16: "Q"}
 
 
-def tiff_directory(view: Any) -> Iterator[tuple[str, int, int, int, int, int]]:
-    """Yield the entries of the first directory: byte order, tag, type, count, position and size of the value field.
+_MAX_PAGES = 64  # directories that are searched for the largest page
 
-    Raises struct.error.
+
+def tiff_directory(view: Any, directory: int | None = None) -> Iterator[tuple[str, int, int, int, int, int]]:
+    """Yield the entries of a directory: byte order, tag, type, count, position and size of the value field.
+
+    directory: its position, by default that of the first one. Raises struct.error.
     """
-    order = "<" if bytes(view[:2]) == b"II" else ">"
-    if unpack(f"{order}H", view, 2)[0] == 43:  # BigTIFF: counts and offsets of eight bytes
-        directory = unpack(f"{order}Q", view, 8)[0]
-        entries = unpack(f"{order}Q", view, directory)[0]
-        first, step, entry_format, value_size = directory + 8, 20, f"{order}HHQ", 8
-    else:
-        directory = unpack(f"{order}I", view, 4)[0]
-        entries = unpack(f"{order}H", view, directory)[0]
-        first, step, entry_format, value_size = directory + 2, 12, f"{order}HHI", 4
+    order, big = _tiff_kind(view)
+    start = _first_directory(view, order, big) if directory is None else directory
+    entries = unpack(f"{order}{'Q' if big else 'H'}", view, start)[0]
+    first, step, value_size = (start + 8, 20, 8) if big else (start + 2, 12, 4)
     if entries > _MAX_TAGS:
         return
     for position in range(first, first + entries * step, step):
-        yield order, *unpack(entry_format, view, position), position + step - value_size, value_size
+        entry = unpack(f"{order}{'HHQ' if big else 'HHI'}", view, position)
+        yield order, *entry, position + step - value_size, value_size
+
+
+def _tiff_kind(view: Any) -> tuple[str, bool]:
+    """Return byte order ("<" or ">") and whether counts and offsets have eight bytes (BigTIFF)."""
+    order = "<" if bytes(view[:2]) == b"II" else ">"
+    return order, unpack(f"{order}H", view, 2)[0] == 43
+
+
+def _first_directory(view: Any, order: str, big: bool) -> int:
+    return unpack(f"{order}Q", view, 8)[0] if big else unpack(f"{order}I", view, 4)[0]
+
+
+def tiff_pages(view: Any) -> tuple[list[int], int]:
+    """Return the positions of the directories of pages, at most `_MAX_PAGES`, and the index of the image.
+
+    The image is the first of the largest pages: some scanners and microscopes store a thumbnail before it.
+    """
+    order, big = _tiff_kind(view)
+    found, sizes = list[int](), list[int]()
+    try:
+        position = _first_directory(view, order, big)
+        while position and position not in found and len(found) < _MAX_PAGES:
+            size, entries = {_WIDTH: 0, _LENGTH: 0}, 0
+            for _, tag, kind, _, value, _ in tiff_directory(view, position):
+                entries += 1
+                if tag in size and kind in (3, 4):
+                    size[tag] = unpack(f"{order}{_TYPES[kind]}", view, value)[0]
+            found.append(position)
+            sizes.append(size[_WIDTH] * size[_LENGTH])
+            end = position + (8 + 20 * entries if big else 2 + 12 * entries)
+            position = unpack(f"{order}{'Q' if big else 'I'}", view, end)[0]
+    except (struct.error, OverflowError):
+        pass  # the decoder reports the fault of such a file
+    return found, sizes.index(max(sizes)) if sizes else 0
+
+
+def main_directory(view: Any) -> int | None:
+    """Return the position of the directory of a TIFF's image, None if it is the first or cannot be determined."""
+    pages, image = tiff_pages(view)
+    return pages[image] if image else None
+
+
+def page_index(view: Any, number: int) -> int:
+    """Return the index in the file of page `number`: the image is page 0, and the others follow in their order."""
+    image = tiff_pages(view)[1]
+    return image if number == 0 else number - 1 if number <= image else number
 
 
 def _tiff(view: Any) -> DeclaredSize | None:
     values = dict.fromkeys(_TAGS, 1)
     bits, present = 8, set()
-    for order, tag, kind, length, position, value_size in tiff_directory(view):
+    for order, tag, kind, length, position, value_size in tiff_directory(view, main_directory(view)):
         if tag == _BITS and kind == 3 and length:
             value_position = (
                 position

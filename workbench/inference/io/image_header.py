@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .declared_size import PNG_SIGNATURE, declared_size, file_type, jpeg_marker, tiff_directory, unpack
+from .declared_size import (
+    PNG_SIGNATURE,
+    declared_size,
+    file_type,
+    jpeg_marker,
+    main_directory,
+    tiff_directory,
+    unpack,
+)
 
 # In entropy-coded JPEG data FF is followed by 00 (a stuffed byte) or D0..D7 (restart); FF FF is fill.
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]", re.DOTALL)
@@ -171,7 +179,7 @@ def _webp(view: Any) -> ImageHeader:
 
 
 def _tiff(view: Any) -> ImageHeader:
-    tags = _first_directory(view)[1]
+    tags = _directory(view, main_directory(view))[1]
     orientation, photometric, planar = (
         (tags.get(tag, ((), 0))[0] or (0,))[0] for tag in (_ORIENTATION, _PHOTOMETRIC, _PLANAR)
     )
@@ -181,9 +189,13 @@ def _tiff(view: Any) -> ImageHeader:
 
 
 def _neutralize(data: np.ndarray) -> np.ndarray:
-    """Return the bytes of a TIFF without the tags that the caller applies itself."""
-    copy: np.ndarray | None = None
-    order, tags = _first_directory(data.data)
+    """Return the bytes of a TIFF without the tags that the caller applies itself, and with its image as first page."""
+    directory = main_directory(data.data)
+    order, tags = _directory(data.data, directory)
+    copy = None if directory is None else data.copy()
+    if copy is not None:
+        big = struct.unpack_from(f"{order}H", copy.data, 2)[0] == 43
+        struct.pack_into(f"{order}{'Q' if big else 'I'}", copy.data, 8 if big else 4, directory)
     for tag, (values, position) in tags.items():
         replaced = list(values)
         if (tag == _ORIENTATION and values and 2 <= values[0] <= 8) or (
@@ -203,16 +215,19 @@ def _exif_orientation(exif: bytes) -> int:
         exif = exif[6:]
     if exif[:4] not in (b"II*\0", b"MM\0*"):
         return 1
-    values, _ = _first_directory(memoryview(exif))[1].get(_ORIENTATION, ((1,), 0))
+    values, _ = _directory(memoryview(exif))[1].get(_ORIENTATION, ((1,), 0))
     return values[0] if values and 1 <= values[0] <= 8 else 1
 
 
-def _first_directory(view: Any) -> tuple[str, dict[int, tuple[tuple[int, ...], int]]]:
-    """Return byte order ("<" or ">") and, for each tag of `_TAGS`, its 16-bit values and their position."""
+def _directory(view: Any, start: int | None = None) -> tuple[str, dict[int, tuple[tuple[int, ...], int]]]:
+    """Return byte order ("<" or ">") and, for each tag of `_TAGS`, its 16-bit values and their position.
+
+    start: position of the directory, by default that of the first one.
+    """
     tags: dict[int, tuple[tuple[int, ...], int]] = {}
     order = "<"
     try:
-        for order, tag, kind, count, position, value_size in tiff_directory(view):
+        for order, tag, kind, count, position, value_size in tiff_directory(view, start):
             if tag in _TAGS and kind == _SHORT and count * 2 <= value_size:
                 tags[tag] = unpack(f"{order}{count}H", view, position), position
     except (struct.error, OverflowError):

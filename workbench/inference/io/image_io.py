@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 
 from . import size_limits
 from .atomic_write import write_atomic
+from .declared_size import page_index
 from .image_header import ImageHeader, apply_orientation, describe, inspect, lengthen_scans
 from .opencv import cv2
 from .regular_files import FileView, load_regular, open_regular
@@ -52,7 +54,7 @@ def read_image(path: Path | str) -> np.ndarray:
     """Read an image file, detecting the format from its content.
 
     Returns (H,W) grayscale or (H,W,3) RGB, C-contiguous, uint8, uint16 or float32, with values as stored (12-bit values
-    in 16 bits are not rescaled). EXIF orientation is applied, alpha is dropped, and the first of several pages is
+    in 16 bits are not rescaled). EXIF orientation is applied, alpha is dropped, and the largest of several pages is
     returned. Raises ReadError.
     """
     return _decode(_load(path), path)
@@ -128,17 +130,18 @@ def _is_lean(container: ImageHeader) -> bool:
 
 
 def read_page(path: Path | str, number: int) -> np.ndarray:
-    """Return page `number` of a TIFF (0 is the first), in the form of `read_image`. Raises ReadError."""
+    """Return page `number` of a TIFF (0 is the image), in the form of `read_image`. Raises ReadError."""
     data = _load(path)
     try:
         if describe(data.data).kind != "tiff":
             raise ReadError(path, "only TIFF files have pages")
+        index = page_index(data.data, number)
         try:
-            return _to_supported(_decode_with_tifffile(data, path, number), path)
+            return _to_supported(_decode_with_tifffile(data, path, index), path)
         except _TooLarge:
             raise
         except ReadError:
-            success, pages = cv2.imdecodemulti(data, _flags(), range=(number, number + 1))
+            success, pages = cv2.imdecodemulti(data, _flags(), range=(index, index + 1))
             if not success or not pages:
                 raise
     except MemoryError:
@@ -204,7 +207,9 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
     try:
         container, bytes_to_decode = inspect(data)
         _check_header(container, name)
-        image = None if _is_lean(container) else _decode_with_opencv(bytes_to_decode)
+        image = _decode_plain_pnm(data) if container.kind == "pnm" else None
+        if image is None and not _is_lean(container):
+            image = _decode_with_opencv(bytes_to_decode)
         if container.planes_apart and image is not None and image.dtype != np.uint8:
             image = None  # OpenCV decodes separate planes incorrectly, except for 8 bits
         if image is None and container.kind == "tiff":
@@ -256,6 +261,20 @@ def _decode_with_opencv(data: np.ndarray) -> np.ndarray | None:
     if image.dtype in (np.uint8, np.uint16, np.float32) and image.shape[2] == 3:
         return cv2.cvtColor(image, cv2.COLOR_BGR2RGB, dst=image)
     return image[:, :, 2::-1]
+
+
+def _decode_plain_pnm(data: np.ndarray) -> np.ndarray | None:
+    """Return the values of a PGM or PPM in text form, of which OpenCV rescales those with a maximum below 255."""
+    if data[:2].tobytes() not in (b"P2", b"P3"):
+        return None
+    numbers = re.sub(rb"#[^\r\n]*", b"", data.tobytes()).split()
+    try:
+        width, height, largest = map(int, numbers[1:4])
+        shape = (height, width, 3) if numbers[0] == b"P3" else (height, width)
+        dtype = np.uint8 if largest < 256 else np.uint16
+        return np.array(numbers[4 : 4 + int(np.prod(shape))]).astype(dtype).reshape(shape)
+    except (ValueError, OverflowError):
+        return None  # damaged: the decoder says so
 
 
 def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -> np.ndarray:

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from .declared_size import page_index
 from .opencv import cv2
-from .regular_files import require_regular
+from .regular_files import FileView, open_regular, require_regular
 
 _CACHE = 256 << 20  # cache size in bytes of decoded segments
 _MAX_OVERVIEW_SIDE = 6000  # maximum of the overview's longer side, in pixels
@@ -30,19 +31,27 @@ class NotByRegion(Exception):
 
 
 def tiff_size(path: Path | str, number: int = 0, *, upright: bool = True) -> tuple[int, int] | None:
-    """Return (width, height) of a page from its header, upright or as stored; None if it cannot be determined."""
+    """Return (width, height) of a page from its header, upright or as stored; None if it cannot be determined.
+
+    number: 0 for the image, see `declared_size.page_index`.
+    """
     try:
         import tifffile
 
         require_regular(path)
         with tifffile.TiffFile(path) as file:
-            page = file.pages[number].keyframe  # a page is its own keyframe
+            page = file.pages[_index(path, number)].keyframe  # a page is its own keyframe
             orientation = page.tags.get(_ORIENTATION)
             swapped = upright and orientation is not None and orientation.value in (5, 6, 7, 8)
             width, height = int(page.imagewidth), int(page.imagelength)
     except Exception:  # a damaged or foreign file can make the parser fail in any way
         return None
     return (height, width) if swapped else (width, height)
+
+
+def _index(path: Path | str, number: int) -> int:
+    with open_regular(path) as file:
+        return page_index(FileView(file), number)
 
 
 def tiff_pages(path: Path | str) -> int:
@@ -83,7 +92,7 @@ class TiffImage:
         except Exception as error:  # a damaged file can make the parser fail in any way
             raise NotByRegion(str(error)) from error
         try:
-            self._open(page)
+            self._open(_index(path, page))
         except NotByRegion:
             self._file.close()
             raise

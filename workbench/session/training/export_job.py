@@ -67,15 +67,26 @@ class ExportJob(Job):
             return None
         return last.time * (last.total - last.done) / last.done
 
-    def start(self, run: Run, out: Path | str | None = None, options: ExportOptions = DEFAULT_OPTIONS) -> None:
-        """Export `run` into a new folder; `finished`, `failed` or `cancelled` follows."""
+    def start(
+        self,
+        run: Run,
+        out: Path | str | None = None,
+        options: ExportOptions = DEFAULT_OPTIONS,
+        *,
+        anyway: bool = False,
+    ) -> None:
+        """Export `run` into a new folder; `finished`, `failed` or `cancelled` follows.
+
+        A model that is not ready fails with ModelNotReady, unless it is to be exported `anyway`.
+        """
         if self.running:
             return
         self.options, self.run, self.progress = options, run, None
         try:
             run.need_usable()
             folder = Path(out) if out is not None else free_path(run.project_root / "exports", run.name)
-            options = replace(options, language=options.language or language_of_window())
+            language = options.language or language_of_window()
+            options = replace(options, language=language, require_ready=not anyway)
             command = self._command(run, folder, options.to_arguments())
             child = ChildProcess(
                 command,

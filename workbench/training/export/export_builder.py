@@ -14,7 +14,7 @@ from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.operating_point import origin, summary
 from workbench.core.messages import Message, stored_text, with_messages
-from workbench.core.problems import CannotWrite, ExportExists, ParityFailed, WorkerFailed
+from workbench.core.problems import CannotWrite, ExportExists, ModelNotReady, ParityFailed, WorkerFailed
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, holding_part, write_json
 from workbench.core.resources import SOURCE_LANGUAGE
@@ -50,6 +50,7 @@ from workbench.training.export.network_source import (
     present_settings,
 )
 from workbench.training.export.parity import Parity, check_cost, compare
+from workbench.training.export.readiness import find_weakness
 from workbench.training.model_card.card_writer import write_card
 from workbench.training.reporter import Reporter
 
@@ -93,10 +94,11 @@ class _Builder:
         self.formats = engines_of(options.formats)
         self.layouts: list[str] = []  # those that were written
         self.line: dict[str, Any] | None = None
-        self.project = Project.open(run.project_root, write=False)
+        self.project = Project.open(run.project_root, write=False, trusted=True)
         self.dataset = refresh_dataset(self.project, run)
         self.point = origin(run, self.dataset, options.point)
         self.parity: dict[str, Parity] = {}
+        self.weakness: Message | None = None
 
     def build(self) -> dict[str, Any]:
         chosen = export_images.choose(self.project, self.dataset)
@@ -109,6 +111,7 @@ class _Builder:
         network = AdoptedNetwork(self.run) if self.run.adopted else TrainedNetwork(self.run, self.dataset)
         reference = network.engine
         trained = present_settings(self.run, self.project, self.dataset, self.formats)
+        self.check_readiness(trained, reference, chosen)
         batches = partial(calibration_batches, self.project, self.dataset, trained)
         maker = FormatWriter(self.run, network, self.folder, tick=self.stages.check, calibration=batches)
         for name, why in maker.make(self.formats, self.stages.begin).items():
@@ -138,7 +141,21 @@ class _Builder:
             **with_messages({"note": stored_text(measured, "note")}),
             "point": summary(settings, self.point),
             "line": self.line,
+            "ready": self.weakness is None,
+            **with_messages({"not_ready": self.weakness or ""}),
         }
+
+    def check_readiness(
+        self, settings: ModelSettings, reference: Engine, chosen: list[export_images.ParitySample]
+    ) -> None:
+        """Report a weakness of the model before anything takes time. Raises ModelNotReady if that is requested."""
+        self.stages.begin(Message("progress.checking_model"))
+        self.weakness = find_weakness(self.project, settings, reference, chosen, lambda: self.stages.share(0.5))
+        if self.weakness is None:
+            return
+        if self.options.require_ready:
+            raise ModelNotReady(why=self.weakness)
+        self.report(Trouble(what=Message("export.not_ready", why=self.weakness), done=Message("export.goes_on")))
 
     def move_thresholds(self, settings: ModelSettings, reference: Engine) -> ModelSettings:
         point = self.options.point
@@ -161,7 +178,7 @@ class _Builder:
                 except EngineError as error:
                     self.parity[name] = Parity(why=Message.of(error), reduced=KINDS[name].reduced)
 
-        def on_image(done: int) -> None:
+        def on_image(done: float) -> None:
             self.stages.share(done / len(images))
 
         self.parity.update(compare(settings, reference, engines, images, on_image))

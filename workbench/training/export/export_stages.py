@@ -26,7 +26,9 @@ def planned_stages(
     """
     pixels = sum(min(sample.pixels, MOST_PIXELS) for sample in chosen) / 1e6
     reduced = any(KINDS[name].reduced for name in formats)
-    stages = [(Message("progress.preparing"), 2.0), (Message("progress.converting"), 3.0)]
+    largest = 2 * max((min(sample.pixels, MOST_PIXELS) for sample in chosen), default=0) / 1e6
+    stages = [(Message("progress.preparing"), 2.0), (Message("progress.checking_model"), 0.5 + largest)]
+    stages.append((Message("progress.converting"), 3.0))
     if "int8" in formats:
         stages.append((Message("progress.measuring_ranges"), 8.0))
     if options.point in ("more", "fewer"):

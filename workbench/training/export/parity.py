@@ -6,18 +6,21 @@ quality on labeled images.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from workbench.core.messages import Message, with_messages
+from workbench.inference import components
 from workbench.inference.engines import EngineError
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, Predictor, apply_thresholds
-from workbench.inference.regions import Region, drop_small, find_regions
+from workbench.inference.regions import drop_small
 from workbench.training.export.line_graph import CLASS_AREAS, CLASS_MAP, PROBABILITIES, UNSURE_INDEX, VERDICT
 
 MOST_DIFFERENCE = 1e-4  # of a probability, in fp32
@@ -67,10 +70,15 @@ class Parity:
 
 @dataclass(frozen=True)
 class _Output:
+    """regions: see `measure_regions`; none of a model for verdicts."""
+
     probabilities: np.ndarray
     mask: np.ndarray | None
-    regions: list[Region]
+    regions: np.ndarray
     verdict: int | None
+
+
+_NO_REGIONS = np.zeros((0, 6), np.int64)
 
 
 def compare(
@@ -78,23 +86,25 @@ def compare(
     reference: Engine,
     engines: dict[str, Engine],
     images: Sequence[tuple[str, Callable[[], np.ndarray]]],
-    on_image: Callable[[int], None] = lambda done: None,
+    on_image: Callable[[float], None] = lambda done: None,
 ) -> dict[str, Parity]:
     """Compare each engine with `reference`. images: name, and a function that returns the pixels.
 
-    on_image(done) is called after each image and may raise to stop. An engine error counts as a failed comparison.
+    on_image(done) is called after each image, and with a fraction of it at every call of a network and every step of
+    the comparison. It may raise to stop. An engine error counts as a failed comparison.
     """
     results = {name: Parity(reduced=KINDS[name].reduced if name in KINDS else "") for name in engines}
-    for number, (key, read) in enumerate(images, start=1):
+    for number, (key, read) in enumerate(images):
         image = read()
-        expected = _answer(Predictor(settings, reference), image)
-        for name, engine in engines.items():
+        ticks = [partial(on_image, number + place / (1 + len(engines))) for place in range(1 + len(engines))]
+        expected = _answer(settings, reference, image, ticks[0])
+        for tick, (name, engine) in zip(ticks[1:], engines.items()):
             if not results[name].why:
                 try:
-                    _add(results[name], key, image, expected, _answer(Predictor(settings, engine), image))
+                    _add(results[name], key, image, expected, _answer(settings, engine, image, tick), tick)
                 except (EngineError, RuntimeError, ValueError) as error:
                     results[name].why = Message("parity.cannot_run", name=key, why=str(error).strip().splitlines()[0])
-        on_image(number)
+        on_image(number + 1)
     for parity in results.values():
         parity.why = parity.why or _compare(parity)
     return results
@@ -105,7 +115,7 @@ def compare_line(
     reference: Engine,
     line: Callable[[np.ndarray], dict[str, np.ndarray]],
     images: Sequence[tuple[str, Callable[[], np.ndarray]]],
-    on_image: Callable[[int], None] = lambda done: None,
+    on_image: Callable[[float], None] = lambda done: None,
 ) -> Parity:
     """Compare a line model with `reference`. line: image to the outputs of `line_graph`, by name.
 
@@ -131,40 +141,53 @@ def _reference_output(predictor: Predictor, image: np.ndarray) -> _Output:
     probabilities = predictor.probabilities(image)
     if settings.task == "classification":
         best = int(np.argmax(probabilities))
-        return _Output(probabilities, None, [], best if probabilities[best] >= settings.unsure else UNSURE_INDEX)
+        return _Output(
+            probabilities, None, _NO_REGIONS, best if probabilities[best] >= settings.unsure else UNSURE_INDEX
+        )
     scores = np.rint(probabilities[1:] * 255).astype(np.uint8)
     mask, _ = apply_thresholds(scores, replace(settings, min_area=(0,) * len(settings.classes)))
-    return _Output(probabilities, mask, _large_regions(settings, mask, probabilities), None)
+    return _Output(probabilities, mask, _large_regions(settings, mask), None)
 
 
 def _line_output(settings: ModelSettings, outputs: dict[str, np.ndarray]) -> _Output:
     probabilities = outputs[PROBABILITIES][0]
     if settings.task == "classification":
-        return _Output(probabilities, None, [], int(outputs[VERDICT][0]))
+        return _Output(probabilities, None, _NO_REGIONS, int(outputs[VERDICT][0]))
     mask = outputs[CLASS_MAP][0]
     areas = [int(np.count_nonzero(mask == entry.id)) for entry in settings.classes]
     if areas != outputs[CLASS_AREAS][0].tolist():
         raise ValueError(f"its class areas are {outputs[CLASS_AREAS][0].tolist()}, not {areas}")
-    return _Output(probabilities, mask, _large_regions(settings, mask, probabilities), None)
+    return _Output(probabilities, mask, _large_regions(settings, mask), None)
 
 
-def _large_regions(settings: ModelSettings, mask: np.ndarray, probabilities: np.ndarray) -> list[Region]:
-    scores = np.rint(probabilities[1:].max(axis=0) * 255).astype(np.uint8)
+def _large_regions(settings: ModelSettings, mask: np.ndarray) -> np.ndarray:
     areas = {entry.id: area for entry, area in zip(settings.classes, settings.min_area)}
-    return find_regions(drop_small(mask, areas), scores, settings)
+    return measure_regions(settings, drop_small(mask, areas))
 
 
-def _answer(predictor: Predictor, image: np.ndarray) -> _Output:
-    settings = predictor.settings
-    probabilities = predictor.probabilities(image)
+def _answer(settings: ModelSettings, engine: Engine, image: np.ndarray, tick: Callable[[], None]) -> _Output:
+    """tick: called before each call of the network and each step after it."""
+    probabilities = Predictor(settings, engine).probabilities(image, cancelled=lambda: bool(tick()))
     if settings.task == "classification":
-        return _Output(probabilities, None, [], int(np.argmax(probabilities)))
+        return _Output(probabilities, None, _NO_REGIONS, int(np.argmax(probabilities)))
     # Same computation as in `predict`, from these probabilities, so that the network runs once.
-    mask, scores = apply_thresholds(np.rint(probabilities[1:] * 255).astype(np.uint8), settings)
-    return _Output(probabilities, mask, find_regions(mask, scores, settings), None)
+    mask, _ = apply_thresholds(np.rint(probabilities[1:] * 255).astype(np.uint8), settings)
+    return _Output(probabilities, mask, measure_regions(settings, mask, tick), None)
 
 
-def _add(parity: Parity, key: str, image: np.ndarray, expected: _Output, actual: _Output) -> None:
+def predict_regions(settings: ModelSettings, engine: Engine, image: np.ndarray, tick: Callable[[], None]) -> np.ndarray:
+    """Return the regions that a network marks on an image, see `measure_regions`; tick: as there, and by each tile."""
+    return _answer(settings, engine, image, tick).regions
+
+
+def _add(
+    parity: Parity,
+    key: str,
+    image: np.ndarray,
+    expected: _Output,
+    actual: _Output,
+    tick: Callable[[], None] = lambda: None,
+) -> None:
     difference = float(np.abs(expected.probabilities - actual.probabilities).max())
     if expected.mask is None or actual.mask is None:
         same = expected.verdict == actual.verdict
@@ -172,7 +195,7 @@ def _add(parity: Parity, key: str, image: np.ndarray, expected: _Output, actual:
         earlier = parity.mask_agreement * parity.images
         parity.mask_agreement = (earlier + agreement) / (parity.images + 1)
     else:
-        same = same_regions(expected.regions, actual.regions)
+        same = same_regions(expected.regions, actual.regions, tick)
         agreement = float(np.mean(expected.mask == actual.mask))
         parity.mask_agreement = min(parity.mask_agreement, agreement)
     parity.max_abs = max(parity.max_abs, difference)
@@ -184,19 +207,76 @@ def _add(parity: Parity, key: str, image: np.ndarray, expected: _Output, actual:
     parity.rows.append(row)
 
 
-def same_regions(expected: Sequence[Region], actual: Sequence[Region]) -> bool:
-    """Return True if every region larger than a few pixels has an equal one on the other side."""
+def measure_regions(settings: ModelSettings, mask: np.ndarray, tick: Callable[[], None] = lambda: None) -> np.ndarray:
+    """Return class id, x, y, width, height and area of each region of a mask, uint8 (H, W): int64 (regions, 6).
+
+    A weak network marks hundreds of thousands of regions, so that there are no objects of them.
+    tick: called before each class.
+    """
+    rows = [_NO_REGIONS]
+    for entry in settings.classes:
+        tick()
+        found = components.measure(mask, entry.id, mask)
+        sides = (found.right - found.left, found.bottom - found.top)
+        rows.append(np.column_stack([np.full(len(found.area), entry.id), found.left, found.top, *sides, found.area]))
+    return np.concatenate(rows)
+
+
+_NEAR = 2  # pixels; tolerance of a side of the bounding box
+
+
+def same_regions(expected: np.ndarray, actual: np.ndarray, tick: Callable[[], None] = lambda: None) -> bool:
+    """Return True if every region larger than a few pixels has an equal one on the other side.
+
+    Both: as of `measure_regions`. tick: called at least every second.
+    """
     return all(
-        any(_alike(region, other) for other in others)
+        _have_equals(regions[regions[:, 5] > _FEW_PIXELS], others, tick)
         for regions, others in ((expected, actual), (actual, expected))
-        for region in regions
-        if region.area > _FEW_PIXELS
     )
 
 
-def _alike(a: Region, b: Region) -> bool:
-    near = all(abs(getattr(a, side) - getattr(b, side)) <= 2 for side in ("x", "y", "width", "height"))
-    return a.class_id == b.class_id and near and abs(a.area - b.area) <= max(_FEW_PIXELS, 0.001 * a.area)
+def _have_equals(regions: np.ndarray, others: np.ndarray, tick: Callable[[], None]) -> bool:
+    """Return True if each region has an equal one, in O(n log n).
+
+    Bounding boxes, as points of four dimensions, are sorted by cells of a grid. Equal ones are in the same cell or in a
+    neighbor, and a cell holds few: no two regions of a class touch all four sides of one box.
+    """
+    # Identical boxes first, which are nearly all. Then both ends of the range that an equal box may have on each side.
+    for cell, ends in ((1, (0,)), (2 * _NEAR + 1, (_NEAR, -_NEAR))):
+        keys = _cell_keys(others[:, 0], others[:, 1:5] // cell)
+        order = np.argsort(keys)
+        keys = keys[order]
+        for shift in itertools.product(ends, repeat=4):
+            tick()
+            if not len(regions):
+                return True
+            wanted = _cell_keys(regions[:, 0], (regions[:, 1:5] + np.array(shift)) // cell)
+            by_key = np.argsort(wanted)  # sorted values are searched faster
+            regions, wanted = regions[by_key], wanted[by_key]
+            place = np.searchsorted(keys, wanted)
+            waiting = np.flatnonzero(keys[np.minimum(place, len(keys) - 1)] == wanted) if len(keys) else place[:0]
+            found = np.zeros(len(regions), bool)
+            while len(waiting):
+                found[waiting] = _equal(regions[waiting], others[order[place[waiting]]])
+                place[waiting] += 1
+                waiting = waiting[~found[waiting] & (place[waiting] < len(keys))]
+                waiting = waiting[keys[place[waiting]] == wanted[waiting]]
+            regions = regions[~found]
+    return not len(regions)
+
+
+def _cell_keys(class_ids: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Return a hash of class and cell, uint64 (n,). cells: int64 (n, 4)."""
+    keys = class_ids.astype(np.uint64)
+    for column in cells.T:
+        keys = keys * np.uint64(0x9E3779B97F4A7C15) + column.astype(np.uint64)
+    return keys
+
+
+def _equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    near = (np.abs(a[:, 1:5] - b[:, 1:5]) <= _NEAR).all(axis=1) & (a[:, 0] == b[:, 0])
+    return near & (np.abs(a[:, 5] - b[:, 5]) <= np.maximum(_FEW_PIXELS, 0.001 * a[:, 5]))
 
 
 def _compare(parity: Parity) -> str:

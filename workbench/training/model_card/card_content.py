@@ -9,7 +9,6 @@ from typing import Any
 from workbench import __version__
 from workbench.core.documents import metric_tables
 from workbench.core.documents.document import (
-    NOTHING,
     Block,
     Code,
     Document,
@@ -20,7 +19,6 @@ from workbench.core.documents.document import (
     Section,
     Table,
 )
-from workbench.core.documents.metric_tables import HoldoutResult
 from workbench.core.documents.run_blocks import (
     data_blocks,
     expectation_sections,
@@ -29,7 +27,10 @@ from workbench.core.documents.run_blocks import (
     point_origin_blocks,
     settings_blocks,
 )
+from workbench.core.evaluation import figure_texts
+from workbench.core.evaluation.figure_texts import NOTHING
 from workbench.core.evaluation.operating_point import TRAINED, OperatingPointOrigin
+from workbench.core.evaluation.split_evaluation import SplitEvaluation
 from workbench.core.messages import Message, join, recognize, stored_text
 from workbench.core.problems import Problem
 from workbench.core.runs.dataset import Dataset
@@ -41,6 +42,19 @@ from workbench.inference.model_settings import ModelSettings
 
 
 @dataclass(frozen=True)
+class CardEvaluation:
+    """Evaluation of an export. split: "test", "val", or "" if there is neither. total: images of the split.
+
+    evaluation: None if none of them can be used. worst: the largest errors.
+    """
+
+    split: str
+    total: int
+    evaluation: SplitEvaluation | None = None
+    worst: Gallery | None = None
+
+
+@dataclass(frozen=True)
 class CardSources:
     """Inputs of a card. parity: format to its summary. latency: content of latency.json, or empty.
     environment: versions the export was made with. point: origin of the operating point.
@@ -49,7 +63,7 @@ class CardSources:
     run: Run
     dataset: Dataset
     settings: ModelSettings
-    evaluation: HoldoutResult
+    evaluation: CardEvaluation
     parity: Mapping[str, Mapping[str, Any]]
     latency: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -106,11 +120,12 @@ def _ancestors(run: Run) -> Iterator[str]:
 
 def make_card(sources: CardSources) -> Document:
     settings, result = sources.settings, sources.evaluation
+    found = result.evaluation
     title = "card.title_unet" if settings.task == "segmentation" else "card.title_resnet"
     sections = [
-        Section(Message("card.performance"), [*_performance(sources), *metric_tables.tables(settings, result)]),
+        Section(Message("card.performance"), [*_performance(sources), *(metric_tables.tables(found) if found else ())]),
         *expectation_sections(sources.run),
-        *_worst(result),
+        *([Section(Message("card.worst_cases"), [result.worst])] if result.worst else []),
         Section(
             Message("card.operating_point"), [*operating_point_blocks(settings), *point_origin_blocks(sources.point)]
         ),
@@ -125,7 +140,7 @@ def make_card(sources: CardSources) -> Document:
     return Document(
         title=Message(title, name=settings.name),
         subtitle=Message("card.lead", run=sources.run.name, version=__version__),
-        headlines=[*metric_tables.headlines(settings, result), *_speed_headline(sources)],
+        headlines=[*(metric_tables.headlines(found.figures) if found else ()), *_speed_headline(sources)],
         sections=sections,
     )
 
@@ -134,34 +149,27 @@ def make_card(sources: CardSources) -> Document:
 
 
 def _performance(sources: CardSources) -> Iterator[Block]:
-    result = sources.evaluation
-    evaluated = len(result.counts) or len(result.verdicts)
-    if not result.split or not evaluated:
+    result, found = sources.evaluation, sources.evaluation.evaluation
+    if found is None:
         unknown = "card.no_metric_unreadable" if result.split else "card.no_metric_none"
         yield Paragraph(Message(unknown), warns=True)
         return
+    evaluated = found.figures.images
     if sources.run.adopted:
         measured = "adopt.measured"
     elif result.split == "test":
         measured = "card.measured_test_chosen" if "test" in sources.point.chosen_on else "card.measured_test"
     else:
-        measured = "card.measured_validation"
+        measured = "card.measured_validation" if sources.settings.task == "segmentation" else "card.measured_weights"
     yield Paragraph(Message(measured, n=evaluated))
-    if evaluated < result.total - result.unreadable:
+    if evaluated < result.total - len(found.skipped):
         yield Paragraph(Message("card.partial", n=evaluated, m=result.total), warns=True)
-    if result.unreadable:
-        yield Paragraph(Message("card.unreadable", n=result.unreadable))
-    if result.changed:
-        yield Paragraph(Message("card.changed", n=result.changed), warns=True)
+    if found.skipped:
+        yield Paragraph(Message("card.unreadable", n=len(found.skipped)))
+    if found.changed:
+        yield Paragraph(Message("card.changed", n=found.changed), warns=True)
     if sources.dataset.held_out_note:
         yield Paragraph(recognize(sources.dataset.held_out_note), warns=True)
-
-
-def _worst(result: HoldoutResult) -> list[Section]:
-    if not result.worst:
-        return []
-    legend = Message("card.worst_legend", split=metric_tables.split_name(result.split))
-    return [Section(Message("card.worst_cases"), [Gallery(legend, result.worst)])]
 
 
 def _parity(sources: CardSources) -> list[Block]:
@@ -191,11 +199,12 @@ def _parity(sources: CardSources) -> list[Block]:
 
 
 def _reduced_metrics(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    names = {"dice": "card.reduced_dice", "accuracy": "card.reduced_accuracy", "found": "card.reduced_detected"}
-    for key, id in names.items():
+    names = {"dice": ("dice", "mean"), "accuracy": ("accuracy", "any"), "found": ("recall", "any")}
+    for key, name in names.items():
         if before.get(key) is not None and after.get(key) is not None:
             form = "d" if isinstance(before[key], int) else ".3f"
-            yield Message(id, n=f"{before[key]:{form}}", m=f"{after[key]:{form}}")
+            values = {"n": f"{before[key]:{form}}", "m": f"{after[key]:{form}}"}
+            yield Message("card.reduced", metric=figure_texts.full_name(*name), **values)
 
 
 # --- speed ------------------------------------------------------------------------------------------------

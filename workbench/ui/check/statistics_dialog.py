@@ -23,6 +23,7 @@ from workbench.core.check.project_statistics import (
     ClassStatistics,
     ProjectStatistics,
     class_csv,
+    csv_definitions,
     region_csv,
     summary,
 )
@@ -95,6 +96,19 @@ class StatisticsDialog(ReportDialog):
         self.measure.setAccessibleName(self.tr("Measure"))
         self.measure.addItem(self.tr("Area"), "area")
         self.measure.addItem(self.tr("Length (longest side)"), "length")
+        self.measure.addItem(self.tr("Feret diameter, maximum"), "feret_max")
+        self.measure.addItem(self.tr("Feret diameter, minimum"), "feret_min")
+        definitions = {"area": self.tr("Number of pixels of the region.")}
+        definitions["length"] = self.tr("Longest side of the bounding box, along rows or columns of the image.")
+        definitions["feret_max"] = self.tr(
+            "Length: the greatest distance of two parallel lines that enclose the corners of all pixels."
+        )
+        definitions["feret_min"] = self.tr(
+            "Width: the least distance of two parallel lines that enclose the corners of all pixels."
+        )
+        for index in range(self.measure.count()):
+            text = definitions[self.measure.itemData(index)]
+            self.measure.setItemData(index, text, Qt.ItemDataRole.ToolTipRole)
         self.chosen_class.currentIndexChanged.connect(self._draw)
         self.measure.currentIndexChanged.connect(self._draw)
         row.addWidget(QLabel(self.tr("Region sizes"), objectName="heading"))
@@ -107,7 +121,7 @@ class StatisticsDialog(ReportDialog):
 
     def _save(self, name: str, table: Callable[[ProjectStatistics], bytes]) -> None:
         if self.report.result is not None:
-            self.save_csv(self.tr("Save statistics"), name, table(self.report.result))
+            self.save_csv(self.tr("Save statistics"), name, table(self.report.result), csv_definitions)
 
     # --- updates ---------------------------------------------------------------------------------
 
@@ -165,7 +179,7 @@ class StatisticsDialog(ReportDialog):
     def _fill_table(self, result: ProjectStatistics) -> None:
         scale, unit, factor = result.um_per_pixel, self.tr("px²"), 1.0
         if scale is not None:
-            largest = max((area for entry in result.classes for area in entry.areas), default=0)
+            largest = max((size.area for size in result.regions), default=0)
             unit, divisor = metric_unit(largest * scale**2, 2)
             factor = scale**2 / divisor
         titles = [self.tr("Class"), self.tr("Images"), self.tr("Regions"), self.tr("Pixels")]
@@ -175,13 +189,17 @@ class StatisticsDialog(ReportDialog):
         ]
         titles += [self.tr("Training"), self.tr("Validation"), self.tr("Test")]
         self.table.setHorizontalHeaderLabels(titles)
+        area = self.tr("Area of a region: the number of its pixels, with a pixel scale in square units.")
+        definitions = {2: self.tr("Connected regions of the class; pixels that touch at a corner are connected.")}
+        for column, text in {**definitions, 4: area, 5: area, 6: area}.items():
+            self.table.horizontalHeaderItem(column).setToolTip(text)
         self.table.horizontalHeaderItem(0).setTextAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.table.setRowCount(len(result.classes))
         for row, entry in enumerate(result.classes):
             self._fill_row(row, entry, factor, scale is not None)
 
     def _fill_row(self, row: int, entry: ClassStatistics, factor: float, metric: bool) -> None:
-        areas = summary(entry.areas)
+        areas = summary(entry.values("area"))
         sizes = [_size(areas[part] * factor, metric) if areas else "–" for part in ("min", "median", "max")]
         counts = [number(value) for value in (entry.images, entry.regions, entry.pixels)]
         splits = [number(value) for value in entry.splits.values()]
@@ -202,15 +220,14 @@ class StatisticsDialog(ReportDialog):
         result = self.report.result or ProjectStatistics()
         chosen, measure = self.chosen_class.currentData() or 0, self.measure.currentData()
         entries = [entry for entry in result.classes if chosen in (0, entry.id)]
-        values = [value for entry in entries for value in (entry.areas if measure == "area" else entry.lengths)]
+        values = [value for entry in entries for value in entry.values(measure)]
         scale, sizes = result.um_per_pixel, np.asarray(values, np.float64)
-        if scale is None:
-            label = self.tr("Area, px²") if measure == "area" else self.tr("Length, px")
-        else:
+        unit = self.tr("px²") if measure == "area" else self.tr("px")
+        if scale is not None:
             power = 2 if measure == "area" else 1
             unit, divisor = metric_unit(sizes.max(initial=0) * scale**power, power)
             sizes = sizes * (scale**power / divisor)
-            label = (self.tr("Area, {unit}") if measure == "area" else self.tr("Length, {unit}")).format(unit=unit)
+        label = self.tr("{measure}, {unit}").format(measure=self.measure.currentText(), unit=unit)
         color = entries[0].color if len(entries) == 1 else "#7f8ea3"
         self.histogram.show_sizes(sizes, label, color)
 

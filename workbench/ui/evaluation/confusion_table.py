@@ -1,8 +1,8 @@
-"""Confusion matrix of verdicts with selectable cells and recalls."""
+"""Confusion matrix of verdicts or of regions, with selectable cells and recalls."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from PySide6.QtCore import QRect, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QBrush
@@ -14,9 +14,10 @@ from PySide6.QtWidgets import (
     QTableWidgetItem,
 )
 
-from workbench.core.evaluation.confidence import digits_supported
+from workbench.core.evaluation.figure_report import region_confusion
+from workbench.core.evaluation.figures import Figure, Figures
 from workbench.core.text_patterns import fill
-from workbench.ui.text import formatting
+from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.widgets.screen_fit import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -38,7 +39,7 @@ class _LabelDelegate(QStyledItemDelegate):
 
 
 class ConfusionTable(QTableWidget):
-    """Confusion matrix: one row per labeled verdict, one column per predicted one, and a column of recalls.
+    """Confusion matrix: a row for each label, a column for each prediction, and a column of recalls.
 
     `cell_chosen` follows the current cell, moved by mouse or arrow keys.
     """
@@ -48,7 +49,11 @@ class ConfusionTable(QTableWidget):
     def __init__(self, style: ThemeManager) -> None:
         super().__init__()
         self._style = style
-        self._report: dict[str, Any] = {"confusion": {"names": (), "rows": []}, "per_class": {}}
+        self._labels: list[str] = []
+        self._predictions: list[str] = []
+        self._rows: list[list[int]] = []
+        self._recalls: list[Figure | None] = []  # of each row
+        self._regions = False  # regions are counted, not images
         self.setObjectName("metrics")
         self.setAccessibleName(self.tr("Confusion matrix"))
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -69,32 +74,52 @@ class ConfusionTable(QTableWidget):
 
     @property
     def cell(self) -> tuple[str, str] | None:
-        """Labeled and predicted verdict of the selected cell."""
-        names, row, column = self._names, self.currentRow(), self.currentColumn() - 1
-        return (names[row], names[column]) if row >= 0 and 0 <= column < len(names) else None
+        """Label and prediction of the selected cell."""
+        index = self.index
+        return None if index is None else (self._labels[index[0]], self._predictions[index[1]])
 
     @property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(self._report["confusion"]["names"])
+    def index(self) -> tuple[int, int] | None:
+        """Row and column of the selected cell in the matrix."""
+        row, column = self.currentRow(), self.currentColumn() - 1
+        return (row, column) if row >= 0 and 0 <= column < len(self._predictions) else None
 
-    def show_report(self, report: dict[str, Any]) -> None:
-        """Show a report as returned by `VerdictEvaluation.report`. The selection stays if the verdicts are the same."""
+    def show_verdicts(self, figures: Figures) -> None:
+        """Show images by verdict. The selection stays if the verdicts are the same."""
+        names = list(figures.classes)
+        rows = [[figures.confusion.get((label, name), 0) for name in names] for label in names]
+        self._show(names, names, rows, [figures.get("verdict_recall", "verdict", name) for name in names])
+
+    def show_regions(self, figures: Figures, names: Sequence[str]) -> None:
+        """Show regions by class. names: of the classes, in the order of the model."""
+        self._regions = True
+        recalls = [figures.get("recall_right_class", "class", id) for id in figures.classes]
+        labels, predictions = [*names, self.tr("background")], [*names, self.tr("missed")]
+        self._show(labels, predictions, region_confusion(figures)["rows"], [*recalls, None])
+
+    def _show(
+        self,
+        labels: list[str],
+        predictions: list[str],
+        rows: list[list[int]],
+        recalls: list[Figure | None],
+    ) -> None:
         cell = self.cell
-        self._report = report
+        self._labels, self._predictions, self._rows, self._recalls = labels, predictions, rows, recalls
         self._fill()
         self.select_cell(*(cell or ("", "")))
 
-    def select_cell(self, truth: str, predicted: str) -> None:
-        """Select a cell, or none if a verdict is unknown, without emitting `cell_chosen`."""
-        names = self._names
-        known = truth in names and predicted in names
+    def select_cell(self, label: str, prediction: str) -> None:
+        """Select a cell, or none if it is unknown, without emitting `cell_chosen`."""
+        known = label in self._labels and prediction in self._predictions
+        place = (self._labels.index(label), self._predictions.index(prediction) + 1) if known else (-1, -1)
         with QSignalBlocker(self):
             self.clearSelection()
-            self.setCurrentCell(*((names.index(truth), names.index(predicted) + 1) if known else (-1, -1)))
+            self.setCurrentCell(*place)
 
-    def cell_rect(self, truth: str, predicted: str) -> QRect:
+    def cell_rect(self, label: str, prediction: str) -> QRect:
         """Return the rectangle of a cell in the viewport."""
-        return self.visualItemRect(self.item(self._names.index(truth), self._names.index(predicted) + 1))
+        return self.visualItemRect(self.item(self._labels.index(label), self._predictions.index(prediction) + 1))
 
     def _cell_changed(self, *_: int) -> None:
         if self.cell is not None:
@@ -103,19 +128,20 @@ class ConfusionTable(QTableWidget):
     # --- content ---------------------------------------------------------------------------------
 
     def _fill(self) -> None:
-        theme, names = self._style.theme, self._names
+        theme = self._style.theme
         with QSignalBlocker(self):
             row, column = self.currentRow(), self.currentColumn()
             self.clear()
-            self.setRowCount(len(names))
-            self.setColumnCount(len(names) + 2)
-            heads = [self.tr("Label ↓  Prediction →"), *names, self.tr("Recall")]
+            self.setRowCount(len(self._labels))
+            self.setColumnCount(len(self._predictions) + 2)
+            recall = next((evaluation_texts.column(figure.id) for figure in self._recalls if figure), "")
+            heads = [self.tr("Label ↓  Prediction →"), *self._predictions, recall]
             for number, text in enumerate(heads):
                 head = QTableWidgetItem(text)
                 head.setToolTip(text)
                 head.setTextAlignment(_CENTER if number else _LEFT)
                 self.setHorizontalHeaderItem(number, head)
-            for number, name in enumerate(names):
+            for number, name in enumerate(self._labels):
                 self.setItem(number, 0, _fixed(name, theme.color("text")))
                 self._fill_row(number)
                 self._fill_recall(number)
@@ -126,42 +152,48 @@ class ConfusionTable(QTableWidget):
         self.setMaximumWidth(self.sizeHint().width())
 
     def _fill_row(self, row: int) -> None:
-        theme, names, counts = self._style.theme, self._names, self._report["confusion"]["rows"][row]
+        theme, counts = self._style.theme, self._rows[row]
         total = max(1, sum(counts))
         for column, count in enumerate(counts):
             item = QTableWidgetItem(str(count) if count else "·")
             item.setTextAlignment(_CENTER)
             item.setForeground(theme.color("text" if count else "disabled"))
+            right = self._labels[row] == self._predictions[column]
             # Errors are rare and must be visible, so their color grows with the square root of the share.
-            share = count / total if row == column else (count / total) ** 0.5
-            role = "success" if row == column else "danger"
+            share = count / total if right else (count / total) ** 0.5
+            role = "success" if right else "danger"
             item.setBackground(QBrush(theme.color(role, round(40 + 120 * share)) if count else theme.color("base")))
-            item.setToolTip(self._tip(names[row], names[column], count))
+            item.setToolTip(self._tip(self._labels[row], self._predictions[column], count))
             self.setItem(row, column + 1, item)
 
     def _fill_recall(self, row: int) -> None:
-        metrics, theme = self._report["per_class"][self._names[row]], self._style.theme
-        if metrics["recall"] is None:
-            item = _fixed(self.tr("no images"), theme.color("muted"))
+        figure, theme = self._recalls[row], self._style.theme
+        if figure is None or figure.value is None:
+            item = _fixed("" if figure is None else self.tr("no labels"), theme.color("muted"))
         else:
-            text = interval(*metrics["recall_interval"])
-            if digits_supported(metrics["pictures"]):
-                text = f"{formatting.percent(metrics['recall'])}  ({text})"
-            item = _fixed(text, theme.color("text"))
+            item = _fixed(evaluation_texts.value(figure), theme.color("text"))
         item.setTextAlignment(_CENTER)
-        item.setToolTip(self.tr("Share of the images with this label that are predicted correctly, with 95% CI"))
-        self.setItem(row, len(self._names) + 1, item)
+        if figure is not None:
+            item.setToolTip(f"{evaluation_texts.tip(figure.id)}\n{evaluation_texts.detail(figure)}")
+        self.setItem(row, len(self._predictions) + 1, item)
 
-    def _tip(self, truth: str, predicted: str, count: int) -> str:
-        if truth == predicted:
-            return fill(self.tr("{n} {n:image|images} labeled {label} and predicted correctly"), n=count, label=truth)
-        text = self.tr("{n} {n:image|images} labeled {label} but predicted as {predicted}")
-        return fill(text, n=count, label=truth, predicted=predicted)
+    def _tip(self, label: str, prediction: str, count: int) -> str:
+        if self._regions:
+            texts = (
+                self.tr("{n} {n:region|regions} labeled {label} and predicted correctly"),
+                self.tr("{n} {n:region|regions}; label: {label}, prediction: {predicted}"),
+            )
+        else:
+            texts = (
+                self.tr("{n} {n:image|images} labeled {label} and predicted correctly"),
+                self.tr("{n} {n:image|images} labeled {label} but predicted as {predicted}"),
+            )
+        return fill(texts[label != prediction], n=count, label=label, predicted=prediction)
 
     # --- geometry --------------------------------------------------------------------------------
 
     def _cells(self) -> int:
-        return max(2, len(self._names))
+        return max(2, len(self._predictions))
 
     def _names_width(self) -> int:
         if not self.columnCount():
@@ -179,7 +211,7 @@ class ConfusionTable(QTableWidget):
         return round(_WIDEST * text_scale())
 
     def _whole_height(self) -> int:
-        return self.horizontalHeader().sizeHint().height() + self._cells() * _ROW + 4
+        return self.horizontalHeader().sizeHint().height() + max(2, len(self._labels)) * _ROW + 4
 
     def minimumSizeHint(self) -> QSize:
         width = self._names_width() + min(self._cells(), 5) * self._narrowest() + _RECALL + 2
@@ -189,7 +221,7 @@ class ConfusionTable(QTableWidget):
         return QSize(self._names_width() + self._cells() * self._widest() + _RECALL + 2, self._whole_height())
 
     def _fit_columns(self) -> None:
-        count = len(self._names)
+        count = len(self._predictions)
         width = (self.viewport().width() - self._names_width() - _RECALL) // max(1, count)
         self.setColumnWidth(0, self._names_width())
         for column in range(1, count + 1):

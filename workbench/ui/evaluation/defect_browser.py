@@ -5,12 +5,17 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication, QSettings, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
+from workbench.core.evaluation.split_evaluation import EvaluatedImages
+from workbench.core.evaluation.stored_predictions import ANY
 from workbench.session.run_evaluation import RunEvaluation
+from workbench.ui.evaluation.confusion_table import ConfusionTable
 from workbench.ui.evaluation.defect_cards import (
     LABEL_COLOR,
     PREDICTION_COLOR,
     CardGalleryView,
+    DefectCard,
     alarm_cards,
+    detected_cards,
     image_cards,
     missed_cards,
 )
@@ -18,7 +23,7 @@ from workbench.ui.evaluation.evaluation_tables import ImageTableView
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
 
-_TABS = ("missed", "false", "pictures", "table")
+_TABS = ("missed", "false", "classes", "pictures", "table")
 _STORED_TAB = "review/tab"  # key in QSettings
 
 
@@ -33,6 +38,12 @@ class DefectBrowser(QWidget):
         self._class_id: int | None = None
         self._shown: tuple[object, str] | None = None  # run and split whose first result was shown
         self.gallery, self.table = CardGalleryView(evaluation, style), ImageTableView()
+        self.matrix = ConfusionTable(style)
+        self._cards = QWidget()
+        cards = QVBoxLayout(self._cards)
+        cards.setContentsMargins(0, 0, 0, 0)
+        cards.addWidget(self.matrix)
+        cards.addWidget(self.gallery, 1)
         self.empty = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="muted")
         self._tabs = QButtonGroup(self)
         self.tabs: dict[str, QPushButton] = {}
@@ -51,13 +62,14 @@ class DefectBrowser(QWidget):
         column.setSpacing(6)
         column.addLayout(row)
         self.pages = QStackedWidget()
-        for widget in (self.gallery, self.table, self.empty):
+        for widget in (self._cards, self.table, self.empty):
             self.pages.addWidget(widget)
         column.addWidget(self.pages, 1)
         stored = QSettings().value(_STORED_TAB, "missed")
         self.tabs[stored if stored in _TABS else "missed"].setChecked(True)
         self._tabs.buttonClicked.connect(self._tab_changed)
         self.gallery.region_chosen.connect(self.region_chosen)
+        self.matrix.cell_chosen.connect(self.refresh)
         self.table.region_chosen.connect(self.region_chosen)
         self._show_counts(0, 0, 0)
 
@@ -70,7 +82,7 @@ class DefectBrowser(QWidget):
         self._class_id = class_id
         self.refresh()
 
-    def refresh(self) -> None:
+    def refresh(self, *_: object) -> None:
         """Show the present result of the evaluation."""
         result = self._evaluation.result
         if result is None:
@@ -78,6 +90,7 @@ class DefectBrowser(QWidget):
         missed = missed_cards(self._evaluation, result, self._class_id, self._peak_text)
         false = alarm_cards(self._evaluation, result, self._class_id, self._probability_text)
         self._show_counts(len(missed), len(false), len(result.evaluations))
+        self.tabs["classes"].setVisible(len(result.figures.classes) > 1)
         source = (self._evaluation.run, self._evaluation.split)
         if source != self._shown:
             self._shown = source
@@ -87,7 +100,11 @@ class DefectBrowser(QWidget):
             self.pages.setCurrentWidget(self.table)
             return
         cards = {"missed": missed, "false": false}.get(self.tab)
-        if cards is None:
+        self.matrix.setVisible(self.tab == "classes")
+        if self.tab == "classes":
+            self.matrix.show_regions(result.figures, [name for name, _ in self._evaluation.classes.values()])
+            cards = self._cell_cards(result)
+        elif cards is None:
             cards = image_cards(self._evaluation, result, self._errors_text)
         self.gallery.show_cards(cards)
         self.empty.setText(
@@ -95,7 +112,20 @@ class DefectBrowser(QWidget):
             if self.tab == "missed"
             else self.tr("No false alarms at this operating point")
         )
-        self.pages.setCurrentWidget(self.gallery if cards else self.empty)
+        self.pages.setCurrentWidget(self._cards if cards or self.tab == "classes" else self.empty)
+
+    def _cell_cards(self, result: EvaluatedImages) -> list[DefectCard]:
+        """Return the regions of the selected cell of the confusion matrix; [] without one."""
+        if self.matrix.index is None:
+            return []
+        ids = [*result.figures.classes, ANY]
+        label, predicted = (ids[number] for number in self.matrix.index)
+        if label == ANY:
+            return alarm_cards(self._evaluation, result, predicted, self._probability_text) if predicted != ANY else []
+        if predicted == ANY:
+            return missed_cards(self._evaluation, result, label, self._peak_text)
+        detail = self.tr("predicted as {name}").format(name=self._evaluation.classes[predicted][0])
+        return detected_cards(self._evaluation, result, label, predicted, detail)
 
     def _leave_empty_tab(self, counts: dict[str, int]) -> None:
         """Select the first tab with entries if a run or split is shown for the first time and its tab is empty."""
@@ -112,6 +142,7 @@ class DefectBrowser(QWidget):
         for name, text, count in (
             ("missed", self.tr("Missed defects  {n}"), missed),
             ("false", self.tr("False alarms  {n}"), false),
+            ("classes", self.tr("Classes"), 0),
             ("pictures", self.tr("Images  {n}"), images),
             ("table", self.tr("Table"), 0),
         ):

@@ -49,6 +49,21 @@ def missed_cards(
     return [card for _, card in sorted(cards, key=lambda entry: -entry[0])]
 
 
+def detected_cards(
+    evaluation: RunEvaluation, result: EvaluatedImages, class_id: int, predicted: int, detail: str
+) -> list[DefectCard]:
+    """Return cards of the detected defects of a class that are predicted as a class, largest first."""
+    name, color = evaluation.classes[class_id]
+    found = [
+        (labeled, prediction)
+        for prediction, image in zip(evaluation.pass_result.predictions, result.evaluations)
+        for labeled, defect in zip(prediction.defects, image.counts.defects)
+        if (defect.class_id, defect.predicted) == (class_id, predicted)
+    ]
+    found.sort(key=lambda entry: -entry[0].area)
+    return [DefectCard(prediction, labeled.box, name, detail, color, missed=True) for labeled, prediction in found]
+
+
 def alarm_cards(
     evaluation: RunEvaluation, result: EvaluatedImages, class_id: int | None, describe: Callable[[float], str]
 ) -> list[DefectCard]:

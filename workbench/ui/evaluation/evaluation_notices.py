@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.evaluation.evaluation_summary import Alert
+from workbench.core.evaluation.figures import Alert
 from workbench.core.evaluation.split_evaluation import DataLeak
 from workbench.core.text_patterns import fill
 from workbench.session.run_evaluation import RunEvaluation
@@ -92,6 +92,10 @@ class EvaluationNotices(QWidget):
                 "All predictions have the same class although the images contain several classes. Train longer or "
                 "label more defects of the other classes."
             ),
+            "wrong_class": self.tr(
+                "Many defects are detected, but with a wrong class. The recall of any defect says nothing about the "
+                "class: see the recall with the right class and the tab of the classes."
+            ),
         }[alert]
 
     def _independence(self) -> tuple[str, str]:
@@ -99,7 +103,7 @@ class EvaluationNotices(QWidget):
         evaluation = self._evaluation
         images, parts = (
             len(evaluation.pass_result.predictions),
-            {entry.group for entry in evaluation.pass_result.predictions},
+            {entry.part for entry in evaluation.pass_result.predictions},
         )
         counts = fill(
             self.tr("{n} {n:image|images} of {parts} {parts:part|parts}."),

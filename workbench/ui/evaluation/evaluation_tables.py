@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QTableWidget, QTableWidgetItem, QWidget
 
-from workbench.core.evaluation.evaluation_summary import EvaluationSummary, Proportion
-from workbench.core.evaluation.metrics import dice
+from workbench.core.evaluation.figures import Figure, Figures
 from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
 from workbench.core.geometry.drawing import NOTHING
@@ -23,20 +24,10 @@ _MOST_WIDTH = 640  # px, that the table claims
 
 
 class ClassTable(QTableWidget):
-    """Table with rows for classes, then rows for defect sizes."""
+    """Table with rows for classes and the whole model, then rows for defect sizes."""
 
     def __init__(self) -> None:
-        super().__init__(0, 6)
-        self.setHorizontalHeaderLabels(
-            [
-                "",
-                self.tr("Detected"),
-                self.tr("95% CI"),
-                self.tr("False alarms"),
-                self.tr("Dice"),
-                self.tr("IoU"),
-            ]
-        )
+        super().__init__()
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.setTabKeyNavigation(False)
@@ -46,33 +37,44 @@ class ClassTable(QTableWidget):
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(26)
         header = self.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setDefaultAlignment(_RIGHT)
         header.setMinimumSectionSize(72)
         header.setHighlightSections(False)
+        self._set_columns([])
 
-    def show_metrics(
-        self, metrics: EvaluationSummary, classes: dict[int, tuple[str, str]], um_per_pixel: float | None
-    ) -> None:
+    def _set_columns(self, ids: list[str]) -> None:
         self.setRowCount(0)
-        self.clearSpans()
-        for row in metrics.classes:
-            name, color = classes[row.class_id]
-            false = "" if row.false is None else formatting.number(row.false.count)
-            self._add_row(
-                name, row.found, false, evaluation_texts.score(row.dice), evaluation_texts.score(row.iou), color=color
-            )
-        for size in metrics.sizes:
-            self._add_row(evaluation_texts.size(size, um_per_pixel), size.found)
-        if not metrics.sizes and metrics.found.total:
-            text = self.tr("Too few defects to group by size")
-            self._add_texts([text, "", "", "", "", ""])
+        self.setColumnCount(1 + len(ids))
+        self.setHorizontalHeaderLabels(["", *map(evaluation_texts.column, ids)])
+        for column, id in enumerate(ids, start=1):
+            self.horizontalHeaderItem(column).setToolTip(evaluation_texts.tip(id))
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+
+    def show_figures(self, figures: Figures, classes: dict[int, tuple[str, str]], um_per_pixel: float | None) -> None:
+        """Show figures. classes: id to name and color. um_per_pixel: None if unknown."""
+        several = len(figures.classes) > 1
+        shown = dict.fromkeys(row.id for row in figures.rows if row.scope == "class" and row.metric.shown)
+        ids = [id for id in shown if several or not id.endswith("right_class")]
+        self._set_columns(ids)
+        for id in figures.classes:
+            name, color = classes[id]
+            self._add_row(name, [figures.get(metric, "class", id) for metric in ids], color)
+        if several:
+            by_id = {scope: {row.id: row for row in figures.rows if row.scope == scope} for scope in ("any", "mean")}
+            self._add_row(self.tr("Any defect"), [by_id["any"].get(id) for id in ids])
+            self._add_row(self.tr("Mean of classes"), [by_id["mean"].get(id) for id in ids])
+        sizes = figures.all("recall", "size")
+        for row in sizes:
+            self._add_row(evaluation_texts.size(row.of, um_per_pixel), [row if id == row.id else None for id in ids])
+        if not sizes and figures.get("recall").total:
+            self._add_texts([self.tr("Too few defects to group by size"), *[""] * len(ids)])
             self.setSpan(self.rowCount() - 1, 0, 1, self.columnCount())
-        self._claim_width(len(metrics.classes))
+        self._claim_width(self.rowCount() - max(1, len(sizes)))
 
     def _claim_width(self, classes: int) -> None:
-        """Claim the width of all columns with the class names, up to a limit, from the plot beside the table."""
+        """Claim the width of all columns with the names of the first rows, up to a limit, from the plot beside it."""
         header = self.horizontalHeader()
         others = sum(
             max(self.sizeHintForColumn(column), header.sectionSizeHint(column))
@@ -83,19 +85,12 @@ class ClassTable(QTableWidget):
         scroll_bar = self.verticalScrollBar().sizeHint().width()
         self.setMinimumWidth(min(names + _PADDING + others + scroll_bar, _MOST_WIDTH))
 
-    def _add_row(self, name: str, detected: Proportion, *rest: str, color: str = "") -> None:
-        known = detected.interval is not None
-        number = (
-            self.tr("{hits} of {total}").format(hits=detected.hits, total=detected.total)
-            if known
-            else evaluation_texts.NOTHING
-        )
-        if known and detected.digit:
-            number = f"{number}  ({evaluation_texts.share(detected)})"
-        interval = (
-            evaluation_texts.between(detected.interval) if detected.interval is not None else evaluation_texts.NOTHING
-        )
-        self._add_texts([name, number, interval, *(rest or ("", "", ""))], color)
+    def _add_row(self, name: str, figures: Sequence[Figure | None], color: str = "") -> None:
+        self._add_texts([name, *("" if row is None else evaluation_texts.value(row) for row in figures)], color)
+        for column, figure in enumerate(figures, start=1):
+            if figure is not None:
+                tip = f"{evaluation_texts.name(figure)}: {evaluation_texts.text(figure)}"
+                self.item(self.rowCount() - 1, column).setToolTip(f"{tip}\n{evaluation_texts.detail(figure)}")
 
     def _add_texts(self, texts: list[str], color: str = "") -> None:
         row = self.rowCount()
@@ -148,7 +143,7 @@ class _ImageTableModel(QAbstractTableModel):
     @staticmethod
     def _value(row: tuple[StoredPrediction, ImageEvaluation], column: int):
         prediction, counts = row[0], row[1].counts
-        value = dice([counts])
+        value = counts.dice
         values = (
             prediction.key,
             prediction.group,
@@ -173,7 +168,7 @@ class _ImageTableModel(QAbstractTableModel):
                 self.tr("Defects"),
                 self.tr("Missed"),
                 self.tr("False alarms"),
-                self.tr("Dice"),
+                evaluation_texts.column("dice"),
             )[section]
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
             return _CENTER if section >= 2 else _LEFT  # leaves space for the sort indicator
@@ -191,7 +186,7 @@ class _ImageTableModel(QAbstractTableModel):
             return (prediction.key, prediction.group)[index.column()]
         if index.column() == 5:
             # Dice is undefined for an image without defects and predictions.
-            return evaluation_texts.score(dice([counts]))
+            return evaluation_texts.score(counts.dice)
         count = (len(counts.defects), counts.missed, counts.false)[index.column() - 2]
         return formatting.number(count) if count else evaluation_texts.NOTHING
 

@@ -1,11 +1,11 @@
-"""Headline metrics of the evaluation of a UNet run: recall, false alarms and Dice, with their confidence."""
+"""Headline figures of the evaluation of a UNet run, with their confidence."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from workbench.core.evaluation.evaluation_summary import ClassSummary, EvaluationSummary, RatePerImage
+from workbench.core.evaluation.figures import Figures
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.evaluation_texts import NOTHING
 
@@ -25,57 +25,44 @@ class HeadlineMetric(QWidget):
             label.setTextFormat(Qt.TextFormat.PlainText)
             column.addWidget(label)
 
+    def show_figure(self, caption: str, number: str, detail: str) -> None:
+        self.caption.setText(caption)
+        self.set_value(number, detail)
+
     def set_value(self, number: str, detail: str) -> None:
         self.number.setText(number)
         self.detail.setText(detail)
         self.setAccessibleName(f"{self.caption.text()}: {number}, {detail}")
 
 
+_SHOWN = ("recall", "recall_right_class", "false_alarms", "dice")
+
+
 class HeadlineMetrics(QWidget):
-    """Metrics of all classes, or of one."""
+    """Main figures of all classes, or of one. Those about the class are hidden if there is only one."""
 
     def __init__(self) -> None:
         super().__init__()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(9)
-        self.recall = HeadlineMetric(self.tr("Recall"))
-        self.false_alarms = HeadlineMetric(self.tr("False alarms per image"))
-        self.dice = HeadlineMetric(self.tr("Dice"))
-        self.recall.setToolTip(
-            self.tr(
-                "A labeled defect counts as detected if predictions cover at least 10% of it. The interval is "
-                "a Wilson interval."
-            )
-        )
-        self.false_alarms.setToolTip(
-            self.tr(
-                "Predicted regions that touch no labeled defect. The interval accounts for images of the same "
-                "part being similar."
-            )
-        )
-        self.dice.setToolTip(
-            self.tr("Dice and IoU over the pixels of all images. Good images without predictions do not count.")
-        )
-        for metric in (self.recall, self.false_alarms, self.dice):
+        self.metrics = {id: HeadlineMetric(evaluation_texts.column(id).replace("\n", " ")) for id in _SHOWN}
+        for id, metric in self.metrics.items():
+            metric.setToolTip(evaluation_texts.tip(id))
             column.addWidget(metric)
 
-    def show_metrics(self, metrics: EvaluationSummary, class_id: int | None) -> None:
-        row = next((row for row in metrics.classes if row.class_id == class_id), None)
-        summary: EvaluationSummary | ClassSummary = metrics if row is None else row
-        self.recall.set_value(evaluation_texts.share(summary.found), evaluation_texts.counted(summary.found))
-        false = summary.false or RatePerImage(0, 0, None)
-        detail = evaluation_texts.rate_counted(false)
-        if row is None and metrics.good and metrics.good < metrics.images:
-            good = self.tr("good images: {rate}").format(rate=evaluation_texts.rate(metrics.false_on_good))
-            detail = formatting.clauses(detail, good)
-        self.false_alarms.set_value(evaluation_texts.rate(false), detail)
-        detail = f"IoU {evaluation_texts.score(summary.iou)}"
-        if row is None and metrics.dice_interval:  # of Dice, so it stands before the IoU
-            low, high = (evaluation_texts.score(edge) for edge in metrics.dice_interval)
-            detail = formatting.clauses(self.tr("95% CI: {range}").format(range=f"{low}–{high}"), detail)
-        self.dice.set_value(evaluation_texts.score(summary.dice), detail)
+    def show_figures(self, figures: Figures, class_id: int | None) -> None:
+        """Show the figures of a class; None: of any defect."""
+        for id, metric in self.metrics.items():
+            figure = figures.get(id) if class_id is None else figures.get(id, "class", class_id)
+            detail = evaluation_texts.detail(figure)
+            if id == "false_alarms" and class_id is None and 0 < figures.good < figures.images:
+                good = figures.get(id, "good")
+                good_text = self.tr("good images: {rate}").format(rate=evaluation_texts.value(good))
+                detail = formatting.clauses(detail, good_text)
+            metric.show_figure(evaluation_texts.name(figure), evaluation_texts.value(figure), detail)
+            metric.setVisible(len(figures.classes) > 1 or id != "recall_right_class")
 
     def clear(self) -> None:
-        for metric in (self.recall, self.false_alarms, self.dice):
+        for metric in self.metrics.values():
             metric.set_value(NOTHING, "")

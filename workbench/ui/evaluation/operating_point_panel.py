@@ -7,7 +7,7 @@ import bisect
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
 
-from workbench.core.evaluation.evaluation_summary import EvaluationSummary
+from workbench.core.evaluation.figures import Figures
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.operating_point_sweep import AREAS
 from workbench.core.text_patterns import fill
@@ -121,13 +121,14 @@ class OperatingPointPanel(QWidget):
         self.threshold_value.setText(evaluation_texts.threshold(point, indices))
         self.area_value.setText(evaluation_texts.least_area(point, indices, um_per_pixel))
 
-    def show_metrics(self, metrics: EvaluationSummary | None) -> None:
+    def show_figures(self, figures: Figures | None) -> None:
         """Show the total cost of the errors at this point."""
         self._show_cost()
-        if metrics is None:
+        if figures is None:
             self.total.clear()
             return
-        missed, false = metrics.found.total - metrics.found.hits, metrics.false.count
+        recall, false = figures.get("recall"), int(figures.get("false_alarms").hits)
+        missed = int(recall.total - recall.hits)
         text = self.tr("Missed: {missed}, false alarms: {false}, cost: {total}")
         total = formatting.number(missed * self.ratio + false, 0 if self.ratio >= 1 else 1)
         self.total.setText(text.format(missed=formatting.number(missed), false=formatting.number(false), total=total))

@@ -7,6 +7,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QSizePolicy
 
+from workbench.core.evaluation.intervals import Interval
 from workbench.core.evaluation.verdict_evaluation import CalibrationBin
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
@@ -57,9 +58,14 @@ class ReliabilityPlot(ThemedPlot):
             spacing = 10 if self._low else 20
             self.item.getAxis(side).setTickSpacing(spacing, spacing)
         x, y = ([100 * getattr(entry, name) for entry in bins] for name in ("mean_probability", "share"))
-        low, high = ([100 * entry.interval[edge] for entry in bins] for edge in (0, 1))
+        known = [entry for entry in bins if isinstance(entry.interval, Interval)]
+        shares = np.array([entry.share for entry in known])
         self._intervals.setData(
-            x=np.array(x), y=np.array(y), top=np.subtract(high, y), bottom=np.subtract(y, low), beam=0.0
+            x=100 * np.array([entry.mean_probability for entry in known]),
+            y=100 * shares,
+            top=100 * (np.array([entry.interval.high for entry in known]) - shares),
+            bottom=100 * (shares - np.array([entry.interval.low for entry in known])),
+            beam=0.0,
         )
         largest = max((entry.images for entry in bins), default=1)
         sizes = [5 + 9 * (entry.images / largest) ** 0.5 for entry in bins]

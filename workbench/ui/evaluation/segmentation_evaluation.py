@@ -145,7 +145,7 @@ class SegmentationEvaluation(QWidget):
         self._evaluation.cheapest(ratio, self._class_indices[0] if self.class_id is not None else None)
         self._show_point()
         if self._evaluation.result is not None:
-            self.points.show_metrics(self._evaluation.result.metrics)
+            self.points.show_figures(self._evaluation.result.figures)
 
     def _set_threshold(self, threshold: float) -> None:
         point = self._evaluation.point
@@ -175,7 +175,7 @@ class SegmentationEvaluation(QWidget):
             self._list_classes()
             self.summary.clear()
             self.browser.gallery.clear()
-            self.points.show_metrics(None)
+            self.points.show_figures(None)
             self.verdict.show_choice(evaluation.verdicts.choice)
             self.verdict.show_result(None)
         if evaluation.stage == "looking":
@@ -202,11 +202,11 @@ class SegmentationEvaluation(QWidget):
             self.verdict.show_border(evaluation.point.verdict_border)
 
     def _evaluated(self, result: EvaluatedImages) -> None:
-        metrics = result.metrics
-        self.summary.show_metrics(metrics, self.class_id)
-        self.points.show_metrics(metrics)
-        self.classes.show_metrics(metrics, self._evaluation.classes, self._evaluation.um_per_pixel)
-        self.notices.show_alerts(metrics.alerts)
+        figures = result.figures
+        self.summary.show_figures(figures, self.class_id)
+        self.points.show_figures(figures)
+        self.classes.show_figures(figures, self._evaluation.classes, self._evaluation.um_per_pixel)
+        self.notices.show_alerts(figures.alerts)
         self._show_point()
         self._draw_curve()
         self.browser.show_class(self.class_id)

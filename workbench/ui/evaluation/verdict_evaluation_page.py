@@ -17,17 +17,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.core.evaluation.figures import Figures
 from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation
 from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.session.verdict_evaluator import VerdictEvaluator
-from workbench.ui.evaluation.confusion_table import ConfusionTable, interval
+from workbench.ui.evaluation.confusion_table import ConfusionTable
 from workbench.ui.evaluation.reject_option import RejectOption
 from workbench.ui.evaluation.verdict_gallery import VerdictBrowser
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
-from workbench.ui.text import formatting
+from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.widgets.theme import ThemeManager
 
 _SPLITS = (("test",), ("val",), ("val", "test"))
@@ -244,14 +245,13 @@ class VerdictEvaluationPage(QWidget):
             self._set_note(self.tr("This run has no validation or test images to evaluate."))
 
     def _show_results(self, evaluation: VerdictEvaluation) -> None:
-        report = evaluation.report()
-        self.matrix.show_report(report)
+        self.matrix.show_verdicts(evaluation.figures)
         self.reliability.show_bins(evaluation.reliability(), len(evaluation.names))
         self.reliability.show_minimum(self.reject.minimum)
-        self.summary.setText(_summary_text(report))
+        self.summary.setText(_summary_text(evaluation.figures))
         self._set_note(_notes_text(self._all_splits or evaluation, chosen_on="val" in self.split.splits))
         error, raw = evaluation.calibration_error(), evaluation.without_temperature().calibration_error()
-        text = self.tr("Mean calibration error (ECE): {error}, before calibration {raw}.")
+        text = self.tr("Mean calibration error (ECE): {error}, without the fitted temperature {raw}.")
         self.calibration_error.setText(
             text.format(error=formatting.percent(error or 0.0, 1), raw=formatting.percent(raw or 0.0, 1))
         )
@@ -262,19 +262,10 @@ class VerdictEvaluationPage(QWidget):
         self.note.setVisible(bool(text))
 
 
-def _summary_text(report: dict) -> str:
-    total, right = report["pictures"], round(report["accuracy"] * report["pictures"])
-    low, high = report["accuracy_interval"]
-    text = QCoreApplication.translate(
-        "VerdictEvaluationPage", "{right} of {total} correct: accuracy {share} (95% CI: {interval}), macro F1 {f1}"
-    )
-    return text.format(
-        right=right,
-        total=total,
-        share=formatting.percent(report["accuracy"], 1),
-        interval=interval(low, high, 1),
-        f1=formatting.number(report["macro_f1"], 3),
-    )
+def _summary_text(figures: Figures) -> str:
+    rows = (figures.get("accuracy"), figures.get("f1", "mean"))
+    texts = [f"{evaluation_texts.name(row)} {evaluation_texts.text(row)}" for row in rows]
+    return formatting.clauses(formatting.clauses(*texts), evaluation_texts.interval(rows[0]))
 
 
 def _notes_text(whole: VerdictEvaluation, *, chosen_on: bool) -> str:
@@ -293,8 +284,8 @@ def _notes_text(whole: VerdictEvaluation, *, chosen_on: bool) -> str:
             "VerdictEvaluationPage",
             "{n} {n:image has|images have} a new verdict that the model does not predict. Train again to include it.",
         )
-        notes.append(fill(text, n=whole.other_labels))
+        notes.append(fill(text, n=len(whole.other_labels)))
     if whole.unreadable:
         text = QCoreApplication.translate("VerdictEvaluationPage", "Unreadable validation/test images: {n}.")
-        notes.append(text.format(n=whole.unreadable))
+        notes.append(text.format(n=len(whole.unreadable)))
     return formatting.sentences(*notes)

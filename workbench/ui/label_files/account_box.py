@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from workbench.core.project.import_request import ImportReport
 from workbench.core.text_patterns import fill
+from workbench.ui.label_files.skipped_list import place_text
 from workbench.ui.text.formatting import capitalized, number
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.icon_label import IconLabel
@@ -42,7 +41,7 @@ class AccountBox(QWidget):
         for count, place, why in report.main_reasons() if found else ():
             reason = capitalized(translate_message(why)).rstrip(".\u3002")
             text = self.tr("{n} × {reason} ({place})")
-            lines.append(text.format(n=number(count), reason=reason, place=PurePath(place).name))
+            lines.append(text.format(n=number(count), reason=reason, place=place_text(place)))
         if report.unfinished:
             text = self.tr(
                 "{n} {n:image gets its|images get their} readable labels, but {n:is|are} not marked as done."

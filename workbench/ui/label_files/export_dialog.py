@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QSize, Qt
-from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QWidget
 
 from workbench.core.names import free_path
-from workbench.core.project.exporting import EXPORT_FORMATS, LabelExportReport
+from workbench.core.project.exporting import EXPORT_FORMATS, ExportNames, LabelExportReport
 from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.text_patterns import fill
 from workbench.session.project_jobs import LabelExportJob, LabelExportRequest
@@ -60,11 +60,14 @@ class LabelExportDialog(JobDialog):
         self._shapes_label = self.add_field(self.tr("&Regions"), self.shapes)
         self.add_field(self.tr("F&older"), self.folder)
         self.add_options(self.images, self.done_only, self.split)
+        self.names = QLabel(objectName="muted", wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.body.addWidget(self.names)
         self.report = SkippedList(unfolded=True)
         self.body.addWidget(self.report, 1)
         self.folder_button = self.add_button(self.tr("Open folder"), lambda: open_path(self._out), link=True)
         self.folder_button.hide()
         self.format.currentIndexChanged.connect(self._format_chosen)
+        self.done_only.toggled.connect(self._show_names)
         self.report.activated.connect(self._open_image)
         self.job.ended.connect(self._show_report)
         session.project_closed.connect(self.close)
@@ -95,12 +98,23 @@ class LabelExportDialog(JobDialog):
         if self._session.project is not None and (not line.text() or not line.isModified()):
             folder = self._session.project.root.parent
             line.setText(str(free_path(folder, f"{self._session.project.root.name}-{format.name}")))
+        self._show_names()
         self.refresh()
 
+    def _show_names(self) -> None:
+        """Show which names differ in the export, since the format cannot hold them."""
+        project, format = self._session.project, EXPORT_FORMATS[self.format.currentData()]
+        sentences = [] if project is None else ExportNames.of(project, format, self._keys()).sentences()
+        self.names.setText("\n".join(map(translate_message, sentences)))
+        self.names.setVisible(bool(sentences))
+
+    def _keys(self) -> list[str]:
+        session, done_only = self._session, self.done_only.isChecked()
+        done = {key for key in session.keys if key in session.rows and session.rows[key].status == "done"}
+        return [key for key in session.keys if not done_only or key in done]
+
     def begin(self) -> None:
-        keys = None
-        if self.done_only.isChecked():
-            keys = [key for key in self._session.keys if self._session.rows[key].status == "done"]
+        keys = self._keys() if self.done_only.isChecked() else None
         options = LabelExportOptions(
             images=self.images.isChecked(), shapes=self.shapes.currentData(), split=self.split.isChecked()
         )

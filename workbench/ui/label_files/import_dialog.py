@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.problems import Problem
+from workbench.core.project.formats.yolo import need_dataset_trust
 from workbench.core.project.import_plan import ImportPlan
 from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.sources import Source
@@ -30,6 +31,7 @@ from workbench.ui.label_files.path_choices import LabelPathField
 from workbench.ui.text.formatting import duration, number, problem_text
 from workbench.ui.widgets.file_drop import is_label_file
 from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.source_question import ask_trust
 from workbench.ui.widgets.theme import ThemeManager
 
 _RESULT_SIZE = QSize(620, 260)
@@ -149,8 +151,12 @@ class ImportDialog(QDialog):
         if not self._paths:
             return
         self.plan = None
-        self._started = time.monotonic()
         self.status.clear()
+        ask_trust(lambda: need_dataset_trust(self._paths), self._start_reading, self)
+        self._show_state()
+
+    def _start_reading(self) -> None:
+        self._started = time.monotonic()
         self._job.preview(self._paths, replace(ImportRequest(), **self.preview.options.reading_choices()))
         self._show_state()
 

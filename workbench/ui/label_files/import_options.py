@@ -35,6 +35,8 @@ class ImportOptionsRow(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._format_chosen = False  # by the user
+        self._answers: list[str] = []
+        self._invert = False
         self.format = QComboBox()
         self.threshold = QSpinBox(minimum=0, maximum=65535)
         self.threshold.setSpecialValueText(self.tr("automatic"))
@@ -146,15 +148,26 @@ class ImportOptionsRow(QWidget):
         row.addWidget(_label(self.tr("&Encoding"), self.encoding))
         row.addWidget(self.encoding)
         row.addWidget(self._examples, 1)
+        self._encoding_row.hide()
         return self._encoding_row
 
     def forget_files(self) -> None:
         """Return to the automatic choices, for other files."""
-        self._format_chosen = False
+        self._format_chosen, self._answers, self._invert = False, [], False
         self.encoding.setCurrentIndex(0)
         self._encoding_row.hide()
         self.set_formats({})
         self.class_name.clear()
+
+    def answer(self, rule: str) -> None:
+        """Read the labels again with an answer to a question about masks."""
+        self._answers.append(rule)
+        self.format_chosen.emit()
+
+    def invert_masks(self) -> None:
+        """Read the masks again: black is the defect, or white again."""
+        self._invert = not self._invert
+        self.format_chosen.emit()
 
     def set_formats(self, found: Mapping[str, int], chosen: str = "") -> None:
         """Fill the list of formats: those found in the files first. chosen: the current one, by default unchanged."""
@@ -210,6 +223,8 @@ class ImportOptionsRow(QWidget):
         return {
             "format": (self._format_chosen and self.format.currentData()) or "auto",
             "encoding": self.encoding.currentData(),
+            "pair": ",".join(self._answers) or None,
+            "invert": self._invert,
             "threshold": self.threshold.value() or None,
             "class_name": self.class_name.text().strip() or None if self._masks_chosen() else None,
         }

@@ -16,6 +16,7 @@ from workbench.core.project.project import DONT_CARE, PALETTE, Project, matching
 from workbench.core.text_patterns import fill
 from workbench.ui.label_files.account_box import AccountBox
 from workbench.ui.label_files.import_options import ImportOptionsRow
+from workbench.ui.label_files.import_questions import ConcernList, MaskQuestion
 from workbench.ui.label_files.mapping_table import MappingTable
 from workbench.ui.label_files.path_choices import MissingImages
 from workbench.ui.label_files.skipped_list import SkippedList
@@ -37,6 +38,8 @@ class ImportPreview(QWidget):
         self._plan: ImportPlan | None = None
         self._project: Project | None = None
         self.account = AccountBox(style)
+        self.question = MaskQuestion()
+        self.concerns = ConcernList(style)
         self.summary = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.mapping = MappingTable()
         self.previews = PreviewStrip(style)
@@ -51,6 +54,8 @@ class ImportPreview(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
         column.addWidget(self.account)
+        column.addWidget(self.question)
+        column.addWidget(self.concerns)
         column.addWidget(self.options.format_row)
         column.addWidget(self.summary)
         column.addWidget(splitter, 1)
@@ -58,23 +63,31 @@ class ImportPreview(QWidget):
         column.addWidget(self.missing)
         column.addWidget(self.skipped)
         self.mapping.changed.connect(self._show_previews)
+        self.question.answered.connect(self.options.answer)
+        self.concerns.invert_requested.connect(self.options.invert_masks)
+        self.concerns.class_left_out.connect(self.mapping.leave_out)
 
     def show_plan(self, plan: ImportPlan, project: Project, path: Path) -> None:
         """Show what an import would do. path: first of the chosen files."""
         self._plan, self._project = plan, project
         self.account.show_report(plan.report)
+        self.question.show_questions(plan.questions)
+        self.concerns.show_concerns(plan.report.concerns)
         self.options.show_plan(plan)
         self.summary.setText(_summary(plan))
         classes = [info.name for info in project.classes]
         self.mapping.show_entries(plan.classes, plan.verdicts, classes, project.file.verdicts)
         self.skipped.show_entries(plan.skipped, plan.report.notes, plan.report.image_notes)
+        # What is not used is unfolded, unless its reason is an open question.
+        self.skipped.link.setChecked(bool(plan.skipped) and not plan.questions)
         self.missing.show_count(plan.missing, path)
         self._show_previews()
 
     def clear(self, *, keep_labels: bool) -> None:
         """Remove the numbers; also the classes and images, unless `keep_labels`."""
         self.summary.clear()
-        self.account.hide()
+        for widget in (self.account, self.question, self.concerns):
+            widget.hide()
         if not keep_labels:
             self._plan = None
             self.mapping.setRowCount(0)

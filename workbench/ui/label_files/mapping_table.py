@@ -81,6 +81,12 @@ class MappingTable(QTableWidget):
         """Return, for the classes or the verdicts, name in the labels -> name in the project, None if ignored."""
         return {row.entry.source: _target(row.target) for row in self._rows if isinstance(row.entry, kind)}
 
+    def leave_out(self, name: str) -> None:
+        """Do not import a class of the labels."""
+        for row in self._rows:
+            if isinstance(row.entry, PlannedClass) and row.entry.source == name:
+                row.target.setCurrentIndex(row.target.count() - 1)
+
     def _add(self, entry: Entry, title: str, regions: str, names: Sequence[str]) -> None:
         place = len(self._rows)
         target = QComboBox(editable=True)

@@ -16,10 +16,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.core.messages import Message
 from workbench.ui.text.formatting import capitalized, listed, number
 from workbench.ui.text.message_translation import translate_message
 
 _MAX_ROWS = 1000
+
+
+def place_text(place: str) -> str:
+    """Return the name of a file, with that of an entry in it if the place is one of an entry."""
+    if isinstance(place, Message):
+        file = PurePath(place.fields["file"]).name
+        return translate_message(Message(place.id, file=file, entry=place.fields["entry"]))
+    return PurePath(place).name
 
 
 class SkippedList(QWidget):
@@ -69,7 +78,7 @@ class SkippedList(QWidget):
         self.table.setRowCount(len(rows))
         for place, (path, why) in enumerate(rows):
             text = capitalized(translate_message(why)).rstrip(".。")  # some are sentences, others are not
-            name, reason = QTableWidgetItem(PurePath(path).name), QTableWidgetItem(text)
+            name, reason = QTableWidgetItem(place_text(path)), QTableWidgetItem(text)
             name.setToolTip(path)
             reason.setToolTip(reason.text())
             self.table.setItem(place, 0, name)
@@ -80,7 +89,6 @@ class SkippedList(QWidget):
         remarks = remarks.format(n=number(count))
         self._text = listed(filter(None, (skips, remarks)))
         self.setVisible(bool(rows))
-        self.link.setChecked(self.link.isChecked() or bool(skipped))  # what is not used is never folded away
         self._fold(self.link.isChecked())
 
     def _path(self, row: int) -> str:

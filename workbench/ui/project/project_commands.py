@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.names import free_path
-from workbench.core.problems import Problem
+from workbench.core.problems import CopyOrMoved, Problem
 from workbench.core.project.project import read_project_file
+from workbench.core.project.source_trust import need_trust, project_places
 from workbench.core.text_patterns import fill
 from workbench.session.jobs import ThinnedProgress
 from workbench.session.tasks import Task, TaskRunner
@@ -23,6 +24,8 @@ from workbench.ui.services import Services
 from workbench.ui.text.added_files import left_out_text
 from workbench.ui.widgets.file_drop import LeftOut, is_label_file
 from workbench.ui.widgets.message_bar import MessageBar
+from workbench.ui.widgets.question_dialog import CANCEL, Answer, Question
+from workbench.ui.widgets.source_question import ask_trust
 
 if TYPE_CHECKING:
     from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog
@@ -97,6 +100,7 @@ class ProjectCommands(QObject):
         self.recent = RecentProjects(window, session, services.preferences, messages)
         self.recent.open_requested.connect(self.open)
         session.images_listed.connect(self._open_first)
+        session.problem_met.connect(self._ask_identity)
 
     # --- projects --------------------------------------------------------------------------------
 
@@ -164,12 +168,53 @@ class ProjectCommands(QObject):
             self.unpack_requested.emit(root)
             return
         try:
-            read_project_file(root)
+            file = read_project_file(root)
         except Problem as problem:
             if not self.recent.offer_choices(root):
                 self._messages.problem(problem)
         else:
-            self._leave_guard.leave(lambda: self._session.open_project(root))
+            ask_trust(
+                lambda: need_trust(root, file.id, project_places(root, file)),
+                lambda: self._leave_guard.leave(lambda: self._session.open_project(root)),
+                self._window,
+            )
+
+    def _ask_identity(self, problem: object) -> None:
+        """Ask whether a folder is a copy or was moved, then open it. Without an answer nothing is opened or changed."""
+        if not isinstance(problem, CopyOrMoved):
+            return
+        root, other = problem.fields["path"], problem.fields["other"]
+        if (Path(other) / "project.json").is_file():
+            place = self.tr("Other folder: {path}")
+        else:
+            place = self.tr("Other folder, not available now: {path}")
+        details = [
+            self.tr("Opened folder: {path}").format(path=root),
+            place.format(path=other),
+            self.tr("Copy: this folder becomes a project of its own. The other folder stays as it is."),
+            self.tr("Moved: the project continues in this folder."),
+        ]
+        if problem.fields["why"].id == "identity.unsaved":
+            text = self.tr("The last changes in another folder of this project could not be saved there.")
+            details[2] = self.tr(
+                "Copy: this folder becomes a project of its own. The changes stay with the other folder."
+            )
+            details[3] = self.tr("Moved: the project continues in this folder, and the changes are saved here.")
+        else:
+            text = self.tr("This project exists in another folder, too.")
+        answers = [  # none is the default, as none can be undone
+            Answer(CANCEL, self.tr("Cancel")),
+            Answer("moved", self.tr("It was moved")),
+            Answer("copy", self.tr("It is a copy")),
+        ]
+
+        def answered(answer: str) -> None:
+            if answer != CANCEL:
+                self._leave_guard.leave(lambda: self._session.open_project(root, identity=answer))
+
+        dialog = Question(self.tr("Copy or moved?"), text, details, answers, self._window)
+        dialog.answered.connect(answered)
+        dialog.open()
 
     def close_project(self) -> None:
         self._leave_guard.leave(self._session.close_project)

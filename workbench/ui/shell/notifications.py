@@ -164,10 +164,14 @@ class Notifications(QObject):
         text, advice = formatting.problem_text(problem)
         if isinstance(problem, (problems.ProjectGone, problems.ProjectTaken)):
             return  # shown by MissingFolder as long as the problem lasts
+        if isinstance(problem, problems.CopyOrMoved):
+            return  # asked by ProjectCommands
         if isinstance(problem, problems.UnexpectedError):
             return  # shown by `_unexpected`, with the details
         if isinstance(problem, _UNSAVED):
             self._messages.show_message("problem", text, advice, topic="save")
+        elif isinstance(problem, problems.ProjectMoved):
+            self._messages.show_message("info", text, advice)
         elif isinstance(problem, problems.FolderReadOnly):
             self._messages.show_message("warning", text, advice, topic="lock")
         elif isinstance(problem, problems.ProjectLocked):
@@ -280,6 +284,17 @@ class Notifications(QObject):
 
     def _export_failed(self, problem: Exception) -> None:
         text, advice = formatting.problem_text(problem)
+        run, options = self._export_job.run, self._export_job.options
+        if isinstance(problem, problems.ModelNotReady) and run is not None:
+            self._messages.show_message(
+                "warning",
+                text,
+                advice,
+                button=self.tr("Export anyway"),
+                callback=lambda: self._export_job.start(run, options=options, anyway=True),
+                topic="export",
+            )
+            return
         self._messages.show_message("problem", text, advice, topic="export")
 
     def _export_cancelled(self) -> None:

@@ -171,6 +171,7 @@ def step_text(step: NextStep) -> str:
     n = step.count
     pattern = {
         "add_images": QCoreApplication.translate("StageBar", "Add images"),
+        "add_defects": QCoreApplication.translate("StageBar", "Add images with defects"),
         "add_class": QCoreApplication.translate("StageBar", "Add a class"),
         "mark_current": QCoreApplication.translate("StageBar", "Mark this image as done"),
         "label_defects": (
@@ -251,6 +252,11 @@ def _step_tip(step: NextStep) -> str:
         ),
         "training_read_only": QCoreApplication.translate(
             "StageBar", "The training is running. The project is read-only in this window, so no image can be labeled."
+        ),
+        "add_defects": QCoreApplication.translate(
+            "StageBar",
+            "All images are good images. A model that finds defects learns from images with defects: add some, and "
+            "label them.",
         ),
         "exporting": QCoreApplication.translate("StageBar", "The model is being exported."),
         "reading": QCoreApplication.translate("StageBar", "The labels of the images are being read."),

@@ -1,80 +1,74 @@
-"""Texts of evaluation metrics: one number if enough was counted, else only the interval."""
+"""Texts of evaluation metrics in the language of the window."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
+
 from PySide6.QtCore import QCoreApplication
 
-from workbench.core.evaluation.evaluation_summary import Proportion, RatePerImage, SizeSummary
+from workbench.core.evaluation import figure_texts
+from workbench.core.evaluation.figures import Figure
+from workbench.core.evaluation.image_ranking import GroupedProportion
 from workbench.core.evaluation.operating_point import OperatingPoint
-from workbench.core.text_patterns import fill
+from workbench.core.messages import Message
 from workbench.ui.text import formatting
+from workbench.ui.text.message_translation import translate_message
 
 NOTHING = "–"
+_HEAD = 14  # characters in a line of the head of a column
 
 
-def share(proportion: Proportion) -> str:
-    """Return a share as "36%", or as "25–50%" if the counts are too small for one number."""
-    if proportion.value is None or proportion.interval is None:
-        return NOTHING
-    return formatting.percent(proportion.value) if proportion.digit else between(proportion.interval)
+def name(figure: Figure) -> str:
+    """Return the full name of a figure."""
+    return translate_message(figure_texts.name(figure))
 
 
-def between(interval: list[float]) -> str:
+def column(id: str) -> str:
+    """Return the name of a metric for the head of a column, in several lines."""
+    lines = translate_message(figure_texts.metric_name(id)).replace("，", "，\n").splitlines()
+    return "\n".join(textwrap.fill(line, _HEAD, break_long_words=False) for line in lines)
+
+
+def tip(id: str) -> str:
+    """Return the definition of a metric."""
+    return translate_message(figure_texts.definition(id))
+
+
+def value(figure: Figure) -> str:
+    return translate_message(figure_texts.value(figure))
+
+
+def text(figure: Figure) -> str:
+    """Return value, interval and counts of a figure in one line."""
+    return translate_message(figure_texts.text(figure))
+
+
+def detail(figure: Figure) -> str:
+    """Return counts and interval of a figure, or the reason why there is none."""
+    return translate_message(figure_texts.detail(figure))
+
+
+def interval(figure: Figure) -> str:
+    """Return the interval of a figure, or the reason why there is none."""
+    return translate_message(figure_texts.interval(figure))
+
+
+def between(interval: Sequence[float]) -> str:
     """Return the interval of a share, such as "25–50%"."""
     low, high = (formatting.number(100 * edge) for edge in interval)
     return QCoreApplication.translate("review", "{low}–{high}%").format(low=low, high=high)
 
 
-def counted(proportion: Proportion) -> str:
-    """Return counts and interval, such as "20 of 55; 95% CI 25–50%"."""
-    if proportion.interval is None:
-        return QCoreApplication.translate("review", "No defects labeled")
-    text = QCoreApplication.translate("review", "{hits} of {total}").format(
-        hits=formatting.number(proportion.hits), total=formatting.number(proportion.total)
-    )
-    if not proportion.digit:
-        few = QCoreApplication.translate("review", "too few for a single value; 95% CI {range}")
-        return formatting.clauses(text, few.format(range=between(proportion.interval)))
-    interval_text = QCoreApplication.translate("review", "95% CI {range}")
-    return formatting.clauses(text, interval_text.format(range=between(proportion.interval)))
-
-
-def images(proportion: Proportion) -> str:
+def images(proportion: GroupedProportion) -> str:
     """Return counts of images and interval, such as "20 of 55 (95% CI 25–50%)"."""
     text = QCoreApplication.translate("review", "{hits} of {total}").format(
         hits=formatting.number(proportion.hits), total=formatting.number(proportion.total)
     )
     if proportion.interval is None:
-        return text
+        return f"{text} ({translate_message(Message('figure.no_interval', why=proportion.why))})"
     interval_text = QCoreApplication.translate("review", "95% CI {range}").format(range=between(proportion.interval))
     return f"{text} ({interval_text})"
-
-
-def rate(rate_per_image: RatePerImage | None) -> str:
-    """Return the false alarms per image."""
-    return NOTHING if rate_per_image is None or rate_per_image.value is None else _digits(rate_per_image.value)
-
-
-def rate_range(rate_per_image: RatePerImage) -> str:
-    """Return the interval of a rate, such as "0.5–2.4"."""
-    if rate_per_image.interval is None:
-        return NOTHING
-    return QCoreApplication.translate("review", "{low}–{high}").format(
-        low=_digits(rate_per_image.interval[0]), high=_digits(rate_per_image.interval[1])
-    )
-
-
-def rate_counted(rate_per_image: RatePerImage) -> str:
-    text = fill(
-        QCoreApplication.translate("review", "{count} on {pictures} {pictures:image|images}"),
-        count=formatting.number(rate_per_image.count),
-        pictures=formatting.number(rate_per_image.images),
-    )
-    if rate_per_image.interval is None:
-        few = QCoreApplication.translate("review", "too few parts for a 95% CI")
-        return formatting.clauses(text, few) if rate_per_image.images else text
-    interval_text = QCoreApplication.translate("review", "95% CI {range}")
-    return formatting.clauses(text, interval_text.format(range=rate_range(rate_per_image)))
 
 
 def score(value: float | None) -> str:
@@ -82,9 +76,8 @@ def score(value: float | None) -> str:
     return NOTHING if value is None else formatting.number(value, 2)
 
 
-def size(size_class: SizeSummary, um_per_pixel: float | None) -> str:
+def size(limits: tuple[int, int | None], um_per_pixel: float | None) -> str:
     """Return a range of areas, such as "120 to 900 px²", or in µm² or mm² if the scale is known."""
-    limits = (size_class.least, size_class.below)
     if um_per_pixel is None:
         unit = QCoreApplication.translate("review", "px²")
         low, high = (None if limit is None else formatting.number(float(f"{limit:.3g}")) for limit in limits)
@@ -94,7 +87,7 @@ def size(size_class: SizeSummary, um_per_pixel: float | None) -> str:
         low, high = (None if limit is None else formatting.significant(limit * pixel / factor) for limit in limits)
     if high is None:
         return QCoreApplication.translate("review", "{low} {unit} and more").format(low=low, unit=unit)
-    if not size_class.least:
+    if not limits[0]:
         return QCoreApplication.translate("review", "below {high} {unit}").format(high=high, unit=unit)
     return QCoreApplication.translate("review", "{low} to {high} {unit}").format(low=low, high=high, unit=unit)
 
@@ -113,7 +106,3 @@ def least_area(point: OperatingPoint, channels: list[int], um_per_pixel: float |
     return QCoreApplication.translate("review", "{low}–{high} px²").format(
         low=formatting.number(min(values)), high=formatting.number(max(values))
     )
-
-
-def _digits(value: float) -> str:
-    return formatting.number(value, 0 if value >= 10 else 1 if value >= 1 else 2)

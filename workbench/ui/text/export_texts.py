@@ -6,9 +6,9 @@ from typing import Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
-from workbench.core.runs.events import overall_dice
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
+from workbench.ui.text.message_translation import translate_message
 
 _USABLE_RECALL = 0.1  # share of the defects; a model that detects fewer is exported with a warning
 # Engine -> name, purpose.
@@ -98,25 +98,27 @@ def weakness_text(metrics: dict[str, Any]) -> str:
         )
         name = correct[0] if correct else "–"
         return text.format(verdict=name, share=formatting.percent(metrics["accuracy"]))
-    regions, dice = metrics.get("regions") or {}, overall_dice(metrics)
+    regions, result = metrics.get("regions") or {}, formatting.main_result(metrics)
     defects, found = regions.get("defects") or 0, regions.get("found") or 0
-    if not defects or dice is None or found >= _USABLE_RECALL * defects:
+    if not defects or result is None or found >= _USABLE_RECALL * defects:
         return ""
     text = QCoreApplication.translate(
         "export",
-        "The model detects {found} of {n} {n:defect|defects} in the validation images (Dice {dice}). Label more "
+        "The model detects {found} of {n} {n:defect|defects} in the validation images ({metric}). Label more "
         "defects or train longer before you use the model.",
     )
-    numbers = {"found": formatting.number(found), "n": formatting.number(defects), "dice": formatting.number(dice, 2)}
+    numbers = {"found": formatting.number(found), "n": formatting.number(defects), "metric": result[1]}
     return fill(text, **numbers)
 
 
 def cost_text(held_out: dict[str, Any]) -> list[str]:
     """Return the metrics before and after quantization on labeled images, one line each."""
+    from workbench.core.evaluation import figure_texts  # imports OpenCV
+
     before, after = held_out.get("before") or {}, held_out.get("after") or {}
     lines = []
-    mean = QCoreApplication.translate("export", "Mean Dice of the classes")
-    for key, name in (("dice", mean), ("macro_f1", "Macro F1")):
+    for key, id in (("dice", "dice"), ("macro_f1", "f1")):
+        name = translate_message(figure_texts.full_name(id, "mean"))
         if before.get(key) is not None and after.get(key) is not None:
             lines.append(f"{name} {formatting.number(before[key], 3)} → {formatting.number(after[key], 3)}")
     if "found" in before and "found" in after:
@@ -124,6 +126,6 @@ def cost_text(held_out: dict[str, Any]) -> list[str]:
         lines.append(text.format(before=before["found"], after=after["found"], all=before["defects"]))
         alarms = [entry.get("false_per_picture") for entry in (before, after)]
         if None not in alarms:
-            text = QCoreApplication.translate("export", "False alarms per image {before} → {after}")
-            lines.append(text.format(before=formatting.number(alarms[0], 2), after=formatting.number(alarms[1], 2)))
+            name = translate_message(figure_texts.metric_name("false_alarms"))
+            lines.append(f"{name} {formatting.number(alarms[0], 2)} → {formatting.number(alarms[1], 2)}")
     return lines

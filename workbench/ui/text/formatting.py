@@ -13,7 +13,7 @@ from typing import Any
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QLocale
 
 from workbench.core import messages, metric_units, problems
-from workbench.core.runs.events import Failed, Finished, Profiled, Started, Step, Trouble, overall_dice
+from workbench.core.runs.events import Failed, Finished, Profiled, Started, Step, Trouble
 from workbench.core.runs.process_exit import failed_problem
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_name import RunName
@@ -234,14 +234,22 @@ def ending_text(event: Finished) -> str:
     return QCoreApplication.translate("words", "Finished after {time}.").format(time=duration(event.time))
 
 
+def main_result(metrics: dict[str, Any]) -> tuple[float, str] | None:
+    """Return value and text, such as "Dice, any defect 0.85", of the figure that stands for stored metrics; or None."""
+    from workbench.core.evaluation import figure_texts  # imports OpenCV
+    from workbench.core.evaluation.figure_report import stored_figures
+
+    for figure in stored_figures(metrics):
+        if figure.id in ("dice", "accuracy") and figure.value is not None:
+            shown = figure_texts.number(figure, figure.value)
+            return figure.value, f"{translate_message(figure_texts.name(figure))} {shown}"
+    return None
+
+
 def short_results(metrics: dict[str, Any]) -> list[str]:
     """Return texts like `result_text` for less space."""
-    accuracy, dice = metrics.get("accuracy"), overall_dice(metrics)
-    if accuracy is not None:
-        return [QCoreApplication.translate("findings", "{value} correct").format(value=percent(accuracy))]
-    return (
-        [] if dice is None else [QCoreApplication.translate("findings", "Dice {value}").format(value=number(dice, 2))]
-    )
+    result = main_result(metrics)
+    return [] if result is None else [result[1]]
 
 
 def result_text(metrics: dict[str, Any]) -> str:
@@ -265,8 +273,10 @@ def result_text(metrics: dict[str, Any]) -> str:
             n=number(false, 1 if false < 10 else 0),
         )
         text = listed((text, alarms))
-    dice = overall_dice(metrics)
-    return text + (f" (Dice {number(dice, 2)})" if dice is not None else "")
+    notes = short_results(metrics)
+    if metrics.get("chosen_on") == "cross_fitted":
+        notes.append(QCoreApplication.translate("words", "cross-fitted thresholds"))
+    return text + (f" ({listed(notes)})" if notes else "")
 
 
 def _verdict_result_text(metrics: dict[str, Any]) -> str:

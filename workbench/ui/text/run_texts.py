@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
-from workbench.core.runs.events import overall_dice
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
 from workbench.core.runs.run_health import HealthFinding
 from workbench.core.runs.run_history import RunLine
@@ -205,14 +204,11 @@ def other_run_used_text(used: RunLine, ended: RunLine) -> tuple[str, str]:
 
 def _better_results(used: RunLine, ended: RunLine) -> str:
     """Return the shown metrics of two runs; "" if another mean decides between them, as with several classes."""
-    best, other = (
-        overall_dice(line.metrics) if line.model == "unet" else line.metrics.get("accuracy") for line in (used, ended)
-    )
-    if best is None or other is None or best <= other:
+    results = [formatting.main_result(line.metrics) for line in (used, ended)]
+    if None in results or results[0][0] <= results[1][0]:
         return ""
-    results = [formatting.short_results(line.metrics)[0] for line in (used, ended)]
     return QCoreApplication.translate("findings", " ({best} instead of {other})").format(
-        best=results[0], other=results[1]
+        best=results[0][1], other=results[1][1]
     )
 
 
@@ -229,16 +225,12 @@ def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:
     if expectation is None:
         return counts, (), ""
     details = "\n".join(map(translate_message, expectation.lines()))
-    value = overall_dice(metrics) if expectation.metric == "dice" else metrics.get("accuracy")
-    images = metrics.get("pictures")
-    if value is None or not images or metrics.get("only_background") or expectation.forecast is None:
+    result, images = formatting.main_result(metrics), metrics.get("pictures")
+    if result is None or not images or metrics.get("only_background") or expectation.forecast is None:
         return counts, (), details
-    if expectation.metric == "dice":
-        text = QCoreApplication.translate("findings", "Dice {value} on {n} validation {n:image|images}")
-        short = QCoreApplication.translate("findings", "Dice {value}")
-    else:
-        text = QCoreApplication.translate("findings", "{value} correct on {n} validation {n:image|images}")
-        short = QCoreApplication.translate("findings", "{value} correct")
+    short = result[1]
+    text = QCoreApplication.translate("findings", "{metric} on {n} validation {n:image|images}")
+    text = fill(text, metric=short, n=formatting.number(images))
     if expectation.limits is None:
         rest = QCoreApplication.translate("findings", "range on other parts unknown")
     else:
@@ -246,9 +238,6 @@ def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:
         rest = QCoreApplication.translate("findings", "expect {low} to {high} on other parts")
         rest = rest.format(low=low, high=high)
     joined = QCoreApplication.translate("findings", "{metric}; {expected}")
-    shown = formatting.number(value, 2) if expectation.metric == "dice" else formatting.percent(value)
-    fields = {"value": shown, "n": formatting.number(images)}
-    text, short = fill(text, **fields), short.format(**fields)
     long, shorter = (joined.format(metric=each, expected=rest) for each in (text, short))
     return long, (shorter, short), f"{counts}\n{details}"
 

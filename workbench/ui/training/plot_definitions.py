@@ -53,11 +53,11 @@ class PlotDefinition:
 
 PLOTS: tuple[PlotDefinition, ...] = (
     PlotDefinition("loss", QT_TRANSLATE_NOOP("plots", "Loss"), ("loss",), legend="smoothed", shown=True),
-    PlotDefinition("score", QT_TRANSLATE_NOOP("plots", "Dice"), ("score",), "curve_3", low=0, shown=True),
+    PlotDefinition("score", QT_TRANSLATE_NOOP("plots", "Dice, any defect"), ("score",), "curve_3", low=0, shown=True),
     PlotDefinition("rate", QT_TRANSLATE_NOOP("plots", "Learning rate"), ("rate",), low=0),
     PlotDefinition("grad_norm", QT_TRANSLATE_NOOP("plots", "Gradient norm"), ("grad_norm",), log=True),
     PlotDefinition("loss_scale", QT_TRANSLATE_NOOP("plots", "Loss scale"), ("loss_scale",), log=True),
-    PlotDefinition("images_per_second", QT_TRANSLATE_NOOP("plots", "Images/s"), ("images_per_second",), low=0),
+    PlotDefinition("images_per_second", QT_TRANSLATE_NOOP("plots", "Patches/s"), ("images_per_second",), low=0),
     PlotDefinition(
         "data_wait", QT_TRANSLATE_NOOP("plots", "Data wait"), ("data_wait",), low=0, high=100, factor=100, unit="%"
     ),
@@ -140,7 +140,7 @@ PLOTS: tuple[PlotDefinition, ...] = (
 def title(definition: PlotDefinition, series: RunSeries) -> str:
     """Return the plot's title; the verdict metric has a title of its own."""
     if definition.id == "score" and series.started is not None and series.started.model == "resnet":
-        return "Macro F1"
+        return QCoreApplication.translate("plots", "F1, mean of verdicts")
     return QCoreApplication.translate("plots", definition.title)
 
 
@@ -169,12 +169,16 @@ def metric_tip(series: RunSeries) -> str:
     """Return the explanation of the metric and of the star in its plot."""
     if series.started is not None and series.started.model == "resnet":
         return QCoreApplication.translate(
-            "plots", "Mean F1 score of the verdicts on the validation images. The star marks the model that is kept."
+            "plots",
+            "Mean F1 score of the verdicts on the validation images. The star marks the model that is kept: the newest "
+            "one that is not worse than the highest point by more than the standard error of the difference, measured "
+            "part by part on the same images.",
         )
     return QCoreApplication.translate(
         "plots",
-        "Dice of all classes together on the validation images. The star marks the model that is kept: the one with "
-        "the best mean of this Dice and of the Dice of each class.",
+        "Dice of any defect on the validation images. The star marks the model that is kept, by the mean of this Dice "
+        "and of the mean of classes: the newest one that is not worse than the highest point by more than the standard "
+        "error of the difference, measured part by part on the same images.",
     )
 
 

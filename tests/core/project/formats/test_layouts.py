@@ -458,4 +458,4 @@ def test_a_skipped_label_of_a_file_with_many_images_is_named_by_its_image(projec
     }
     (folder / "x.json").write_text(json.dumps(content), "utf-8")
     report = import_labels(project, folder)
-    assert [path for path, _ in report.skipped] == ["lot/gone", "images/lot/b.png"]
+    assert [path for path, _ in report.skipped] == ["lot/gone.png", "images/lot/b.png"]

@@ -355,3 +355,145 @@ def test_real_weld_films_with_one_bit_masks_in_another_folder(empty, shared_data
     assert (report.labeled, report.skipped) == (5, [])
     truth = np.asarray(Image.open(shared_data / "gdxray-welds" / "W0004" / "W0004_0003.png")) > 0
     assert np.array_equal(annotation.load_mask(empty, "W0001/W0001_0003.png") > 0, truth)
+
+
+# --- each file by itself ----------------------------------------------------------------------------------
+
+
+def ids(*values):
+    mask = box(values[0])
+    for number, value in enumerate(values[1:]):
+        mask[22:28, 4 + 12 * number : 14 + 12 * number] = value
+    return mask
+
+
+def reasons(report):
+    return {os.path.basename(path): why for path, why in report.skipped}
+
+
+def lossy(path, mask, **options):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.kron(mask, np.ones((4, 4), np.uint8))).save(path, **options)
+
+
+@pytest.mark.parametrize("suffix", [".jpg", ".webp", ".png"])  # the last one is a renamed JPEG
+def test_one_lossy_mask_among_masks_with_ids_is_refused_alone(empty, tmp_path, suffix):
+    for number in range(6):
+        photo(tmp_path / "in" / "images" / f"{number}.bmp", number, (160, 120))
+        name = tmp_path / "in" / "masks" / f"{number}{suffix if number == 2 else '.png'}"
+        lossy(name, ids(1, 2), **({"format": "WEBP" if suffix == ".webp" else "JPEG"} if number == 2 else {}))
+    (tmp_path / "in" / "labels.txt").write_text("background\nscratch\npit\n")
+    report = import_labels(empty, tmp_path / "in")
+    assert report.labeled == 5 and list(reasons(report)) == [f"2{suffix}"] and "losses" in report.skipped[0][1]
+    assert {c.name for c in empty.classes} == {"scratch", "pit"} and not empty.mask_path("images/2.bmp").exists()
+    assert annotation.load_note(empty, "images/2.bmp").status == "new"
+
+
+@pytest.mark.parametrize(
+    ("values", "options"),
+    [
+        ((1, 2), {"quality": 75}),
+        ((1, 2), {"quality": 95}),
+        ((1, 2, 255), {"quality": 95}),
+        ((255, 120), {"quality": 90}),
+        ((85, 170, 255), {"quality": 90}),
+        ((1, 2), {"format": "WEBP", "quality": 80}),
+    ],
+)
+def test_lossy_masks_with_several_values_are_refused(empty, tmp_path, values, options):
+    for name in ("a", "b"):
+        photo(tmp_path / "in" / "images" / f"{name}.png", ord(name), (160, 120))
+        lossy(tmp_path / "in" / "masks" / f"{name}.jpg", ids(*values), **options)
+    report = import_labels(empty, tmp_path / "in", class_name="pit")
+    assert report.labeled == 0 and len(report.skipped) == 2 and empty.classes == []
+    assert not any(empty.mask_path(key).exists() for key in empty.images())
+
+
+@pytest.mark.parametrize("form", ["JPEG", "WEBP"])
+@pytest.mark.parametrize("quality", [50, 75, 95])
+@pytest.mark.parametrize("inverted", [False, True])
+def test_lossy_black_and_white_masks_are_used(empty, tmp_path, form, quality, inverted):
+    rng = np.random.default_rng(quality)
+    for number in range(4):
+        photo(tmp_path / "in" / "images" / f"{number}.png", number, (160, 120))
+        mask = ids(*[255] * number) if number else box(0)
+        mask[:, rng.integers(0, 38)] = 255 if number else 0  # a thin line
+        lossy(
+            tmp_path / "in" / "masks" / f"{number}.jpg", 255 - mask if inverted else mask, format=form, quality=quality
+        )
+        np.save(tmp_path / f"{number}.npy", np.kron(mask, np.ones((4, 4), np.uint8)) > 0)
+    report = import_labels(empty, tmp_path / "in", invert=inverted)
+    assert (report.labeled, report.skipped) == (4, [])
+    for number in range(4):
+        truth, found = np.load(tmp_path / f"{number}.npy"), masks_of(empty)[f"images/{number}.png"] > 0
+        assert (truth != found).sum() <= 0.02 * truth.size and found.any() == truth.any()
+
+
+def test_lossless_webp_masks_keep_their_ids(empty, tmp_path):
+    photo(tmp_path / "in" / "images" / "a.png")
+    path = tmp_path / "in" / "masks" / "a.webp"
+    path.parent.mkdir()
+    Image.fromarray(ids(1, 2)).save(path, lossless=True, exact=True)
+    assert import_labels(empty, tmp_path / "in").labeled == 1
+    assert np.array_equal(masks_of(empty)["images/a.png"], ids(1, 2))
+
+
+@pytest.mark.parametrize(("odd", "others"), [((255,), (1, 2)), ((1, 2), (255,)), ((2,), (255,)), ((40,), (255,))])
+def test_a_mask_of_another_kind_is_refused_and_never_empty(empty, tmp_path, odd, others):
+    for number in range(5):
+        photo(tmp_path / "in" / "images" / f"{number}.png", number)
+        save(tmp_path / "in" / "masks" / f"{number}.png", ids(*(odd if number == 3 else others)))
+    report = import_labels(empty, tmp_path / "in")
+    assert report.labeled == 4 and list(reasons(report)) == ["3.png"]
+    assert all(mask.any() for key, mask in masks_of(empty).items() if key != "images/3.png")
+    assert masks_of(empty)["images/3.png"] is None
+
+
+def test_zero_and_one_among_black_and_white_masks(empty, tmp_path):
+    for name, value in (("a", 255), ("b", 1)):
+        photo(tmp_path / "in" / "images" / f"{name}.png", value)
+        save(tmp_path / "in" / "masks" / f"{name}.png", box(value))
+    assert import_labels(empty, tmp_path / "in").labeled == 2
+    assert all(np.array_equal(mask, box(1)) for mask in masks_of(empty).values())
+
+
+def test_a_gray_color_of_the_list_is_its_class(empty, tmp_path):
+    """An image that shows this class only has no other color."""
+    for name, color in (("a", (128, 0, 0)), ("b", (128, 128, 128))):
+        photo(tmp_path / "in" / "images" / f"{name}.png", color[1])
+        save(tmp_path / "in" / "masks" / f"{name}.png", np.dstack([box(value) for value in color]))
+    (tmp_path / "in" / "labelmap.txt").write_text("background:0,0,0::\npit:128,0,0::\nsky:128,128,128::\n")
+    assert import_labels(empty, tmp_path / "in").labeled == 2
+    names = {info.id: info.name for info in empty.classes}
+    assert [names[int(mask.max())] for mask in masks_of(empty).values()] == ["pit", "sky"]
+
+
+def test_ids_of_portable_graymaps_are_not_rescaled(empty, tmp_path):
+    photo(tmp_path / "in" / "images" / "a.png")
+    (tmp_path / "in" / "masks").mkdir()
+    (tmp_path / "in" / "masks" / "a.pgm").write_bytes(b"P5\n%d %d\n3\n" % SIZE + ids(1, 3).tobytes())
+    assert import_labels(empty, tmp_path / "in").labeled == 1
+    assert np.array_equal(masks_of(empty)["images/a.png"], ids(1, 3))
+
+
+@pytest.mark.parametrize(
+    ("unlisted", "labeled", "names"), [("refuse", 1, {"pit"}), ("name", 2, {"pit", "class_7"}), ("ignore", 2, {"pit"})]
+)
+def test_values_that_no_list_explains(empty, tmp_path, unlisted, labeled, names):
+    for name, mask in (("a", ids(1)), ("b", ids(1, 7))):
+        photo(tmp_path / "in" / "images" / f"{name}.png", len(name))
+        save(tmp_path / "in" / "masks" / f"{name}.png", mask)
+    (tmp_path / "in" / "labels.txt").write_text("background\npit\n")
+    report = import_labels(empty, tmp_path / "in", unlisted=unlisted)
+    assert report.labeled == labeled and {info.name for info in empty.classes} == names
+    assert any("no class list explains: 7" in note for note in report.notes)
+    if unlisted == "ignore":
+        assert np.array_equal(masks_of(empty)["images/b.png"] == 254, ids(0, 7) == 7)
+
+
+def test_inverted_masks(empty, tmp_path):
+    for name in ("a", "b"):
+        photo(tmp_path / "in" / "images" / f"{name}.png", ord(name))
+        save(tmp_path / "in" / "masks" / f"{name}.png", 255 - box(255))
+    report = import_labels(empty, tmp_path / "in", invert=True)
+    assert report.labeled == 2 and all(np.array_equal(mask, box(1)) for mask in masks_of(empty).values())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.geometry.selection.pixel_selection import Selection
+from workbench.inference.feret import feret_diameters
 from workbench.inference.io.opencv import cv2
 
 # Pixels to the outline: thicker regions are thinned at reduced resolution, enough for a center line.
@@ -52,14 +53,7 @@ def calipers(inside: np.ndarray) -> tuple[float, float]:
     rows = np.flatnonzero(inside.any(axis=1))
     first = inside[rows].argmax(axis=1)
     last = inside.shape[1] - inside[rows, ::-1].argmax(axis=1)
-    ends = np.concatenate([np.stack([first, rows], 1), np.stack([last, rows], 1)])
-    hull = cv2.convexHull(np.concatenate([ends, ends + (0, 1)]).astype(np.float32)).reshape(-1, 2).astype(np.float64)
-    longest = max(float(np.hypot(*(hull - corner).T).max()) for corner in hull)
-    # The least caliper diameter is perpendicular to a side of the hull.
-    side = np.roll(hull, -1, axis=0) - hull
-    side /= np.hypot(side[:, 0], side[:, 1])[:, None]
-    narrowest = min(float(np.ptp(hull @ (-y, x))) for x, y in side)
-    return longest, narrowest
+    return feret_diameters(np.stack([rows, first, last], axis=1).astype(np.int32))
 
 
 def thinned(inside: np.ndarray) -> np.ndarray:

@@ -75,7 +75,9 @@ class Format:
                 ImportedEntry(path, path, key, empty_label, background=True, count=0) for path, key in batch.unlabeled
             ]
             batch.unlabeled = []
-        return with_splits(tree, batch)
+        batch = with_splits(tree, batch)
+        tree.originals.restore(batch, options)
+        return batch
 
 
 FORMATS: dict[str, Format] = {
@@ -137,7 +139,11 @@ def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:
         copy = suffix_of(name) in ARRAY_SUFFIXES and stem in masks
         if known and not copy and tree.path(name) not in read and (image := finder.find(stem, name)) is not None:
             unread[tree.path(image)] = tree.path(name)
-    for mask, image in pair(tree).pairs.items():
+    pairing = pair(tree)
+    for mask, image in [
+        *pairing.pairs.items(),
+        *((mask, one) for mask, found in pairing.open.items() for one in found),
+    ]:
         if tree.path(mask) not in read:
             unread.setdefault(tree.path(image), tree.path(mask))
     return unread
@@ -151,7 +157,7 @@ def recognized(tree: FileTree) -> list[tuple[Format, int]]:
 
     Of several formats, the one with the most images is best: some files may belong to images that are elsewhere. Tables
     of verdicts follow the labels of pixels, and folder names are last. PNG masks are listed without a count if they are
-    only likely.
+    only likely. Labels that the workbench has exported are read as they were written.
     """
     counts = [(format, format.score(tree)) for format in FORMATS.values()]
     found = [(format, count) for format, count in counts if count]
@@ -163,6 +169,8 @@ def recognized(tree: FileTree) -> list[tuple[Format, int]]:
     def rank(entry: tuple[Format, int]) -> tuple[int, int, int]:
         format, count = entry
         matched = images.get(format.name, 0)
+        if format.name in tree.originals.readers:
+            return -1, 0, 0
         group = 3 if not format.own_files else 2 if not matched else 1 if format.name == "verdicts" else 0
         return group, -matched, -count
 
@@ -171,10 +179,12 @@ def recognized(tree: FileTree) -> list[tuple[Format, int]]:
 
 def _matched_images(format: Format, tree: FileTree) -> int:
     """Return the approximate number of images with labels of a format that fit them, without decoding labels."""
-    entries = format.reader(tree, ImportOptions(), {}).entries
+    batch = format.reader(tree, ImportOptions(), {})
+    entries = batch.entries
     sample = entries[:: max(1, len(entries) // _SAMPLE)]
     fitting = {entry.image for entry in sample if _fits(entry)}
-    return round(len(fitting) * len(entries) / max(1, len(sample)))
+    uncertain = {image for refusal in batch.refused for image in refusal.images or ()} if batch.pairings else ()
+    return round(len(fitting) * len(entries) / max(1, len(sample))) + len(uncertain)
 
 
 def _fits(entry: ImportedEntry) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 from workbench.core.geometry.drawing import Rect
 from workbench.core.messages import Message
 from workbench.core.problems import Problem
+from workbench.core.project.formats.original_names import OriginalNames
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
@@ -32,11 +33,12 @@ IMAGE_FOLDERS = frozenset(
     "图 图片 图像 原图 照片 圖 圖片 圖像 画像 元画像 写真 이미지 사진 원본".split()
 )
 MASK_FOLDERS = frozenset(
-    "mask masks label labels annotation annotations annot annots ann anns groundtruth groundtruths gt gts segmentation "
-    "segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine gtcoarse "
-    "maske masken maskenbild maskenbilder annotierung annotierungen beschriftung beschriftungen masque masques "
-    "etiquette etiquettes veriteterrain mascara mascaras etiqueta etiquetas anotacion anotaciones anotacao anotacoes "
-    "maschera maschere etichetta etichette annotazione annotazioni maska maski masky etykieta etykiety maskeler "
+    "mask masks label labels lbl lbls annotation annotations annot annots ann anns groundtruth groundtruths gt gts "
+    "segmentation segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng gtfine "
+    "gtcoarse maske masken maskenbild maskenbilder annotierung annotierungen beschriftung beschriftungen masque "
+    "masques etiquette etiquettes veriteterrain mascara mascaras etiqueta etiquetas anotacion anotaciones "
+    "anotacao anotacoes maschera maschere etichetta etichette annotazione annotazioni maska maski "
+    "masky etykieta etykiety maskeler "
     "маска маски маскы разметка метка метки аннотация аннотации "
     "标注 标签 标记 掩膜 掩码 掩模 掩模图 掩膜图 蒙版 真值 標註 標籤 遮罩 掩碼 マスク ラベル 正解 アノテーション "
     "마스크 라벨 레이블 정답 어노테이션".split()
@@ -128,7 +130,8 @@ class ImportOptions:
 class ImportedLabel:
     """Label of one image. mask: uint8 (H, W) of the ids in `names`, with 0, 254 and 255 as in a project; or None.
 
-    boxes: (id in `names`, pixels) of boxes that are not in the mask.
+    boxes: (id in `names`, pixels) of boxes that are not in the mask. exact: different names are different classes,
+    however similar, as the workbench has exported them.
     """
 
     mask: np.ndarray | None = None
@@ -137,6 +140,7 @@ class ImportedLabel:
     notes: list[str] = field(default_factory=list)  # remarks on this image alone, English sentences
     boxes: list[tuple[int, Rect]] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)  # content that a class map cannot hold: message id -> count
+    exact: bool = False
     refused: list[tuple[str, str]] = field(default_factory=list)  # shapes that are left out: (name of the entry, why)
 
 
@@ -163,7 +167,22 @@ class Refusal:
 
 def entry_name(kind: str, id: object) -> str:
     """Return the name of an entry of a label file by its id or number: kind "line", id 7 gives "line 7"."""
-    return Message(f"entry.{kind}", id=str(id)[:80])
+    return Message(_ENTRIES[kind], id=str(id)[:80])
+
+
+_ENTRIES = {
+    "annotation": "entry.annotation",
+    "image": "entry.image",
+    "item": "entry.item",
+    "line": "entry.line",
+    "object": "entry.object",
+    "region": "entry.region",
+    "row": "entry.row",
+    "segment": "entry.segment",
+    "shape": "entry.shape",
+    "task": "entry.task",
+    "track": "entry.track",
+}
 
 
 @dataclass(frozen=True)
@@ -197,7 +216,8 @@ class ImportedEntry:
     label was drawn on, if stored. good: the label is that of an image without defects. background: the image has no
     label in the files and is taken as one without defects. count: number of entries of the label, such as shapes.
     refused: entries of it that are left out, with the reasons; "" as the entry if it is the whole label. remark: a
-    sentence on the image that was chosen. doubtful: the label may be that of another image, so it is to be checked.
+    sentence on the image that was chosen. origin: key of the image in the project that exported the label; "" if
+    unknown. doubtful: the label may be that of another image, so it is to be checked.
     """
 
     label: Path
@@ -214,6 +234,7 @@ class ImportedEntry:
     count: int = 1
     refused: tuple[tuple[str, str], ...] = ()
     remark: str = ""
+    origin: str = ""
     doubtful: bool = False
 
     def place(self, several: bool) -> str:
@@ -228,13 +249,15 @@ class ImportedLabels:
     """All labels that one format found under a path. keep_ids: a new class takes the id used in its label.
 
     refused: what was found and is not imported. unread: image -> label file that no reader understands. pairings:
-    the possible answers to questions about masks, of which none was given.
+    the possible answers to questions about masks, of which none was given. unlisted: value of masks that no name
+    explains -> number of masks.
     """
 
     entries: list[ImportedEntry] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     unread: dict[Path, Path] = field(default_factory=dict)
     pairings: list[PairingChoice] = field(default_factory=list)
+    unlisted: Counter[int] = field(default_factory=Counter)
     unlabeled: list[tuple[Path, str]] = field(default_factory=list)  # images without a label: (file, key)
     mask_files: list[Path] = field(default_factory=list)  # labels that are themselves image files
     other_masks: list[Path] = field(default_factory=list)  # masks beside the labels, which are not imported
@@ -290,6 +313,11 @@ class FileTree:
         first = sorted((path.relative_to(root).as_posix() for path in set(labels)), key=natural_key)
         others = {path.relative_to(root).as_posix() for path in {*chosen, *found}}.difference(first)
         return cls(root, (*first, *sorted(others, key=natural_key)), frozenset(chosen))
+
+    @cached_property
+    def originals(self) -> OriginalNames:
+        """Original names of labels that the workbench has exported."""
+        return OriginalNames(self.root, self.files)
 
     @cached_property
     def image_stems(self) -> frozenset[str]:

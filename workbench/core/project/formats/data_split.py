@@ -8,7 +8,14 @@ from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, ImportedEntry, ImportedLabels, UnreadableLabel, without_suffix
+from workbench.core.project.formats.base import (
+    FileTree,
+    ImportedEntry,
+    ImportedLabels,
+    UnreadableLabel,
+    suffix_of,
+    without_suffix,
+)
 from workbench.core.project.formats.text_files import read_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
@@ -73,9 +80,12 @@ def listed_rows(tree: FileTree) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def listed_pairs(tree: FileTree) -> dict[str, str]:
-    """Return mask -> image of the pairs in lists of PaddleSeg and PaddleX, relative to the list or to the tree."""
+    """Return mask -> image of the pairs in lists of PaddleSeg and PaddleX, relative to the list or to the tree.
+
+    The list in an export of the workbench is one of them.
+    """
     files = set(tree.files)
-    pairs: dict[str, str] = {}
+    pairs = {label: image for label, image in tree.originals.pairs.items() if suffix_of(label) in IMAGE_SUFFIXES}
     for name, _, columns in listed_rows(tree):
         if len(columns) != 2:
             continue

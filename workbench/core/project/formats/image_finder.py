@@ -53,6 +53,8 @@ class ImageFinder:
         several images have the file's name and none the name inside.
         """
         inside = self.find(name, label, split)
+        if inside is not None and inside == self._tree.originals.image_of(label, name):
+            return inside, "", False
         stem, folder = PurePosixPath(label).stem, comparable(str(PurePosixPath(label).parent))
         named = self._by_stem.get(comparable(stem), [])
         if not named and PurePosixPath(stem).suffix.lower() in IMAGE_SUFFIXES:  # "a.png.json"
@@ -80,7 +82,7 @@ class ImageFinder:
         common end of its path (of several, those of the label's data split and the nearest), the only image with this
         stem, the image beside the label even if the folder's name is one of masks.
         """
-        found = self._find(name, label, split)
+        found = self._tree.originals.image_of(label, name) or self._find(name, label, split)
         if found is None and ("%" in name or "://" in name or "?" in name):
             found = self._find(unquote(urlsplit(name).path).lstrip("/"), label, split)
         return found

@@ -107,7 +107,7 @@ def _parse_createml(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal
 
     def parse(image: dict[str, Any]) -> ShapedImage:
         shaped = ShapedImage(label_text(image, "image"), split=split_of(name))
-        for number, entry in enumerate(image.get("annotations") or [], 1):
+        for number, entry in enumerate(listed(image.get("annotations", [])), 1):
             with shaped.entry("annotation", number):
                 box = entry["coordinates"]
                 x, y, width, height = (float(box[key]) for key in ("x", "y", "width", "height"))
@@ -129,7 +129,7 @@ def _parse_datumaro(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal
         stored = (int(size[1]), int(size[0])) if size else None
         path = image.get("path") or item["id"]
         shaped = ShapedImage(str(path), stored, split=split_of(name), lost=Counter())
-        for number, entry in in_layers(item.get("annotations") or [], "z_order"):
+        for number, entry in in_layers(item.get("annotations", []), "z_order"):
             with shaped.entry("annotation", number):
                 _add_datumaro(entry, labels, shaped)
         return shaped

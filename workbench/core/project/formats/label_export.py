@@ -15,7 +15,10 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.images.image_files import copy_upright
 from workbench.core.problems import CannotWrite, ImageBroken
 from workbench.core.project import annotation
+from workbench.core.project.formats.export_names import ExportedNames
+from workbench.core.project.formats.original_names import FILE, ExportedFile, ExportRecord
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
+from workbench.core.project.storage import write_json
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.io.opencv import cv2
 
@@ -41,13 +44,24 @@ class LabelExportOptions:
 class LabelExport:
     """Running export: target folder, classes with their numbers, copies of images, and lost content.
 
-    numbers: class id -> number in the export. table: value of each id in exported masks, uint8 (256,). losses: content
-    that the format cannot hold, image key -> kind -> count. has_splits: some images are assigned to a split.
+    classes: with their names in the export. class_names, verdicts: these names. numbers: class id -> number in the
+    export. table: value of each id in exported masks, uint8 (256,). losses: content that the format cannot hold, image
+    key -> kind -> count. has_splits: some images are assigned to a split.
     """
 
-    def __init__(self, project: Project, out: Path, options: LabelExportOptions, has_splits: bool = False) -> None:
+    def __init__(
+        self,
+        project: Project,
+        out: Path,
+        options: LabelExportOptions,
+        has_splits: bool,
+        class_names: ExportedNames,
+        verdicts: ExportedNames,
+    ) -> None:
         self.project, self.out, self.options, self.has_splits = project, out, options, has_splits
-        self.classes = list(project.classes)
+        self.class_names, self.verdicts = class_names, verdicts
+        self.classes = [info.model_copy(update={"name": class_names[info.name]}) for info in project.classes]
+        self._record = ExportRecord()
         order = enumerate((info.id for info in self.classes), 1)
         self.numbers = {id: number if options.contiguous else id for number, id in order}
         self.names = {self.numbers[info.id]: info.name for info in self.classes}
@@ -82,12 +96,33 @@ class LabelExport:
         """Return the path of the image in the export, with its suffix."""
         return image.name + PurePosixPath(image.key).suffix
 
-    def copy_image(self, image: ExportedImage, relative: PurePosixPath, *, always: bool = False) -> None:
-        """Copy the image file, if images are exported or `always`. Raises CannotWrite, ImageBroken.
+    def copy_image(
+        self,
+        image: ExportedImage,
+        relative: PurePosixPath,
+        *,
+        label: PurePosixPath | None = None,
+        always: bool = False,
+        class_name: str = "",
+        verdict: str | None = None,
+    ) -> None:
+        """Record an image, and copy its file if images are exported or `always`. Raises CannotWrite, ImageBroken.
 
-        The copy of an image with an EXIF orientation is upright, so that the label fits its pixels.
+        The copy of an image with an EXIF orientation is upright, so that the label fits its pixels. label: its label
+        file, if it has one of its own. class_name, verdict: see `ExportedFile`, as in the export.
         """
-        if self.options.images or always:
+        copied = self.options.images or always
+        self._record.images.append(
+            ExportedFile(
+                key=image.key,
+                name=self.image_name(image),
+                image=str(relative) if copied else "",
+                label="" if label is None else str(label),
+                class_name=self.class_names.originals.get(class_name, class_name),
+                verdict=None if verdict is None else self.verdicts.originals.get(verdict, verdict),
+            )
+        )
+        if copied:
             target = self.out / relative
             try:
                 copy_upright(self.project.image_path(image.key), target)
@@ -96,6 +131,12 @@ class LabelExport:
             except OSError as error:
                 raise CannotWrite.of(target, error) from error
             self.copied += 1
+
+    def write_record(self, reader: str) -> None:
+        """Write the file by which an import restores names and finds the image of each label. Raises CannotWrite."""
+        self._record.reader = reader
+        self._record.classes, self._record.verdicts = self.class_names.originals, self.verdicts.originals
+        write_json(self.out / FILE, {"format": 1} | self._record.model_dump(mode="json", exclude_defaults=True))
 
 
 class LabelWriter(Protocol):
@@ -165,11 +206,15 @@ def outlines(region: LabelRegion) -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 
 def palette(export: LabelExport) -> np.ndarray:
-    """Return the colors of the classes by their numbers in the export, uint8 (256, 3)."""
+    """Return the colors of the classes by their numbers in the export, all different, uint8 (256, 3)."""
     colors = np.zeros((256, 3), np.uint8)
     colors[VOID] = (224, 224, 192)
+    used = {0x000000, 0xE0E0C0, 0xFFFFFF}  # readers take black for background, and black and white for a single class
     for info in export.classes:
-        colors[export.numbers[info.id]] = [int(info.color[i : i + 2], 16) for i in (1, 3, 5)]
+        wanted = int(info.color[1:], 16)
+        code = next(wanted ^ change for change in range(len(used) + 1) if wanted ^ change not in used)
+        used.add(code)
+        colors[export.numbers[info.id]] = code >> 16, code >> 8 & 255, code & 255
     return colors
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from workbench.core.project.formats.base import FileTree
-from workbench.core.project.formats.text_files import decode_text
-from workbench.inference.io.json_io import JsonError, parse_json, read_file
+from workbench.core.project.formats.base import FileTree, Refusal, UnreadableLabel, reason
+from workbench.core.project.formats.text_files import read_text
+from workbench.inference.io.json_io import JsonError, parse_json
 
 LIST_FILES = (
     "_classes.csv",
@@ -31,7 +31,8 @@ IGNORE_NAMES = frozenset(("__ignore__", "ignore", "void", "_ignore_", "忽略"))
 
 Color = tuple[int, int, int]
 
-_CVAT = re.compile(r"^(?P<name>[^:]+):(?P<colour>\d+,\d+,\d+)?:[^:]*:[^:]*$")
+_CVAT = re.compile(r"^(?P<name>.+):(?P<colour>\d+,\d+,\d+)?:[^:]*:[^:]*$")
+_HEX = re.compile(r"^#[0-9a-f]{6}$", re.IGNORECASE)  # a class named by its color, not a comment
 _PADDLELABEL = re.compile(r"^(?P<name>.+?)\s+(?:-\s+)?(?P<colour>\d{1,3}\s+\d{1,3}\s+\d{1,3})$")
 
 _COLOR_FIRST = re.compile(r"^(?P<colour>\d{1,3}[\s,]+\d{1,3}[\s,]+\d{1,3})[\s,]+(?P<name>\S.*)$")  # CamVid
@@ -51,45 +52,63 @@ class LabelList:
     values: dict[int, int] = field(default_factory=dict)  # gray values -> ids, if they are not the ids themselves
 
 
-def find_list(tree: FileTree, masks: list[str]) -> LabelList | None:
-    """Return the list nearest to the masks: in their folder or the nearest parent, up to one above the tree."""
-    folders: list[Path] = []
-    if masks:
-        parents = PurePosixPath(masks[0]).parents
-        folders = [tree.root / str(folder) for folder in parents]
-    for folder in [*folders, tree.root, tree.root.parent]:
-        for name in LIST_FILES:
-            path = folder / name
-            if path.is_file():
-                label_list = parse_list(path)
-                if label_list is not None:
-                    return label_list
-    return None
+def find_lists(tree: FileTree, masks: Iterable[str]) -> tuple[dict[str, LabelList | None], list[Refusal]]:
+    """Return the list nearest to each mask: in its folder or the nearest parent, up to one above the tree.
 
-
-def parse_list(path: Path) -> LabelList | None:
-    """Return the list in a text file, None if it is no such list.
-
-    A list without background starts at 1; labelme's `__ignore__` has the value -1.
+    Lists in an unknown encoding are refused.
     """
-    if path.suffix == ".json":
-        return _from_map(path)
+    found: dict[Path, LabelList | None] = {}
+    refused: list[Refusal] = []
+
+    def nearest(folder: Path) -> LabelList | None:
+        if folder not in found:
+            own = None
+            for file in (folder / name for name in LIST_FILES):
+                try:
+                    own = own or (parse_list(tree, file) if file.is_file() else None)
+                except UnreadableLabel as error:
+                    refused.append(Refusal(file, reason(error)))
+            found[folder] = own or (nearest(folder.parent) if folder != tree.root.parent else None)
+        return found[folder]
+
+    return {mask: nearest(tree.path(mask).parent) for mask in masks}, refused
+
+
+def parse_list(tree: FileTree, path: Path) -> LabelList | None:
+    """Return the list in a file, None if it is no such list. Raises UnreadableLabel for an unknown encoding."""
     try:
-        lines = [line.strip() for line in decode_text(read_file(path, limit=1 << 20)).splitlines()]
+        text = read_text(tree, path, limit=1 << 20)
     except (FileNotFoundError, JsonError, ValueError):
         return None
-    lines = [line for line in lines if line and not line.startswith("#")]
+    return _from_map(path.name, text) if path.suffix == ".json" else parse_text(path.name, text)
+
+
+def parse_text(file: str, text: str) -> LabelList | None:
+    """Return the list in the text of a file of this name, None if it is no such list.
+
+    A list without background starts at 1; labelme's `__ignore__` has the value -1, and what follows are plain names.
+    """
+    lines = [line for line in map(str.strip, text.splitlines()) if line]
+    first_name = lines[0].casefold() if lines else ""
+    if first_name not in IGNORE_NAMES | BACKGROUND_NAMES:
+        lines = [line for line in lines if not line.startswith("#") or _CVAT.match(line) or _HEX.match(line)]
     if not lines or len(lines) > 256:
         return None
-    if path.suffix == ".csv":
-        return _from_table(path.name, lines)
+    if file.endswith(".csv"):
+        return _from_table(file, lines)
+    if first_name in IGNORE_NAMES:
+        return _from_rows(file, [(line, None) for line in lines])
     matches = [_COLOR_FIRST.match(line) for line in lines]
     if all(matches):
-        return _from_colors(path.name, [(match["name"], match["colour"]) for match in matches if match])
+        return _from_colors(file, [(match["name"], match["colour"]) for match in matches if match])
     # PaddleLabel numbers the names of object masks.
     if all(line.endswith(f" {number}") for number, line in enumerate(lines[1:], 1)):
         lines[1:] = [line.rpartition(" ")[0].strip() for line in lines[1:]]
-    rows = [_row(line) for line in lines]
+    return _from_rows(file, [_row(line) for line in lines])
+
+
+def _from_rows(file: str, rows: Sequence[tuple[str, Color | None]]) -> LabelList:
+    """Return the list of (class name, color) in the order of the ids."""
     first_name = rows[0][0].casefold()
     first_id = -1 if first_name in IGNORE_NAMES else 0 if first_name in BACKGROUND_NAMES else 1
     names: dict[int, str] = {}
@@ -106,7 +125,7 @@ def parse_list(path: Path) -> LabelList | None:
             names[id] = name
         if color is not None:
             colors[color] = id
-    return LabelList(path.name, names, frozenset(ignored), colors)
+    return LabelList(file, names, frozenset(ignored), colors)
 
 
 def _from_table(name: str, lines: list[str]) -> LabelList | None:
@@ -139,22 +158,22 @@ def _from_colors(name: str, rows: Sequence[tuple[str, str]]) -> LabelList:
     return LabelList(name, names, colors=colors)
 
 
-def _from_map(path: Path) -> LabelList | None:
+def _from_map(file: str, text: str) -> LabelList | None:
     """Return the list of X-AnyLabeling's map of classes to gray values or colors."""
     try:
-        content = parse_json(read_file(path, limit=1 << 20))
+        content = parse_json(text.encode())
         entries = list(enumerate(content["colors"].items(), 1))
         if content["type"] == "grayscale":
             return LabelList(
-                path.name,
+                file,
                 {id: str(name) for id, (name, _) in entries},
                 values={int(value): id for id, (_, value) in entries},
             )
         colors: dict[Color, int] = {(0, 0, 0): 0}
         for id, (_, (red, green, blue)) in entries:
             colors[int(red), int(green), int(blue)] = id
-        return LabelList(path.name, {id: str(name) for id, (name, _) in entries}, colors=colors)
-    except (FileNotFoundError, ValueError, TypeError, LookupError, AttributeError):
+        return LabelList(file, {id: str(name) for id, (name, _) in entries}, colors=colors)
+    except (ValueError, TypeError, LookupError, AttributeError):
         return None
 
 
@@ -167,8 +186,7 @@ def _row(line: str) -> tuple[str, Color | None]:
     return match["name"].strip(), color
 
 
-def write_list(names: dict[int, str]) -> str:
-    """Return a labels.txt as labelme writes it: the line number below `_background_` is the id, also of unused ids."""
-    lines = ["__ignore__", "_background_"]
-    lines += [names.get(id, f"_unused_{id}_") for id in range(1, max(names, default=0) + 1)]
-    return "\n".join(lines) + "\n"
+def write_list(names: Mapping[int, str], first: Sequence[str] = ("__ignore__", "_background_")) -> str:
+    """Return a list with a line for each id after those of `first`, by default as labelme writes its labels.txt."""
+    lines = [*first, *(names.get(id, f"_unused_{id}_") for id in range(1, max(names, default=0) + 1))]
+    return "".join(f"{line}\n" for line in lines)

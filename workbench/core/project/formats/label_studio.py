@@ -24,7 +24,14 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_tables import LARGEST
-from workbench.core.project.formats.shape_labels import ShapedImage, each_image, find_shapes, listed, set_verdict
+from workbench.core.project.formats.shape_labels import (
+    ShapedImage,
+    each_image,
+    find_shapes,
+    label_text,
+    listed,
+    set_verdict,
+)
 from workbench.core.project.formats.shapes import Shape, rotated
 from workbench.core.project.formats.text_files import json_files, load, read_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
@@ -162,9 +169,11 @@ def _add(result: dict[str, Any], shaped: ShapedImage, labels: dict[Any, dict[str
     if form not in _SHAPES:
         raise UnreadableLabel(Message("import.shape_kind", kind=kind))
     named = labels.get(result.get("id"), {}).get("value") or {}
-    names = value.get(kind) or value.get("labels") or named.get("labels") or ["defect"]
+    names = value.get(kind) or value.get("labels") or named.get("labels") or []
+    if not names and form == kind:
+        names = ["defect"]  # a control without names
     shaped.lost[Message("lost.further_labels")] += len(names) - 1
-    shaped.shapes.append(_shape(form, value, result, str(names[0]), shaped))
+    shaped.shapes.append(_shape(form, value, result, label_text(names, 0), shaped))
 
 
 def _shape(form: str, value: dict[str, Any], result: dict[str, Any], label: str, shaped: ShapedImage) -> Shape:

@@ -167,18 +167,19 @@ class LabelmeWriter:
 
     def add(self, image: ExportedImage) -> None:
         export = self._export
-        target = export.out / PurePosixPath(image.split, f"{image.name}.json")
+        label = PurePosixPath(image.split, f"{image.name}.json")
+        target = export.out / label
         export.lose_areas(image, ignored=False)
         export.lose_background(image)
         shapes: list[dict[str, Any]] = []
         for region in regions(image.mask, tuple(self._names)) if image.mask is not None else ():
             name = self._names[region.class_id]
             shapes.append(_mask_shape(name, region) if self._as_masks else _polygon_shape(name, region))
-        export.copy_image(image, PurePosixPath(image.split, export.image_name(image)))
+        export.copy_image(image, PurePosixPath(image.split, export.image_name(image)), label=label)
         source = export.project.image_path(image.key)
         content = {
             "version": "5.3.0",
-            "flags": {name: name == image.verdict for name in export.project.file.verdicts} if image.verdict else {},
+            "flags": dict.fromkeys(export.verdicts.exported, False) | {image.verdict: True} if image.verdict else {},
             "shapes": shapes,
             "imagePath": f"{target.stem}{source.suffix}" if export.options.images else _relative(source, target.parent),
             "imageData": None,
@@ -186,7 +187,7 @@ class LabelmeWriter:
             "imageWidth": image.width,
         }
         write_json(target, content)
-        self._lists.setdefault(image.split or "train", []).append(target.relative_to(export.out).as_posix())
+        self._lists.setdefault(image.split or "train", []).append(str(label))
 
     def finish(self) -> None:
         for split, rows in self._lists.items():

@@ -19,7 +19,7 @@ GRAINY = 0.6  # of a photograph, fewer pixels equal their neighbor
 MANY_GRAYS = 0.25  # of a photograph, more pixels are between black and white
 _FEW_PIXELS = 1024  # too few to tell grain from the edges of regions
 _ROWS = 512  # rows of an image that are compared with their neighbors
-_BLOCK = 8  # pixels, side of the blocks of a JPEG
+_BLOCKS = {"jpeg": {"block": 8}, "webp": {"block": 16, "spread": 1}}  # arguments of `is_black_and_white`
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def describe(raw: RawMask, losses: str) -> MaskContent:
             values, counts = np.unique(codes, return_counts=True)
         return MaskContent(raw.kind, raw.size, values, counts, _flat(codes), lossy)
     values, counts = _counts(raw.values)
-    two_levels = not lossy or is_black_and_white(raw.values, blocks_apart=losses == "jpeg")
+    two_levels = not lossy or is_black_and_white(raw.values, **_BLOCKS.get(losses, _BLOCKS["webp"]))
     return MaskContent(raw.kind, raw.size, values, counts, _flat(raw.values), lossy, two_levels)
 
 
@@ -134,27 +134,30 @@ def _counts(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return found, counts[found]
 
 
-def is_black_and_white(values: np.ndarray, *, blocks_apart: bool) -> bool:
+def is_black_and_white(values: np.ndarray, *, block: int, spread: int = 0) -> bool:
     """Return True if gray values that losses have changed are clearly those of two levels with blurred edges.
 
     Areas without an edge are all as dark as the others, or nearly white; black may have become 1. Between the levels
-    are edges only. blocks_apart: an edge changes its own block of 8 × 8 pixels only, as in a JPEG.
+    are edges only. block: pixels, side of the blocks that are compressed as one. spread: blocks beside that of an edge
+    that the edge changes a little.
     """
     white = 255.0 * (257 if values.dtype.itemsize > 1 and values.size and values.max() > 255 else 1)
     values = values.astype(np.float32) * (255 / white)
     if not (values >= 192).any():
-        return not values.size or bool(values.max() <= 1 and values.min() == values.max())
+        rest = values[:, block if spread else 0 :]  # WebP may change the first block of an image without any edge
+        return not rest.size or bool(values.max() <= 1 and rest.min() == rest.max())
     between = (values > 40) & (values < 215)
     calm = np.zeros(values.shape, bool)
     calm[:-1, :-1] = (np.abs(np.diff(values, axis=1))[:-1] <= 8) & (np.abs(np.diff(values, axis=0))[:, :-1] <= 8)
     if between.mean() > MANY_GRAYS or (between & calm).sum() > max(16, 0.05 * (values >= 192).sum()):
         return False
-    height, width = (side // _BLOCK * _BLOCK for side in values.shape)
-    blocks = values[:height, :width].reshape(height // _BLOCK, _BLOCK, width // _BLOCK, _BLOCK)
+    height, width = (side // block * block for side in values.shape)
+    blocks = values[:height, :width].reshape(height // block, block, width // block, block)
     constant = np.where(np.ptp(blocks, axis=(1, 3)) <= 2, np.rint(blocks.mean(axis=(1, 3))), -1).astype(np.float32)
-    inner = constant if not constant.size else cv2.erode(constant, np.ones((3, 3), np.uint8))
     levels = np.unique(constant).tolist()
-    near = {level for level in (1, 2, 3) if (inner == level).sum() < 4} if 0 in levels and not blocks_apart else set()
-    sure = [level for level in levels if level >= 0 and level not in near]
-    bright = [level for level in sure if level >= 192]
-    return len(sure) - len(bright) <= 1 and (not bright or bright[-1] - bright[0] <= 16)
+    if spread and constant.size:
+        inner = cv2.erode(constant, np.ones((2 * spread + 1, 2 * spread + 1), np.uint8))
+        levels = [level for level in levels if level > 3 or level in inner]
+    bright = [level for level in levels if level >= 192]
+    dark = [level for level in levels if 0 <= level < 192]
+    return len(dark) <= 1 and (not bright or bright[-1] - bright[0] <= 16)

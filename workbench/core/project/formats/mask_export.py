@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from pathlib import PurePosixPath
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -19,8 +18,11 @@ from workbench.core.project.formats.label_export import (
     palette,
     regions,
 )
+from workbench.core.project.formats.label_lists import write_list
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
 from workbench.core.project.storage import write_bytes, write_text
+
+PADDLE_LIST = ("background",)
 
 
 class PaddleWriter:
@@ -33,7 +35,6 @@ class PaddleWriter:
     def __init__(self, export: LabelExport) -> None:
         self._export = export
         self._lists: dict[str, list[str]] = defaultdict(list)
-        self._names: set[str] = set()
 
     def add(self, image: ExportedImage) -> None:
         export = self._export
@@ -41,30 +42,17 @@ class PaddleWriter:
         if image.mask is None:
             return
         export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
-        name = self._name(image)
-        picture = PurePosixPath("images", name + PurePosixPath(image.key).suffix)
-        mask = PurePosixPath("annotations", f"{name}.png")
+        picture = PurePosixPath("images", export.image_name(image))
+        mask = PurePosixPath("annotations", f"{image.name}.png")
         write_bytes(export.out / mask, encode_numbers(export.table[image.mask], palette(export)))
-        export.copy_image(image, picture)
+        export.copy_image(image, picture, label=mask)
         self._lists[image.split or "train"].append(f"{picture} {mask}")
-
-    def _name(self, image: ExportedImage) -> str:
-        """Return the name of an image without blanks, which separate the columns of a list."""
-        base = name = "_".join(image.name.split())
-        number = 1
-        while name.casefold() in self._names:
-            number += 1
-            name = f"{base}_{number}"
-        self._names.add(name.casefold())
-        return name
 
     def finish(self) -> None:
         for split, rows in self._lists.items():
             write_text(self._export.out / f"{split}.txt", "".join(f"{row}\n" for row in rows))
-        last = max(self._export.names, default=0)
-        names = ["background", *(self._export.names.get(id, f"_unused_{id}_") for id in range(1, last + 1))]
         for name in ("labels.txt", "class_names.txt"):
-            write_text(self._export.out / name, "".join(f"{one}\n" for one in names))
+            write_text(self._export.out / name, write_list(self._export.names, PADDLE_LIST))
 
 
 class MvtecWriter:
@@ -81,30 +69,31 @@ class MvtecWriter:
     def add(self, image: ExportedImage) -> None:
         export = self._export
         ids = [] if image.mask is None else [id for id in annotation.ids_in(image.mask) if 0 < id <= MAX_CLASS_ID]
-        flat = PurePosixPath(export.image_name(image).replace("/", "_"))
+        name, verdict = export.image_name(image), image.verdict or ""
         if not ids:
             if image.mask is None and (image.verdict is None or not is_good(image.verdict)):
                 export.lose(image, "images without a mask")
                 return
             folder = "test" if image.split in ("val", "test") else "train"
-            export.copy_image(image, PurePosixPath(folder, "good", flat), always=True)
+            export.copy_image(image, PurePosixPath(folder, "good", name), always=True, verdict=verdict)
             return
         assert image.mask is not None
         export.lose_areas(image)
         export.lose(image, "classes in one mask", len(ids) - 1)
         export.lose(image, "verdicts", int(image.verdict is not None))
-        areas = annotation.counts(image.mask)
-        largest = export.names[export.numbers[max(ids, key=lambda id: areas[id])]]
-        kind = re.sub(r"[^\w-]+", "_", largest) if len(ids) == 1 else "combined"
+        kind = export.names[export.numbers[ids[0]]] if len(ids) == 1 else "combined"
+        class_name = kind if len(ids) == 1 else ""
         defect = np.where((image.mask > 0) & (image.mask <= MAX_CLASS_ID), 255, 0).astype(np.uint8)
-        target = export.out / "ground_truth" / kind / f"{flat.stem}_mask.png"
-        write_bytes(target, encode_numbers(defect, self._palette))
-        export.copy_image(image, PurePosixPath("test", kind, flat), always=True)
+        label = PurePosixPath("ground_truth", kind, f"{image.name}_mask.png")
+        write_bytes(export.out / label, encode_numbers(defect, self._palette))
+        picture = PurePosixPath("test", kind, name)
+        export.copy_image(image, picture, label=label, always=True, class_name=class_name, verdict=verdict)
 
     def finish(self) -> None:
         pass
 
 
+VOC_LIST = ("# label:color_rgb:parts:actions", "background:0,0,0::")
 _MOST_OBJECTS = 254  # numbers of an object mask
 
 
@@ -131,19 +120,18 @@ class VocWriter:
         for number, region in enumerate(found[:_MOST_OBJECTS], 1):
             objects[region.rect.slices][region.inside] = number
         export.lose(image, "objects", max(0, len(found) - _MOST_OBJECTS))
-        name = f"{image.name}.png"
-        class_file, object_file = (export.out / folder / name for folder in ("SegmentationClass", "SegmentationObject"))
-        write_bytes(class_file, encode_numbers(export.table[image.mask], self._colors))
+        label = PurePosixPath("SegmentationClass", f"{image.name}.png")
+        write_bytes(export.out / label, encode_numbers(export.table[image.mask], self._colors))
+        object_file = export.out / "SegmentationObject" / f"{image.name}.png"
         write_bytes(object_file, encode_numbers(objects, _object_colors()))
         names = [(export.names[export.numbers[region.class_id]], region.rect) for region in found]
         write_text(export.out / "Annotations" / f"{image.name}.xml", _boxes(export, image, names))
-        export.copy_image(image, PurePosixPath("JPEGImages", export.image_name(image)))
+        export.copy_image(image, PurePosixPath("JPEGImages", export.image_name(image)), label=label)
         self._sets[image.split or "default"].append(image.name)
 
     def finish(self) -> None:
-        rows = ["# label:color_rgb:parts:actions", "background:0,0,0::"]
-        rows += [f"{name}:{','.join(map(str, self._colors[id]))}::" for id, name in self._export.names.items()]
-        write_text(self._export.out / "labelmap.txt", "\n".join(rows) + "\n")
+        rows = {id: f"{name}:{','.join(map(str, self._colors[id]))}::" for id, name in self._export.names.items()}
+        write_text(self._export.out / "labelmap.txt", write_list(rows, VOC_LIST))
         for split, names in self._sets.items():
             for kind in ("Segmentation", "Main"):
                 path = self._export.out / "ImageSets" / kind / f"{split}.txt"

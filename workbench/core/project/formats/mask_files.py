@@ -15,8 +15,9 @@ from typing import Literal
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import UnreadableLabel
+from workbench.core.project.formats.base import UnreadableLabel, reason
 from workbench.inference.io import size_limits
+from workbench.inference.io.image_io import ReadError, read_image
 from workbench.inference.io.json_io import read_file
 from workbench.inference.io.regular_files import open_regular
 
@@ -78,12 +79,12 @@ def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
     try:
         raw = _read_array(path, size) if path.suffix.lower() in (*ARRAY_SUFFIXES, ".tif", ".tiff") else None
         return raw or _read_image(path, size)
-    except UnreadableLabel:
-        raise
     except FileNotFoundError:
         raise UnreadableLabel(Message("file.missing")) from None
-    except (OSError, ValueError, LookupError, SyntaxError, EOFError, MemoryError, zipfile.BadZipFile) as error:
-        raise UnreadableLabel(Message("import.damaged", why=str(error) or type(error).__name__)) from None
+    except MemoryError as error:
+        raise UnreadableLabel(reason(error)) from None
+    except (OSError, ValueError, LookupError, SyntaxError, EOFError, zipfile.BadZipFile, ReadError):
+        raise UnreadableLabel(Message("import.damaged_mask")) from None
 
 
 def _read_array(path: Path, size: tuple[int, int] | None) -> RawMask | None:
@@ -133,7 +134,8 @@ def _pixels(path: Path, size: tuple[int, int] | None) -> tuple[np.ndarray, np.nd
             raise UnreadableLabel(Message("import.mode", mode=mode))
         if mode in ("LA", "PA", "RGBA"):
             return np.asarray(file if mode == "RGBA" else file.convert("RGBA")), None, 8
-        values = np.asarray(file)
+        # Pillow rescales the values of portable maps.
+        values = read_image(path) if file.format == "PPM" and mode != "1" else np.asarray(file)
         if file.mode == "P":
             palette = np.array(file.getpalette("RGB") or [], np.uint8).reshape(-1, 3)
         return values, palette, _bit_depth(path) if file.mode == "L" else 8
@@ -290,8 +292,8 @@ def _from_matlab(data: bytes) -> np.ndarray:
                 and (array == np.rint(array)).all()
             ):
                 return array
-    except (struct.error, zlib.error, IndexError, KeyError) as error:
-        raise UnreadableLabel(Message("import.damaged", why=str(error))) from None
+    except (struct.error, zlib.error, IndexError, KeyError):
+        raise UnreadableLabel(Message("import.damaged_mask")) from None
     raise UnreadableLabel(Message("import.no_mask_array"))
 
 

@@ -1,4 +1,4 @@
-"""Words in the names of files and folders: those that tell masks from images, and the others, by which both are paired."""
+"""Words in names of files and folders: those that tell masks from images, and the others, by which both are paired."""
 
 from __future__ import annotations
 
@@ -51,8 +51,9 @@ def _any_of(words: Iterable[str]) -> str:
 
 _IS_WIDE = "\u2e80"  # letters from here on are of languages that are written without blanks
 _LATIN = _any_of(word for word in _KINDS if word[0] < _IS_WIDE)
+_LONG = _any_of(word for word in _MASKS_ONLY if len(word) > 3)
 _CUTS = re.compile(
-    rf"^({_LATIN})(?=\d)|(?<=\d)({_LATIN})$|({_any_of(word for word in _MASKS_ONLY if len(word) > 3)})$"
+    rf"^({_LATIN})(?=\d)|^(?!mask(?:ed|ing|er))({_LONG})(?=.)|(?<=\d)({_LATIN})$|({_LONG})$"
     rf"|({_any_of(word for word in _KINDS if word[0] >= _IS_WIDE)})"
 )
 
@@ -72,20 +73,23 @@ class Words:
 @lru_cache(maxsize=100_000)
 def words_of(name: str) -> Words:
     """Return the words of a folder's name or of the stem of a file: "Masks_lot1" and "lot1" have the word "lot1"."""
-    plain = _CAMEL.sub("_", _JOINED.sub(lambda match: "".join(filter(None, match.groups())).lower(), without_accents(name)))
-    tokens = [part for token in re.findall(r"[^\W_]+", plain.casefold()) for part in _CUTS.sub(r" \g<0> ", token).split()]
+    joined = _JOINED.sub(lambda match: "".join(filter(None, match.groups())).lower(), without_accents(name))
+    plain = re.findall(r"[^\W_]+", _CAMEL.sub("_", joined).casefold())
+    cut = [[token] if token in _KINDS else _CUTS.sub(r" \g<0> ", token).split() for token in plain]
+    tokens = [part for parts in cut for part in parts]
     masks = [token for token in tokens if token in MASK_FOLDERS]
     image = any(token in IMAGE_FOLDERS for token in tokens)
     if masks or image:
         tokens = [token for token in tokens if token not in _KINDS and token not in _FILLERS]
-    sure = any(token in _MASKS_ONLY or token[0] >= _IS_WIDE for token in masks)
-    return Words(tuple(tokens), CERTAIN if sure else LIKELY if masks else NOT_NAMED, image)
+    certain = any(token in _MASKS_ONLY or token[0] >= _IS_WIDE for token in masks)
+    return Words(tuple(tokens), CERTAIN if certain else LIKELY if masks else NOT_NAMED, image)
 
 
 @dataclass(frozen=True)
 class FileName:
     """Name of a file below a tree. folders, stem: its words. named: how surely it is the name of a mask.
 
+    in_images: the deepest folder whose name tells something is one of images, as of "SegmentationClass/images/1.png".
     split: data split that its folders name. whole: the words with that of the suffix, which "a.jpg.png" contains.
     """
 
@@ -93,9 +97,10 @@ class FileName:
     stem: tuple[str, ...]
     whole: tuple[str, ...]
     named: int
+    in_images: bool
     split: str | None
 
-    def keys(self, *, whole: bool = False) -> list[tuple[str, ...]]:
+    def endings(self, *, whole: bool = False) -> list[tuple[str, ...]]:
         """Return the words at the end of the path that an image and its mask share, most first. whole: and the suffix.
 
         Without folders, the least are those of the stem that are not in the folder's name: "07" of "W1/W1_07".
@@ -114,14 +119,12 @@ def file_name(file: str) -> FileName:
     parts = [words_of(part) for part in path.parts[:-1]]
     stem = words_of(path.stem)
     level = mask_level(file)
-    named = stem.named
-    if level is not None:
-        named = CERTAIN
-    elif not _in_image_folder(path):
-        named = max(named, LIKELY if any(part.named for part in parts) else NOT_NAMED)
+    of_folders = LIKELY if any(part.named for part in parts) else NOT_NAMED
+    named = CERTAIN if level is not None else max(stem.named, of_folders)
     folders = tuple(word for part in parts for word in part.rest if word not in SPLIT_FOLDERS)
     suffix = (path.suffix[1:].casefold(),) if suffix_of(file) in IMAGE_SUFFIXES else ()
-    return FileName(folders, stem.rest, stem.rest + suffix, named, split_of(path.parent))
+    in_images = next((not part.named for part in reversed(parts) if part.named or part.image), False)
+    return FileName(folders, stem.rest, stem.rest + suffix, named, in_images, split_of(path.parent))
 
 
 def mask_level(file: str) -> int | None:
@@ -132,14 +135,6 @@ def mask_level(file: str) -> int | None:
         if not words.rest and (words.named or words.image):
             return level if words.named else None
     return None
-
-
-def _in_image_folder(path: PurePosixPath) -> bool:
-    for part in reversed(path.parts[:-1]):
-        words = words_of(part)
-        if words.named or (words.image and not words.rest):
-            return not words.named
-    return False
 
 
 def is_derived(file: str) -> bool:

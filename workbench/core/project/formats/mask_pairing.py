@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, PairingChoice, suffix_of, without_suffix
@@ -33,8 +33,10 @@ from workbench.inference.io.natural_order import natural_key
 __all__ = ["Pairing", "is_in_mask_folder", "masks_beside_images", "name_after", "pair", "spellings"]
 
 _LOSSLESS = (".png", ".gif", ".bmp", ".tif", ".tiff", ".pgm", ".pbm", ".pnm", ".dib", *ARRAY_SUFFIXES)
+_OF_EISEG = ("_pseudo", "_cutout")  # ends of its colored mask and of the image cut out by it
 _SAMPLE = 6  # files of a folder whose content tells if it is one of masks
 _EXAMPLES = 3
+Examples = list[tuple[Path | None, Path]]  # (image, mask)
 ORDER, AS_MASKS, AS_IMAGES = "order", "doubtful=masks", "doubtful=images"  # answers
 
 
@@ -93,20 +95,23 @@ class _Engine:
         result.pairs |= listed_pairs(tree)
         listed = {*result.pairs, *result.pairs.values()}
         named: dict[int, list[str]] = {NOT_NAMED: [], LIKELY: [], CERTAIN: []}
+        own = tree.originals
         for file in files:
-            if file not in listed:
+            if file not in listed and file in own.labels:
+                named[CERTAIN].append(file)
+            elif file not in listed and file not in own.images:
                 array = suffix_of(file) in ARRAY_SUFFIXES
                 named[max(file_name(file).named, LIKELY if array else NOT_NAMED)].append(file)
-        root = words_of(tree.root.name)
-        if root.named and not root.rest and not named[LIKELY] and not named[CERTAIN]:
+        twins, root = self._twins(named[NOT_NAMED]), words_of(tree.root.name)
+        if root.named and not root.rest and not (named[LIKELY] or named[CERTAIN] or twins):
             named[CERTAIN], named[NOT_NAMED] = named[NOT_NAMED], []  # a folder of masks alone
-        twins = self._twins(named[NOT_NAMED])
         images = [file for file in named[NOT_NAMED] if file not in twins and file not in result.doubtful]
+        images += [file for file in files if file in own.images]
         self._match(named[LIKELY], [*images, *result.pairs.values()], required=True)
         used = self._used()
         for file in named[LIKELY]:
             if file not in used:  # a word for masks may also be that of a product: the content decides
-                (named[CERTAIN] if self._looks_like_mask(file) else images).append(file)
+                (named[CERTAIN] if self._is_mask(file) else images).append(file)
         images = [file for file in images if suffix_of(file) in IMAGE_SUFFIXES]
         self._match(named[CERTAIN], [*images, *result.pairs.values()])
         result.pairs |= twins
@@ -114,20 +119,20 @@ class _Engine:
         if inspect_contents:
             self._match_by_content(images)
         self._leave_rivals_open()
+        doubtful = [file for file in result.doubtful if suffix_of(file) in IMAGE_SUFFIXES]
         self._choose()
-        result.images = self._unused([*images, *(file for file in result.doubtful if AS_IMAGES in self._rules)])
+        result.images = self._unused([*images, *doubtful])
         return result
 
     def _used(self) -> set[str]:
         found = self._result
-        masks = {*found.pairs, *found.pairs.values(), *found.unpaired, *found.open, *found.copies}
-        return masks if AS_IMAGES in self._rules else masks.union(found.doubtful)
+        return {*found.pairs, *found.pairs.values(), *found.unpaired, *found.open, *found.doubtful, *found.copies}
 
     def _unused(self, files: Iterable[str]) -> list[str]:
         used = self._used()
         return [file for file in dict.fromkeys(files) if file not in used]
 
-    def _looks_like_mask(self, file: str) -> bool | None:
+    def _is_mask(self, file: str) -> bool | None:
         content = content_of(self._tree, file)
         return None if content is None else content.is_mask
 
@@ -141,12 +146,13 @@ class _Engine:
             owner, separator, number = path.stem.rpartition("_mask_")
             return (
                 is_derived(file)
-                or any(stem.endswith(end) and stem.removesuffix(end) in known for end in ("_pseudo", "_cutout"))  # EISeg
+                or any(stem.endswith(end) and stem.removesuffix(end) in known for end in _OF_EISEG)
                 or (suffix_of(file) in ARRAY_SUFFIXES and stem in known and mask_level(file) is not None)
                 or (bool(separator) and number.isdecimal() and str(path.parent.parent / f"{owner}.xml") in xml)
             )
 
-        copies = set(filter(is_copy, files))
+        own = self._tree.originals
+        copies = {file for file in files if file not in own.labels and file not in own.images and is_copy(file)}
         self._result.copies = [file for file in files if file in copies]
         return [file for file in files if file not in copies]
 
@@ -162,7 +168,7 @@ class _Engine:
             first, second = sorted(group, key=lambda file: suffix_of(file) != ".png")
             if suffix_of(first) != ".png" and (suffix_of(first) not in _LOSSLESS or suffix_of(second) in _LOSSLESS):
                 first, second = second, first
-            kinds = self._looks_like_mask(first), self._looks_like_mask(second)
+            kinds = self._is_mask(first), self._is_mask(second)
             if kinds[1] and not kinds[0] and content_of(self._tree, first) is not None:
                 first, second, kinds = second, first, kinds[::-1]
             if kinds[0] or content_of(self._tree, first) is None:  # the reason is told when the mask is read
@@ -182,9 +188,10 @@ class _Engine:
                 same_size = [image for image in candidates if size_of(self._tree, image) == size_of(self._tree, mask)]
                 candidates = same_size or candidates
             content = None if suffix_of(mask) in ARRAY_SUFFIXES else content_of(self._tree, mask)
-            if not candidates and required:
+            is_photo = content is not None and content.is_photo
+            if required and (not candidates or (is_photo and file_name(mask).in_images)):
                 continue
-            if content is not None and content.is_photo:
+            if is_photo:
                 result.doubtful[mask] = candidates[0] if len(candidates) == 1 else None
             elif len(candidates) == 1:
                 result.pairs[mask] = candidates[0]
@@ -205,19 +212,20 @@ class _Engine:
         masks: list[str] = []
         for group in folders.values():
             sample = group[:: max(1, len(group) // _SAMPLE)][:_SAMPLE]
-            if all(suffix_of(file) in _LOSSLESS for file in group) and all(map(self._looks_like_mask, sample)):
+            if all(suffix_of(file) in _LOSSLESS for file in group) and all(map(self._is_mask, sample)):
                 contents = [content_of(self._tree, file) for file in sample]
                 masks += group if any(content is not None and len(content.values) > 1 for content in contents) else []
         others = [file for file in images if file not in set(masks)]
-        if not masks or (not others and result.pairs):
-            return
-        if not others:
+        paired = list(result.pairs.values())
+        if not masks or (not others and paired and all(map(self._is_mask, paired[:_SAMPLE]))):
+            return  # no mask, or images that look like masks, too
+        if not others and not paired:
             result.unpaired += masks
             return
         found = Pairing()
         known = {*result.pairs, *result.open, *result.unpaired}
         self._result = found
-        self._match(masks, [*others, *result.pairs.values()])
+        self._match(masks, [*others, *paired])
         self._result = result
         if known or not found.pairs:
             result.doubtful |= {mask: found.pairs.get(mask) for mask in masks if known}
@@ -226,17 +234,31 @@ class _Engine:
             result.doubtful |= {mask: None for mask in masks if mask not in found.pairs}
 
     def _leave_rivals_open(self) -> None:
-        """Leave pairs open if an image has a mask in a folder with no other name than its own, and one in another."""
+        """Leave pairs open if masks in folders of different names may be different labels of one image.
+
+        They are its classes if each is black and white, and each folder has the name of a class.
+        """
         of_image: dict[str, list[str]] = defaultdict(list)
         for mask, image in self._result.pairs.items():
             of_image[image].append(mask)
-        for image, masks in of_image.items():
-            own = set(file_name(image).folders)
-            rest = {PurePosixPath(mask).parent: set(file_name(mask).folders) - own for mask in masks}
-            if len(rest) > 1 and any(rest.values()) and not all(rest.values()):
-                for mask in masks:
+        names = {
+            image: {frozenset(file_name(mask).folders) - set(file_name(image).folders) for mask in masks}
+            for image, masks in of_image.items()
+        }
+        rivals = [image for image in of_image if len(names[image]) > 1]
+        numbered = any(self._has_ids(mask) for image in rivals for mask in of_image[image])
+        for image in rivals:
+            if numbered or frozenset() in names[image]:
+                for mask in of_image[image]:
                     del self._result.pairs[mask]
                     self._result.open[mask] = [image]
+
+    def _has_ids(self, mask: str) -> bool:
+        """Return True for a mask whose values are numbers or colors of classes."""
+        content = content_of(self._tree, mask)
+        if content is None or content.lossy or not content.values.size:
+            return False
+        return len(content.values) > 2 if content.kind == "colour" else 1 < content.values[-1] < 128
 
     # --- questions ----------------------------------------------------------------------------------
 
@@ -247,15 +269,16 @@ class _Engine:
             chosen = {mask: image for mask, image in result.doubtful.items() if image is not None}
             result.pairs |= chosen
             result.doubtful = {mask: None for mask in result.doubtful if mask not in chosen}
-        elif result.doubtful and AS_IMAGES not in self._rules:
-            files = [(None, path(file)) for file in result.doubtful]
-            masks = [(path(image), path(mask)) for mask, image in result.doubtful.items() if image is not None]
-            for rule, id, examples in (
-                (AS_IMAGES, "import.doubtful_images", files),
-                (AS_MASKS, "import.doubtful_masks", masks),
-            ):
-                if examples:
-                    result.choices.append(PairingChoice(rule, Message(id), len(examples), examples[:_EXAMPLES]))
+        if AS_IMAGES in self._rules:
+            result.doubtful = {}
+        elif result.doubtful:
+            files: Examples = [(None, path(file)) for file in result.doubtful]
+            masks: Examples = [
+                (path(image), path(mask)) for mask, image in result.doubtful.items() if image is not None
+            ]
+            result.choices.append(_choice(AS_IMAGES, Message("import.doubtful_images"), files))
+            if masks:
+                result.choices.append(_choice(AS_MASKS, Message("import.doubtful_masks"), masks))
         answers = self._answers()
         for rule in self._rules:
             result.pairs |= answers[rule] if rule == ORDER and rule in answers else self._mapped(rule)
@@ -264,10 +287,12 @@ class _Engine:
         result.open = {mask: images for mask, images in left.items() if not answered.issuperset(images)}
         result.copies += [mask for mask in left if mask not in result.open]  # another mask was chosen for the image
         for rule, pairs in answers.items() if result.open else ():
-            masks, _, images = rule.rpartition("=")
-            id = "import.pair_order" if not masks else "import.pair_folder"
-            examples = [(path(image), path(mask)) for mask, image in pairs.items()][:_EXAMPLES]
-            result.choices.append(PairingChoice(rule, Message(id, masks=masks, images=images), len(pairs), examples))
+            folder, _, target = rule.rpartition("=")
+            text = (
+                Message("import.pair_folder", masks=folder, images=target) if folder else Message("import.pair_order")
+            )
+            examples: Examples = [(path(image), path(mask)) for mask, image in pairs.items()]
+            result.choices.append(_choice(rule, text, examples))
 
     def _mapped(self, rule: str) -> dict[str, str]:
         """Return the pairs by an answer "folder of masks=folder of images", or "folder of masks=suffix of images"."""
@@ -298,6 +323,10 @@ class _Engine:
         return dict(answers)
 
 
+def _choice(rule: str, text: str, pairs: Examples) -> PairingChoice:
+    return PairingChoice(rule, text, len(pairs), pairs[:_EXAMPLES])
+
+
 def _places(file: str) -> set[str]:
     """Return the places by which an answer may name a file: its folders and its suffix."""
     return {*(str(folder) for folder in PurePosixPath(file).parents), suffix_of(file)}
@@ -315,7 +344,7 @@ class _Images:
         for image in dict.fromkeys(images):
             name = file_name(image)
             self._folders.update(name.folders)
-            for words in dict.fromkeys([*name.keys(), *name.keys(whole=True)]):
+            for words in dict.fromkeys([*name.endings(), *name.endings(whole=True)]):
                 self._by_words[words].append(image)
             for words in {name.stem, name.whole}:
                 self._by_stem[words].append(image)
@@ -335,12 +364,14 @@ class _Images:
     def _searched(self, mask: str) -> Iterator[list[str]]:
         """Yield the images with the name of a mask, those with the most words of its path first."""
         name, path = file_name(mask), PurePosixPath(mask)
-        keys = [(len(words), True, words) for words in name.keys()]
+        keys = [(len(words), True, words) for words in name.endings()]
         if len(path.parts) > 2:  # a folder for each image, as of MVTec LOCO AD
-            keys += [(len(words), False, words) for words in file_name(str(path.parent)).keys() if words]
+            keys += [(len(words), False, words) for words in file_name(str(path.parent)).endings() if words]
         for _, of_file, words in sorted(keys, reverse=True):
             found = self._by_words.get(words, [])
-            yield found if of_file else [image for image in found if words[-len(file_name(image).stem) :] == file_name(image).stem]
+            if not of_file:  # the folder has the whole name of the image
+                found = [one for one in found if words[-len(file_name(one).stem) :] == file_name(one).stem]
+            yield found
         for length in range(len(name.stem) - 1, 0, -1):  # "part 1_crack" is a mask of "part 1"
             yield self._by_stem.get(name.stem[:length], [])
             yield self._by_stem.get(name.stem[-length:], [])

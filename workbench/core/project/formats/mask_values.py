@@ -48,20 +48,31 @@ class ValueMeaning:
         return self.options.class_name is not None
 
     @property
+    def is_one_class(self) -> bool:
+        """True if each mask shows one class."""
+        return self.single or (self.gray == "one class" and self.one_each)
+
+    @property
     def threshold(self) -> int:
         """Gray value from which on a pixel is a defect, in black and white masks."""
         return self.options.threshold or (128 if self.largest < 256 else (self.largest + 1) // 2)
 
     def apply(self, raw: RawMask, content: MaskContent, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
-        """Return ids, uint8 (H, W), and the names of those present. content: of the same file. Raises UnreadableLabel."""
+        """Return ids, uint8 (H, W), and the names of those present. content: of the same file.
+
+        Raises UnreadableLabel.
+        """
         explicit, lossy = self.options.threshold is not None, content.lossy
         if lossy and not explicit and (raw.kind != "grey" or not content.two_levels):
             raise UnreadableLabel(Message("import.lossy_mask"))
-        if raw.kind == "colour":
+        if raw.kind == "colour" or (raw.kind == "grey" and self._are_colors(content)):
             return self._color(raw, single_name)
+        black_and_white = raw.kind == "grey" and (lossy or self.gray == "one class") and int(raw.values.max()) > 1
+        if black_and_white and not explicit and not self.is_one_class:
+            raise UnreadableLabel(Message("import.white_among_ids"))
         if raw.kind == "bits":
             return self._region(raw.values > 0, single_name)
-        if explicit or (raw.kind == "grey" and (self.gray == "one class" or (lossy and self.single))):
+        if explicit or (raw.kind == "grey" and (self.gray == "one class" or lossy)):
             return self._one_class(raw, content, single_name)
         if self.single:
             special = raw.values >= DONT_CARE if raw.kind == "palette" else np.zeros(raw.values.shape, bool)
@@ -69,6 +80,12 @@ class ValueMeaning:
             mask[special] = DONT_CARE
             return mask, names
         return self._ids(raw, content)
+
+    def _are_colors(self, content: MaskContent) -> bool:
+        """Return True if the gray values are colors of the set: those of a file without any other color."""
+        colors = self.listed.colors if self.listed is not None and self.listed.colors else map(_split, self.colors)
+        known = {color[0] for color in colors if len(set(color)) == 1} | {0}
+        return len(known) > 1 and known.issuperset(content.values.tolist())
 
     def _region(self, region: np.ndarray, name: str) -> tuple[np.ndarray, dict[int, str]]:
         mask = (~region if self.options.invert else region).astype(np.uint8)
@@ -138,9 +155,11 @@ class ValueMeaning:
         return raw.palette is not None and len(raw.palette) == 256 and tuple(raw.palette[255]) == OWN_NOT_LABELED
 
     def _color(self, raw: RawMask, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
-        codes = codes_of(raw.values)
+        codes = codes_of(raw.values if raw.values.ndim == 3 else np.dstack([raw.values] * 3))
         used = np.unique(codes).tolist()
-        if self.single or self.options.threshold is not None:
+        if self.options.threshold is not None:
+            return self._region(raw.values.reshape(*codes.shape, -1).max(axis=2) >= self.threshold, single_name)
+        if self.single:
             return self._region(codes > 0, single_name)
         table: dict[Color, int] = {(0, 0, 0): 0}
         names: dict[int, str] = {}
@@ -172,7 +191,7 @@ def decide(
     contents: Iterable[MaskContent], listed: LabelList | None, known: dict[int, str], options: ImportOptions
 ) -> ValueMeaning:
     """Return the meaning of a set. known: id -> name of the project's classes."""
-    gray: Counter[int] = Counter()
+    gray, ones = Counter[int](), Counter[int]()  # ones: of files with 0 and 1 only, which may be ids or black and white
     palette, colors = Counter[int](), set[int]()  # palette: number of files
     files: Counter[int] = Counter()  # with a gray value
     for content in contents:
@@ -184,10 +203,10 @@ def decide(
         elif content.kind == "palette":
             palette.update(values)
         elif content.kind == "grey":
-            gray.update(dict(zip(values, content.counts.tolist())))
+            (ones if values[-1] <= 1 else gray).update(dict(zip(values, content.counts.tolist())))
             files.update(values)
-    largest = max(gray, default=0)
-    one_class = options.threshold is not None or _one_class_values(gray, listed, known)
+    largest = max(gray or ones, default=0)
+    one_class = options.threshold is not None or _one_class_values(gray or ones, listed, known)
     named = known if listed is None else listed.values or listed.names
     numbers = palette if one_class else palette + files
     strange = {id: count for id, count in numbers.items() if 0 < id <= MAX_CLASS_ID and id not in named and named}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -22,7 +23,7 @@ from workbench.core.project.formats.base import (
     is_good,
 )
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, encode_numbers, palette
-from workbench.core.project.formats.label_lists import find_list, write_list
+from workbench.core.project.formats.label_lists import LabelList, find_lists, write_list
 from workbench.core.project.formats.label_studio_masks import count_task_masks, task_masks
 from workbench.core.project.formats.mask_content import MaskContent, content_of, describe, size_of
 from workbench.core.project.formats.mask_files import losses_of, read_raw
@@ -59,23 +60,26 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     if not masks and not pairing.open and not pairing.doubtful and options.threshold is not None:
         pairs = pairing.not_masks  # the user says that they are masks
         masks = list(pairs)
-    listed = find_list(tree, masks)
     contents = {mask: content_of(tree, mask, _size(tree, pairs.get(mask))) for mask in masks}
-    meaning = decide([content for content in contents.values() if content is not None], listed, known, options)
-    names = _single_names(pairs if not of_task else pairing.pairs, options, known, meaning.largest)
+    lists, unreadable = find_lists(tree, masks)
+    meanings = _meanings(contents, lists, known, options)
+    largest = max((meaning.largest for meaning in meanings.values()), default=0)
+    listed = {name for one in lists.values() if one is not None for name in one.names.values()}
+    names = _single_names(pairing.pairs or pairs, options, known, largest)
+    if options.class_name is None and len(listed) == 1:
+        names = {"": listed.pop()}  # the only class of the lists
     if options.class_name is None:
         names |= {mask: label for task in tasks for mask, label in task.masks.items()}
     of_image: dict[str, list[str]] = defaultdict(list)
     for mask, image in pairs.items():
         of_image[image].append(mask)
-    # Several masks of an image are its classes if they are black and white, otherwise different labels.
-    merged = meaning.single or (meaning.gray == "one class" and meaning.one_each)
-    several = merged and any(len(found) > 1 for found in of_image.values())
+    merged = all(meaning.is_one_class for meaning in meanings.values())  # several masks of an image are its classes
+    keep_ids = len(set(map(id, meanings.values()))) < 2 and not (merged and len(pairs) > len(of_image))
     files = [*masks, *unused, *pairing.open, *pairing.doubtful, *pairing.copies]
-    batch = ImportedLabels(keep_ids=not several, mask_files=[tree.path(mask) for mask in files])
+    batch = ImportedLabels(keep_ids=keep_ids, mask_files=[tree.path(mask) for mask in files])
 
     def reader(group: Iterable[str]) -> Callable[[int, int], ImportedLabel]:
-        return partial(_read, [(tree.path(m), contents[m], names.get(m, names[""])) for m in group], meaning)
+        return partial(_read, [(tree.path(m), contents[m], meanings[m], names.get(m, names[""])) for m in group])
 
     for image, found in of_image.items():
         for group in [found] if merged else [[mask] for mask in found]:
@@ -87,26 +91,36 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
         batch.entries.append(ImportedEntry(tree.path(mask), None, mask, reader([mask]), aliases=aliases))
     for task in tasks:
         if task.image is None:
-            missing = Message("import.task_image", n=task.task)
-            first = next(iter(task.masks))
-            batch.entries.append(
-                ImportedEntry(
-                    tree.path(first),
-                    None,
-                    first,
-                    reader(task.masks),
-                    aliases=task.aliases,
-                    missing=missing,
-                    count=len(task.masks),
-                )
-            )
-    batch.refused, batch.pairings = _refusals(tree, pairing, any_masks=bool(masks)), pairing.choices
+            first, missing = next(iter(task.masks)), Message("import.task_image", n=task.task)
+            entry = ImportedEntry(tree.path(first), None, first, reader(task.masks), task.aliases, missing=missing)
+            batch.entries.append(replace(entry, count=len(task.masks)))
+    batch.refused = [*unreadable, *_refusals(tree, pairing, any_masks=bool(masks))]
+    batch.pairings = pairing.choices
     if unused:
         batch.notes.append(Message("import.lost", n=len(unused), name=Message("lost.earlier_masks")))
     if masks or pairing.open:
         _add_others(tree, [image for image in pairing.images if image not in of_image], batch)
-    batch.notes += _describe_source(meaning, contents.values())
+    for meaning in {id(one): one for one in meanings.values()}.values():
+        batch.unlisted += meaning.unlisted
+        batch.notes += _describe_source(meaning, [contents[mask] for mask in masks if meanings[mask] is meaning])
     return batch
+
+
+def _meanings(
+    contents: Mapping[str, MaskContent | None],
+    lists: Mapping[str, LabelList | None],
+    known: dict[int, str],
+    options: ImportOptions,
+) -> dict[str, ValueMeaning]:
+    """Return the meaning of the values of each mask; masks with the same list of names have one meaning."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for mask in contents:
+        groups[repr(lists[mask])].append(mask)
+    meanings = {}
+    for masks in groups.values():
+        found = [content for mask in masks if (content := contents[mask]) is not None]
+        meanings |= dict.fromkeys(masks, decide(found, lists[masks[0]], known, options))
+    return meanings
 
 
 def _refusals(tree: FileTree, pairing: Pairing, *, any_masks: bool) -> list[Refusal]:
@@ -114,7 +128,7 @@ def _refusals(tree: FileTree, pairing: Pairing, *, any_masks: bool) -> list[Refu
     refused = []
     options = ", ".join(choice.rule for choice in pairing.choices)
     for mask, images in pairing.open.items():
-        why = Message("import.pairing_open", options=options)
+        why = Message("import.pairing_open" if len(images) > 1 else "import.pairing_rival", options=options)
         refused.append(Refusal(tree.path(mask), why, images=tuple(map(tree.path, images))))
     for file, image in pairing.doubtful.items():
         why = Message("import.doubtful", options=options)
@@ -139,16 +153,14 @@ def _read_good(width: int, height: int) -> ImportedLabel:
     return ImportedLabel(np.zeros((height, width), np.uint8), verdict="OK")
 
 
-def _read(
-    parts: list[tuple[Path, MaskContent | None, str]], meaning: ValueMeaning, width: int, height: int
-) -> ImportedLabel:
+def _read(parts: list[tuple[Path, MaskContent | None, ValueMeaning, str]], width: int, height: int) -> ImportedLabel:
     """Return the label of one mask, or of several masks of different classes.
 
-    parts: (file, its content, name of a single class).
+    parts: (file, its content, meaning of its values, name of a single class).
     """
     lost: Counter[str] = Counter()
     labels = []
-    for path, content, name in parts:
+    for path, content, meaning, name in parts:
         raw = read_raw(path, (width, height))
         labels.append(meaning.apply(raw, content or describe(raw, losses_of(path)), name))
         lost["import.instances"] += raw.instances
@@ -219,9 +231,9 @@ class PngWriter:
         if image.mask is None:
             return
         export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
-        export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)))
-        target = export.out / "masks" / PurePosixPath(image.split, f"{image.name}.png")
-        write_bytes(target, encode_numbers(export.table[image.mask], palette(export)))
+        label = PurePosixPath("masks", image.split, f"{image.name}.png")
+        export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)), label=label)
+        write_bytes(export.out / label, encode_numbers(export.table[image.mask], palette(export)))
 
     def finish(self) -> None:
         write_text(self._export.out / "labels.txt", write_list(self._export.names))

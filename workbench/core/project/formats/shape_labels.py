@@ -156,8 +156,8 @@ def in_layers(entries: Any, key: str) -> list[tuple[int, Any]]:
     return sorted(enumerate(listed(entries), 1), key=layer)
 
 
-def label_text(entry: Any, key: str) -> str:
-    """Return the name of a class, which may be a number. Raises KeyError, UnreadableLabel for another value."""
+def label_text(entry: Any, key: str | int) -> str:
+    """Return the name of a class at a key or place; it may be a number. Raises LookupError, UnreadableLabel."""
     value = entry[key]
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise UnreadableLabel(Message("import.no_label"))
@@ -188,19 +188,17 @@ def _entry(
 ) -> ImportedEntry:
     name = PureWindowsPath(shaped.name).as_posix()
     drive, outside = PureWindowsPath(name).drive, is_outside(name, label)
-    name = name.removeprefix(drive).lstrip("/")
-    remark, doubtful, refused = "", False, shaped.refused
+    exported = tree.originals.of(tree.path(label), shaped.name) is not None
+    name = shaped.name if exported else name.removeprefix(drive).lstrip("/")
+    remark, doubtful = "", False
+    missing = Message("import.image_outside", path=name[:200]) if outside else Message("import.image_missing")
     if read is not None:
         try:
             found, remark, doubtful = images.of_file(name, label, shaped.split)
         except UnreadableLabel as error:
-            found, refused = None, [*refused, ("", reason(error))]
+            found, missing = None, reason(error)
     else:
         found = images.find(name, label, shaped.split)
-    if found is None and outside:
-        missing = Message("import.image_outside", path=name[:200])
-    else:
-        missing = Message("import.image_missing")
     if found is None:
         suffix = PurePosixPath(name).suffix.lower()
         key = str(PurePosixPath(label).parent / PurePosixPath(name).stem) + (
@@ -213,13 +211,13 @@ def _entry(
         image=None if found is None else tree.path(found),
         key=key,
         read=read or partial(rasterize, _compact(shaped), options),
-        aliases=tuple(dict.fromkeys((without_suffix(name), without_suffix(key), PurePosixPath(name).stem))),
+        aliases=tuple(dict.fromkeys((name, without_suffix(name), without_suffix(key), PurePosixPath(name).stem))),
         split=shaped.split,
         size=shaped.size,
         embedded=shaped.embedded,
         missing=missing,
         count=max(shaped.entries, len(shaped.shapes) + (shaped.verdict is not None)),
-        refused=tuple(refused),
+        refused=tuple(shaped.refused),
         remark=remark,
         doubtful=doubtful,
     )
@@ -271,7 +269,7 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
     merged = sum(max(0, count - _region_count(mask, id)) for id, count in objects.items() if id in used and count > 1)
     if shaped.shapes or shaped.verdict is None:
         lost = Counter({"import.overlap": overlap, "import.merged": merged})
-        return ImportedLabel(mask, names, shaped.verdict, shaped.notes, boxes, lost, refused)
+        return ImportedLabel(mask, names, shaped.verdict, shaped.notes, boxes, lost, refused=refused)
     # A label of the whole image does not label its pixels.
     return ImportedLabel(None, {}, shaped.verdict, shaped.notes)
 

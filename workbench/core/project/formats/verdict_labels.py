@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -31,6 +30,7 @@ from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport
 from workbench.core.project.formats.label_tables import LabelTable, tables
+from workbench.core.project.formats.mask_pairing import masks_beside_images
 from workbench.core.project.formats.region_tables import is_region_table
 from workbench.core.project.formats.text_files import read_text
 from workbench.core.project.storage import write_text
@@ -40,6 +40,7 @@ _LABEL_SUFFIXES = (*IMAGE_SUFFIXES, ".gif", ".xml", ".txt", ".json", ".npy", ".m
 _LABEL_COLUMNS = frozenset("label class verdict category target result grade classname 标签 类别 结果 判定".split())
 _OTHER_COLUMNS = frozenset(("region_shape_attributes", "annotation_id"))  # of VIA and of Label Studio
 _SPLIT_COLUMNS = ("split", "subset", "dataset", "数据集", "划分")
+_TITLES = ("image", "verdict", "split")  # of the tables that the workbench writes
 _NAME_LISTS = ("labels.txt", "classes.txt", "label.txt", "label_list.txt")
 
 
@@ -61,7 +62,7 @@ def find_table(tree: FileTree, options: ImportOptions, known: dict[int, str]) ->
                     image=None if found is None else tree.path(found),
                     key=found or name,
                     read=partial(_read, options.class_name or verdict),
-                    aliases=(without_suffix(name), PurePosixPath(name).stem),
+                    aliases=(name, without_suffix(name), PurePosixPath(name).stem),
                     split=splits.get(name, split),
                 )
             )
@@ -102,7 +103,7 @@ def _splits(table: LabelTable) -> dict[str, str]:
 
 def _table_verdicts(table: LabelTable, names: list[str]) -> tuple[dict[str, str], _Refused]:
     """Return the verdict by image name, and the rows without one. Rows with an empty cell have no verdict."""
-    columns = _verdict_columns(table)
+    columns, own = _verdict_columns(table), table.titles == _TITLES
     verdicts: dict[str, str] = {}
     refused: _Refused = []
     lengths = {len(row) for row in table.rows}
@@ -115,13 +116,13 @@ def _table_verdicts(table: LabelTable, names: list[str]) -> tuple[dict[str, str]
             why = Message("import.several_verdicts", names=", ".join(on)) if len(on) > 1 else ""
         else:
             label = "".join(row[column] for column in columns if column < len(row))
-            if PureWindowsPath(label).suffix.lower() in _LABEL_SUFFIXES:
+            if not own and PureWindowsPath(label).suffix.lower() in _LABEL_SUFFIXES:
                 return {}, []  # image and label file: a list of pairs
             if not table.header and len(row) > 2 and len(lengths) > 1:
                 why = Message("import.several_verdicts", names=", ".join(row[1:]))
         if table.header and len(row) < len(table.header) and not label:
             why = Message("import.cut_row", n=len(row), m=len(table.header))
-        if label.isdecimal() and int(label) < len(names):
+        if not own and label.isdecimal() and int(label) < len(names):
             label = names[int(label)]
         if label and not why and verdicts.setdefault(image, label) != label:
             why = Message("import.several_verdicts", names=f"{verdicts[image]}, {label}")
@@ -129,7 +130,7 @@ def _table_verdicts(table: LabelTable, names: list[str]) -> tuple[dict[str, str]
             refused.append((number, image, why))
     for _, image, _ in refused:
         verdicts.pop(image, None)
-    if len(Counter(verdicts.values())) > max(20, len(verdicts) // 2):
+    if not own and len(Counter(verdicts.values())) > max(20, len(verdicts) // 2):
         return {}, []  # nearly as many labels as images: numbers or remarks, not verdicts
     return verdicts, refused
 
@@ -163,18 +164,21 @@ def _label_names(tree: FileTree) -> list[str]:
 
 
 def folder_score(tree: FileTree) -> int:
-    return len(_folder_verdicts(tree.images)[0])
+    return len(_folder_verdicts(tree, _images(tree))[0])
 
 
 def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the labels found. `known` is not used, since verdicts are not classes."""
-    verdicts, origin = _folder_verdicts(tree.images)
+    images = _images(tree)
+    verdicts, origin = _folder_verdicts(tree, images)
     if not verdicts:
-        verdicts = distinctive_folders(tree.images, min_names=1)
+        verdicts = distinctive_folders(images, min_names=1)
     if options.class_name is not None:
-        verdicts, origin = dict.fromkeys(tree.images, options.class_name), ""
-    batch = ImportedLabels(notes=[origin] if origin else [])
-    for image in tree.images:
+        verdicts, origin = dict.fromkeys(images, options.class_name), ""
+    batch = ImportedLabels(
+        notes=[origin] if origin else [], other_masks=[tree.path(mask) for mask in masks_beside_images(tree)]
+    )
+    for image in images:
         if image in verdicts:
             read = partial(_read, verdicts[image])
             batch.entries.append(ImportedEntry(tree.path(image), tree.path(image), image, read))
@@ -183,9 +187,15 @@ def find_folders(tree: FileTree, options: ImportOptions, known: dict[int, str]) 
     return batch
 
 
-def _folder_verdicts(images: list[str]) -> tuple[dict[str, str], str]:
+def _images(tree: FileTree) -> list[str]:
+    masks = masks_beside_images(tree)
+    return [image for image in tree.images if image not in masks]
+
+
+def _folder_verdicts(tree: FileTree, images: list[str]) -> tuple[dict[str, str], str]:
     """Return verdicts by image, and a sentence on their origin if it is not obvious."""
-    folders = distinctive_folders(images)
+    exported = {image: known.verdict for image in images if (known := tree.originals.of(tree.path(image)))}
+    folders = {image: verdict for image, verdict in exported.items() if verdict} or distinctive_folders(images)
     if folders:
         return folders, ""
     named: dict[str, str] = {}
@@ -211,9 +221,8 @@ class ImageFolderWriter:
         if image.verdict is None:
             export.lose(image, "images without a verdict")
             return
-        folder = re.sub(r'[\\/:*?"<>|]+', "_", image.verdict).strip(". ") or "_"
-        flat = export.image_name(image).replace("/", "_")
-        export.copy_image(image, PurePosixPath(export.split_folder(image), folder, flat), always=True)
+        picture = PurePosixPath(export.split_folder(image), image.verdict, export.image_name(image))
+        export.copy_image(image, picture, always=True, verdict=image.verdict)
 
     def finish(self) -> None:
         pass
@@ -238,6 +247,6 @@ class VerdictTableWriter:
     def finish(self) -> None:
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(("image", "verdict", "split"))
+        writer.writerow(_TITLES)
         writer.writerows(self._rows)
         write_text(self._export.out / "verdicts.csv", "\ufeff" + buffer.getvalue())

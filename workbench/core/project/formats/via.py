@@ -64,10 +64,10 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
 
     def parse(image: dict[str, Any]) -> ShapedImage:
         shaped = ShapedImage(label_text(image, "filename"), split=split_of(name), lost=Counter())
-        regions = image.get("regions") or []
+        regions = image.get("regions", [])
         for number, region in enumerate(regions.values() if isinstance(regions, dict) else listed(regions), 1):
             with shaped.entry("region", number):
-                _add(region["shape_attributes"], region.get("region_attributes"), shaped)
+                _add(region["shape_attributes"], region["region_attributes"], shaped)
         return shaped
 
     return each_image(tree, name, "image", content.get("_via_img_metadata", content).values(), parse)
@@ -107,12 +107,17 @@ def _add(shape: dict[str, Any], attributes: Any, shaped: ShapedImage) -> None:
 
 
 def _label(attributes: Any) -> str:
-    """Return the value of the first attribute; of a group of check boxes, the first that is checked."""
-    for value in (attributes or {}).values():
+    """Return the value of the first attribute; of a group of check boxes, the first that is checked.
+
+    Raises UnreadableLabel if all attributes are empty.
+    """
+    for value in attributes.values():
         if isinstance(value, dict):
             value = next((key for key, on in value.items() if on), "")
         if value:
             return str(value)
+    if attributes:
+        raise UnreadableLabel(Message("import.no_label"))
     return "defect"
 
 

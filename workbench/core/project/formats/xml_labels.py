@@ -262,7 +262,7 @@ class CvatWriter:
         SubElement(self._root, "version").text = "1.1"
         labels = SubElement(SubElement(SubElement(self._root, "meta"), "task"), "labels")
         names = [(info.name, info.color) for info in export.classes]
-        names += [(verdict, "#808080") for verdict in export.project.file.verdicts]
+        names += [(verdict, "#808080") for verdict in export.verdicts.exported]
         for name, color in dict(names).items():
             label = SubElement(labels, "label")
             SubElement(label, "name").text = name

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from workbench.core.messages import Message
+from workbench.core.problems import NothingToImport
 from workbench.core.project.formats.base import (
     NAME_FILES,
     FileTree,
@@ -27,7 +28,8 @@ from workbench.core.project.formats.label_export import ExportedImage, LabelExpo
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape
 from workbench.core.project.formats.text_files import decode_text, read_text
-from workbench.core.project.project import Project
+from workbench.core.project.project import MAX_CLASS_ID, Project
+from workbench.core.project.source_trust import need_trust, outside_places
 from workbench.core.project.storage import write_text
 from workbench.inference.io.json_io import read_file
 
@@ -75,9 +77,10 @@ def _label_files(tree: FileTree) -> dict[str, list[str] | None]:
     files: dict[str, list[str] | None] = {}
     for name in tree.with_suffix(".txt"):
         path = PurePosixPath(name)
-        if path.name.casefold() not in NAME_FILES and path.stem.casefold() not in _LISTS:
+        exported = tree.originals.of(tree.path(name)) is not None
+        if exported or (path.name.casefold() not in NAME_FILES and path.stem.casefold() not in _LISTS):
             lines = _text_lines(tree, name)
-            of_image = comparable(path.stem) in stems
+            of_image = exported or comparable(path.stem) in stems
             if of_image or (lines is not None and all(map(_is_object, lines))):
                 files[name] = lines
     folders = {PurePosixPath(name).parent for name, lines in files.items() if lines}
@@ -115,7 +118,9 @@ class _Reader:
     """
 
     def __init__(self, tree: FileTree, known: dict[int, str], files: dict[str, list[str] | None]) -> None:
-        self._settings = {name: _load_yaml(tree.path(name)) for name in tree.with_suffix(".yaml", ".yml")}
+        loaded = {name: _load_yaml(tree.path(name)) for name in tree.with_suffix(".yaml", ".yml")}
+        self._settings = {name: content for name, (content, _) in loaded.items()}
+        self._refused = next((why for _, why in loaded.values() if why is not None), None)
         self._names = _NearestNames(tree, self._settings)
         # Numbers start at 0, the ids of a project at 1.
         self._known = {id - 1: name for id, name in known.items()}
@@ -130,7 +135,9 @@ class _Reader:
         shaped = ShapedImage(_image_name(name), split=split, lost=Counter())
         names = self._names.of(name) or self._known
         lines = _text_lines(tree, name)
-        if lines is None:
+        if names is self._known and self._refused is not None:  # their numbers would become other classes
+            shaped.refuse(self._refused)
+        elif lines is None:
             shaped.refuse(Message("import.unreadable"))
         elif lines and not any(_LINE.fullmatch(line) for line in lines):
             shaped.refuse(Message("import.no_yolo"))
@@ -202,7 +209,8 @@ class _NearestNames:
         lists = {name: _names_of(content) for name, content in settings.items()}
         for file_name in NAME_FILES:
             for name in tree.files:
-                if PurePosixPath(name).name.casefold() == file_name:
+                own = tree.originals.of(tree.path(name)) is not None  # label of an image "classes"
+                if PurePosixPath(name).name.casefold() == file_name and not own:
                     lists[name] = _listed_names(tree, name)
         for name in tree.with_suffix(".names"):  # of Darknet, by any name
             lists.setdefault(name, _listed_names(tree, name))
@@ -233,9 +241,12 @@ def dataset_tree(file: Path, project: Project | None = None) -> FileTree:
 
     The data set is in the folder that the file names, if it exists: `path`, or above `train` and `val` if these lead
     out of the file's folder. It is in the file's folder otherwise, as `path` is often that of another computer.
+    Raises NothingToImport for a file that cannot be read.
     """
     file = file.absolute()
-    content = _load_yaml(file)
+    content, why = _load_yaml(file)
+    if why is not None:
+        raise NothingToImport(path=str(file), why=why)
     stored = content.get("path")
     root = file.parent
     if isinstance(stored, str) and (root / stored).is_dir():
@@ -251,16 +262,45 @@ def dataset_tree(file: Path, project: Project | None = None) -> FileTree:
     return FileTree(tree.root, (chosen, *others))
 
 
-def _load_yaml(path: Path) -> dict[str, Any]:
-    """Return the content of a YAML file, {} if it cannot be read or is no mapping."""
+def need_dataset_trust(paths: Sequence[Path]) -> None:
+    """Raise UntrustedPlaces if a chosen YAML file names folders outside of its own that the user has not allowed."""
+    if len(paths) == 1 and suffix_of(paths[0].name) in (".yaml", ".yml"):
+        content, _ = _load_yaml(paths[0])
+        base = str(content.get("path") or "")
+        named = [base, *(os.path.join(base, str(content.get(side) or "")) for side in ("train", "val"))]
+        need_trust(paths[0], "", outside_places(paths[0].absolute().parent, named))
+
+
+def _load_yaml(path: Path) -> tuple[dict[str, Any], str | None]:
+    """Return the content of a YAML file and None, or {} and the reason why a list of names in it cannot be used."""
     import yaml
 
+    class Loader(yaml.BaseLoader):
+        """Loader of texts alone: a class "no" or "010" keeps its name."""
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):  # a few nested ones stand for more values than any memory holds
+                raise UnreadableLabel(Message("import.yaml_alias"))
+            return super().compose_node(parent, index)
+
+    text = ""
     try:
-        # All values are texts: a class "no" or "010" keeps its name.
-        content = yaml.load(decode_text(read_file(path, limit=1 << 20)), yaml.BaseLoader)
-    except (FileNotFoundError, ValueError, UnreadableLabel, yaml.YAMLError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
+        text = decode_text(read_file(path, limit=1 << 20))
+        content = yaml.load(text, Loader)
+        names = content.get("names") if isinstance(content, dict) else None
+        names = names.values() if isinstance(names, dict) else names if isinstance(names, list) else ()
+        if len(names) > MAX_CLASS_ID:
+            raise UnreadableLabel(Message("import.too_many_labels", n=MAX_CLASS_ID))
+        if not all(isinstance(name, str) for name in names):
+            raise UnreadableLabel(Message("import.yaml_names"))
+    except FileNotFoundError:
+        return {}, None
+    except (ValueError, UnreadableLabel, yaml.YAMLError, RecursionError) as error:
+        # Other YAML files, such as those of a program beside the data, are none of a data set.
+        is_list = not text or re.search(r"^\s*['\"]?names['\"]?\s*:", text, re.MULTILINE) is not None
+        why = Message.of(error) if isinstance(error, UnreadableLabel) else Message("import.unreadable")
+        return {}, Message("import.yaml", name=path.name, why=why) if is_list else None
+    return content if isinstance(content, dict) else {}, None
 
 
 def _names_of(settings: dict[str, Any]) -> dict[int, str]:
@@ -309,9 +349,9 @@ class YoloWriter:
             export.lose(image, "outlines of regions", len(lines))
         split = export.split_folder(image)
         self._splits.add(split)
-        export.copy_image(image, PurePosixPath("images", split, export.image_name(image)))
-        target = export.out / "labels" / PurePosixPath(split, f"{image.name}.txt")
-        write_text(target, "".join(f"{line}\n" for line in lines))
+        label = PurePosixPath("labels", split, f"{image.name}.txt")
+        export.copy_image(image, PurePosixPath("images", split, export.image_name(image)), label=label)
+        write_text(export.out / label, "".join(f"{line}\n" for line in lines))
 
     def finish(self) -> None:
         import yaml

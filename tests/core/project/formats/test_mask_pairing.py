@@ -1,0 +1,264 @@
+"""Masks and their images: names in common forms and languages, open questions, contents against names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from workbench.core.project import annotation
+from workbench.core.project.formats.label_lists import parse_text
+from workbench.core.project.importing import import_labels
+from workbench.core.project.project import Project
+
+SIZE = (64, 48)
+
+
+@pytest.fixture
+def project(tmp_path):
+    with Project.create(tmp_path / "project") as project:
+        yield project
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "in"
+
+
+def save(path, array, **options):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(array).save(path, **options)
+
+
+def photo(path, seed=0, size=SIZE):
+    save(path, np.random.default_rng(seed).normal(120, 8, size[::-1]).clip(0, 255).astype(np.uint8))
+
+
+def region(left, value=255, size=SIZE):
+    mask = np.zeros(size[::-1], np.uint8)
+    mask[10:30, left : left + 20] = value
+    return mask
+
+
+def write(folder, pairs):
+    """Write photographs and masks, each with a region at a place of its own. Returns image -> left edge."""
+    lefts = {}
+    for number, (image, mask) in enumerate(pairs):
+        photo(folder / image, number)
+        save(folder / mask, region(number))
+        lefts[image] = number
+    return lefts
+
+
+def assert_labels(project, lefts):
+    """Check that each image, and nothing else, is in the project with its own mask."""
+    assert sorted(project.images()) == sorted(lefts)
+    for key, left in lefts.items():
+        mask = annotation.load_mask(project, key)
+        assert mask is not None and np.array_equal(mask > 0, region(left) > 0), key
+
+
+FOLDERS = [
+    *("{lot}_mask", "Masks_{lot}", "{lot}Mask", "mask-{lot}", "{lot}-GT", "{lot}_ground_truth", "GroundTruth_{lot}"),
+    *("{lot}_labels", "annotations_{lot}", "{lot}_segmentation", "{lot} (masks)", "{lot}/masks", "masks/{lot}"),
+    *("{lot}_Masken", "Masque-{lot}", "máscaras_{lot}", "маски_{lot}", "{lot}掩膜", "标注_{lot}", "{lot}_マスク"),
+    *("마스크_{lot}", "data/labels/{lot}", "{lot}/2024/gt"),
+]
+
+
+@pytest.mark.parametrize("names", [("scratch", "pit"), ("lot1", "lot2")])
+@pytest.mark.parametrize("form", FOLDERS)
+def test_folders_of_masks_with_equal_file_names(project, folder, form, names):
+    """Numbers restart in each folder, so that only the names of the folders tell which mask is whose."""
+    lefts = write(folder, [(f"{name}/{n}.png", f"{form.format(lot=name)}/{n}.png") for name in names for n in range(3)])
+    report = import_labels(project, folder)
+    assert (report.format, report.labeled, report.skipped) == ("png", 6, [])
+    assert_labels(project, lefts)
+    assert {info.name for info in project.classes} == ({"defect"} if "lot1" in names else set(names))
+    assert all(annotation.load_note(project, key).verdict is None for key in lefts)
+
+
+@pytest.mark.parametrize(
+    ("image", "mask"),
+    [
+        *(("p{n}.png", f"{form}.png") for form in ("p{n}_mask", "mask_p{n}", "p{n}Mask", "p{n}-GT", "p{n} (mask)")),
+        *(("p{n}.png", f"{form}.png") for form in ("p{n}_label", "Maske_p{n}", "p{n}掩膜", "p{n}.mask")),
+        ("IMG_00{n}.png", "mask_00{n}.png"),
+        ("images/00{n}.png", "masks/{n}.png"),
+        ("images/p{n}.png", "masks/seg_p{n}.png"),
+        ("images/p{n}.png", "masks/p{n}_scratch.png"),
+        ("images/p{n}.png", "masks/scratch_p{n}.png"),
+        ("images/p{n}.png", "masks/p{n}/scratch.png"),
+        ("cam{n}/1.png", "masks/cam{n}_1.png"),
+        ("images/cam{n}_1.png", "masks/cam{n}/1.png"),
+        ("Line{n}/2024/05/1.png", "masks/Line{n}/1.png"),
+        ("label_{n}.png", "label_{n}_mask.png"),
+        ("JPEGImages/images/{n}.png", "SegmentationClass/images/{n}.png"),
+        ("images/Gera\u0308t{n}.png", "masks/Gerät{n}.png"),
+    ],
+)
+def test_names_of_masks(project, folder, image, mask):
+    lefts = write(folder, [(image.format(n=n), mask.format(n=n)) for n in (1, 2, 3)])
+    report = import_labels(project, folder)
+    assert (report.format, report.labeled, report.skipped) == ("png", 3, [])
+    assert_labels(project, lefts)
+
+
+def test_images_of_one_name_with_their_suffix_in_the_name_of_the_mask(project, folder):
+    lefts = write(folder, [("images/1.bmp", "masks/1.bmp.png"), ("images/1.png", "masks/1.png.png")])
+    assert import_labels(project, folder).labeled == 2
+    assert_labels(project, lefts)
+
+
+def test_the_mask_of_a_missing_image_is_not_that_of_another_lot(project, folder):
+    lefts = write(folder, [("lot1/1.png", "masks/lot1/1.png"), ("lot2/2.png", "masks/lot2/2.png")])
+    save(folder / "masks" / "lot2" / "1.png", region(30))
+    report = import_labels(project, folder)
+    assert report.labeled == 2 and [path for path, _ in report.skipped] == [str(folder / "masks" / "lot2" / "1.png")]
+    assert_labels(project, lefts)
+
+
+# --- questions --------------------------------------------------------------------------------------------
+
+
+def test_one_folder_of_masks_for_two_of_images_is_a_question(project, folder):
+    for lot in ("cam1", "cam2"):
+        for number in (1, 2):
+            photo(folder / lot / f"{number}.png", number)
+    for number in (1, 2):
+        save(folder / "masks" / f"{number}.png", region(number))
+    report = import_labels(project, folder)
+    assert (report.format, report.labeled) == ("png", 0) and project.images() == []
+    assert {choice.rule: choice.count for choice in report.pairings} == {"masks=cam1": 2, "masks=cam2": 2}
+    first = report.pairings[0]
+    assert first.examples[0] == (folder / "cam1" / "1.png", folder / "masks" / "1.png") and "cam1" in first.text
+    assert len(report.skipped) == 2 and all("--pair: masks=cam1, masks=cam2" in why for _, why in report.skipped)
+    report = import_labels(project, folder, pair="masks=cam2")
+    assert (report.labeled, report.pairings, report.skipped) == (2, [], [])
+    assert np.array_equal(annotation.load_mask(project, "cam2/1.png") > 0, region(1) > 0)
+    assert annotation.load_mask(project, "cam1/1.png") is None
+
+
+def test_folders_with_other_names_are_paired_in_order_on_request(project, folder):
+    lefts = {}
+    for position, (lot, masks) in enumerate((("cam1", "A"), ("cam2", "B"))):
+        for number in (1, 2):
+            photo(folder / lot / f"{number}.png", number)
+            lefts[f"{lot}/{number}.png"] = 10 * position + number
+            save(folder / "masks" / masks / f"{number}.png", region(10 * position + number))
+    report = import_labels(project, folder)
+    assert report.labeled == 0 and report.pairings[0].rule == "order" and report.pairings[0].count == 4
+    assert import_labels(project, folder, pair="no such answer").labeled == 0
+    assert import_labels(project, folder, pair="order").labeled == 4
+    assert_labels(project, lefts)
+
+
+def test_sizes_decide_between_images_of_one_name(project, folder):
+    for lot, masks, size in (("cam1", "A", (64, 48)), ("cam2", "B", (80, 40))):
+        photo(folder / lot / "1.png", size[0], size)
+        save(folder / "masks" / masks / "1.png", region(size[0] - 60, size=size))
+    report = import_labels(project, folder)
+    assert (report.labeled, report.pairings) == (2, [])
+    assert np.array_equal(annotation.load_mask(project, "cam2/1.png") > 0, region(20, size=(80, 40)) > 0)
+
+
+def test_masks_of_two_versions_are_a_question(project, folder):
+    lefts = write(folder, [(f"images/{n}.png", f"masks/{n}.png") for n in (1, 2)])
+    for number in (1, 2):
+        save(folder / "masks_old" / f"{number}.png", region(40))
+    report = import_labels(project, folder)
+    assert report.labeled == 0
+    assert {choice.rule for choice in report.pairings} == {"masks=images", "masks_old=images"}
+    assert import_labels(project, folder, pair="masks=images").labeled == 2
+    assert_labels(project, lefts)
+
+
+def test_files_that_are_masks_by_their_content_only_are_a_question(project, folder):
+    lefts = write(folder, [(f"images/{n}.png", f"gt/{n}.png") for n in (1, 2)])
+    for number in (1, 2):
+        save(folder / "result" / f"{number}.png", region(40))
+    report = import_labels(project, folder)
+    assert report.labeled == 2 and sorted(project.images()) == sorted(lefts)
+    assert {choice.rule: choice.count for choice in report.pairings} == {"doubtful=images": 2, "doubtful=masks": 2}
+    assert sorted(path for path, _ in report.skipped) == [str(folder / "result" / f"{n}.png") for n in (1, 2)]
+    # Each of both may belong to an image that has a mask: it is not done before the question is answered.
+    assert report.unfinished == ["images/1.png", "images/2.png"]
+    report = import_labels(project, folder, pair="doubtful=images", conflicts="replace")
+    assert report.unfinished == [] and sorted(project.images()) == [*sorted(lefts), "result/1.png", "result/2.png"]
+
+
+def test_photographs_with_names_of_masks_are_a_question(project, folder):
+    write(folder, [("front.png", "front_mask.png")])
+    photo(folder / "back.png", 5)
+    photo(folder / "back_mask.png", 6)
+    photo(folder / "masks" / "overview.png", 7)
+    report = import_labels(project, folder)
+    assert report.labeled == 1 and sorted(project.images()) == ["back.png", "front.png"]
+    assert {path for path, _ in report.skipped} == {
+        str(folder / "back_mask.png"),
+        str(folder / "masks" / "overview.png"),
+    }
+    import_labels(project, folder, pair="doubtful=images", conflicts="replace")
+    assert sorted(project.images()) == ["back.png", "back_mask.png", "front.png", "masks/overview.png"]
+
+
+def test_photographs_and_thumbnails_beside_images_are_not_masks(project, folder):
+    write(folder, [("images/1.bmp", "masks/1.png")])
+    photo(folder / "images" / "2.bmp", 2)
+    photo(folder / "images" / "2.png", 3)  # of another camera
+    photo(folder / "thumbs" / "1.png", 4, (16, 12))
+    report = import_labels(project, folder)
+    assert (report.labeled, report.pairings, report.skipped) == (1, [], [])
+    assert len(project.images()) == 4
+
+
+def test_folders_of_masks_are_no_verdicts(project, folder):
+    write(folder, [(f"{kind}/{n}.png", f"{kind}_mask/{n}.png") for kind in ("NG", "OK") for n in (1, 2)])
+    import_labels(project, folder, format="folders")
+    # Nobody has read the masks: an image that has one is not taken for a good one.
+    assert len(project.images()) == 4 and project.file.verdicts == ["NG"]
+
+
+def test_flat_images_of_one_class_among_photographs_are_images(project, folder):
+    for number in (1, 2):
+        photo(folder / "OK" / f"{number}.png", number)
+        save(folder / "dark" / f"{number}.png", np.zeros(SIZE[::-1], np.uint8))
+    report = import_labels(project, folder)
+    assert (report.format, report.labeled) == ("folders", 4)
+
+
+# --- lists ------------------------------------------------------------------------------------------------
+
+
+def test_each_mask_is_named_by_the_list_of_its_own_folder(project, folder):
+    for name, classes in (("p1", "pit"), ("p2", "dent\nscratch")):
+        photo(folder / f"{name}_json" / "img.png", len(classes))
+        save(folder / f"{name}_json" / "label.png", region(5, 1))
+        (folder / f"{name}_json" / "label_names.txt").write_text(f"_background_\n{classes}\n")
+    assert import_labels(project, folder).labeled == 2
+    names = {info.id: info.name for info in project.classes}
+    for key, name in (("p1_json/img.png", "pit"), ("p2_json/img.png", "dent")):
+        mask = annotation.load_mask(project, key)
+        assert mask is not None and {names[id] for id in annotation.ids_in(mask) if id} == {name}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "names"),
+    [
+        (
+            "labels.txt",
+            "__ignore__\n_background_\n#1 crack\na:b\nM 10 20 30\n",
+            {1: "#1 crack", 2: "a:b", 3: "M 10 20 30"},
+        ),
+        ("labels.txt", "background\n#ff8800\na:b:c:d\n", {1: "#ff8800", 2: "a:b:c:d"}),
+        ("classes.txt", "# a comment\npit\n#00ff00\n", {1: "pit", 2: "#00ff00"}),
+        (
+            "labelmap.txt",
+            "# label:color_rgb:parts:actions\nbackground:0,0,0::\n#1:1,2,3::\na:b:4,5,6::\n",
+            {1: "#1", 2: "a:b"},
+        ),
+    ],
+)
+def test_class_names_with_special_characters(file, text, names):
+    found = parse_text(file, text)
+    assert found is not None and found.names == names

@@ -1,0 +1,306 @@
+"""What an import cannot use: each image with a label that was not read stays open, and the account says so."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.core.project.formats.generated_folders import check_folder
+from workbench.core import problems
+from workbench.core.project import annotation
+from workbench.core.project.formats.encodings import guess
+from workbench.core.project.importing import import_labels
+from workbench.core.project.project import Project
+from workbench.core.project.project_file import is_project
+
+WIDTH, HEIGHT = 48, 32
+SQUARE = [[4, 4], [12, 4], [12, 12], [4, 12]]
+OTHER = [[30, 20], [40, 20], [40, 28], [30, 28]]
+LINE = "0 0.1 0.1 0.3 0.1 0.3 0.4 0.1 0.4"
+
+
+@pytest.fixture
+def project(tmp_path):
+    with Project.create(tmp_path / "project") as project:
+        yield project
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    (tmp_path / "in").mkdir()
+    return tmp_path / "in"
+
+
+def photo(path: Path, seed: int = 0) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    values = np.random.default_rng(seed + sum(path.name.encode())).integers(60, 200, (HEIGHT, WIDTH))
+    Image.fromarray(values.astype(np.uint8)).save(path)
+
+
+def labelme(path: Path, points, name: str, label: object = "pit") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shapes = [{"label": label, "points": points, "shape_type": "polygon"}] if points else []
+    path.write_text(json.dumps({"version": "5", "shapes": shapes, "imagePath": name}), "utf-8")
+
+
+def coco(images, annotations, categories=({"id": 1, "name": "pit"},)) -> str:
+    return json.dumps({"images": list(images), "annotations": list(annotations), "categories": list(categories)})
+
+
+def shape(image: object, points=SQUARE, category: object = 1) -> dict:
+    return {"image_id": image, "category_id": category, "segmentation": [[v for p in points for v in p]]}
+
+
+def status(project: Project, key: str) -> str:
+    return annotation.load_note(project, key).status
+
+
+def painted(project: Project, key: str) -> set[tuple[int, int]]:
+    """Return which of the two squares an image has, by a pixel of each."""
+    mask = annotation.load_mask(project, key)
+    return set() if mask is None else {(x, y) for x, y in ((8, 8), (35, 24)) if mask[y, x]}
+
+
+# --- names inside and beside ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".json", ".xml"])
+def test_a_label_belongs_to_the_image_beside_it_after_both_were_renumbered(project, folder, suffix):
+    for number in (1, 2, 3):
+        photo(folder / f"{number}.png")
+    if suffix == ".json":
+        labelme(folder / "2.json", SQUARE, "3.png")
+    else:
+        polygon = "".join(f"<pt><x>{x}</x><y>{y}</y></pt>" for x, y in SQUARE)
+        (folder / "2.xml").write_text(
+            f"<annotation><filename>3.png</filename><object><name>pit</name><polygon>{polygon}</polygon></object>"
+            "</annotation>"
+        )
+    report = import_labels(project, folder)
+    assert painted(project, "2.png") == {(8, 8)} and not painted(project, "3.png")
+    assert any("3.png" in text for _, text in report.image_notes)
+
+
+def test_a_label_in_another_folder_that_names_another_image_is_to_be_checked(project, folder):
+    for number in (1, 2, 3):
+        photo(folder / "images" / f"{number}.png")
+    labelme(folder / "labels" / "2.json", SQUARE, "3.png")
+    report = import_labels(project, folder)
+    assert painted(project, "images/2.png") == {(8, 8)} and report.unfinished == ["images/2.png"]
+    assert status(project, "images/2.png") == "started"
+
+
+def test_two_images_with_the_name_of_one_label_are_refused(project, folder):
+    photo(folder / "a.png")
+    photo(folder / "a.bmp")
+    (folder / "a.txt").write_text(LINE)
+    photo(folder / "b.png")
+    (folder / "b.txt").write_text(LINE)
+    report = import_labels(project, folder)
+    assert report.labeled == 1 and "several images" in report.skipped[0][1]
+
+
+@pytest.mark.parametrize(
+    "stored", ["Pr%C3%BCfling%201.png", "http://host/data/Prüfling 1.png?x=1", "C:\\x\\Prüfling 1.png"]
+)
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_names_in_other_forms_are_the_same_image(project, folder, stored, form):
+    photo(folder / unicodedata.normalize(form, "Prüfling 1.png"))
+    photo(folder / "other.png")
+    images = [{"id": 1, "file_name": stored}]
+    (folder / "x.json").write_text(coco(images, [shape(1)]), "utf-8")
+    assert import_labels(project, folder).labeled == 1
+
+
+# --- ids -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("listed", "named"),
+    [(1, 1.0), (1, "000001"), ("000001", 1), ("1.0", 1), (7, "a.png"), (7, "a"), ("x-1", "x-1")],
+)
+def test_ids_of_any_form_find_their_image(project, folder, listed, named):
+    for name in "ab":
+        photo(folder / f"{name}.png")
+    images = [{"id": listed, "file_name": "a.png"}, {"id": 99, "file_name": "b.png"}]
+    (folder / "x.json").write_text(coco(images, [shape(named)]))
+    report = import_labels(project, folder)
+    assert painted(project, "a.png") == {(8, 8)} and status(project, "a.png") == "done" and report.ledger.complete
+
+
+def test_an_annotation_of_an_unknown_image_leaves_images_without_one_open(project, folder):
+    for name in "ab":
+        photo(folder / f"{name}.png")
+    images = [{"id": 1, "file_name": "a.png"}, {"id": 2, "file_name": "b.png"}]
+    (folder / "x.json").write_text(coco(images, [shape(1), shape("other")]))
+    report = import_labels(project, folder, background=True)
+    assert status(project, "a.png") == "started" and status(project, "b.png") == "new"
+    assert report.ledger.entries.to_json() == {"seen": 2, "used": 1, "kept": 0, "refused": 1, "not_understood": 0}
+
+
+def test_an_id_of_two_images_and_a_category_of_two_names_are_refused(project, folder):
+    for name in "abc":
+        photo(folder / f"{name}.png")
+    images = [{"id": 1, "file_name": "a.png"}, {"id": 1, "file_name": "b.png"}, {"id": 2, "file_name": "c.png"}]
+    categories = [{"id": 1, "name": "pit"}, {"id": 2, "name": "crack"}, {"id": 2, "name": "stain"}]
+    annotations = [shape(1), shape(2), shape(2, OTHER, 2), shape(2, OTHER, 9)]
+    (folder / "x.json").write_text(coco(images, annotations, categories))
+    report = import_labels(project, folder)
+    assert painted(project, "c.png") == {(8, 8)} and not painted(project, "a.png") and not painted(project, "b.png")
+    assert {status(project, f"{name}.png") for name in "abc"} == {"new", "started"}
+    assert {"a.png, b.png" in why or "crack, stain" in why or "id 9" in why for _, why in report.skipped} == {True}
+
+
+# --- files that are not understood -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        LINE.replace(".", ",").encode(),
+        LINE.replace(" ", ";").encode(),
+        f"class x y\n{LINE}\n".encode(),
+        LINE.replace("0 ", "pit ", 1).encode(),
+        b"\xff\xd8\x00\x10 no text",
+        LINE.encode("utf-16-le"),
+        LINE.encode("utf-16"),
+    ],
+)
+def test_a_text_file_of_an_image_is_read_or_named_and_never_taken_for_absent(project, folder, content):
+    for name in "ab":
+        photo(folder / f"{name}.png")
+    (folder / "a.txt").write_bytes(content)
+    (folder / "b.txt").write_text(LINE)
+    (folder / "classes.txt").write_text("pit\n")
+    report = import_labels(project, folder, background=True)
+    named = any("a.txt" in place for place, _ in report.skipped)
+    assert named == (not report.ledger.complete) and (named or painted(project, "a.png"))
+    assert status(project, "a.png") == ("done" if not named else "started" if painted(project, "a.png") else "new")
+    assert status(project, "b.png") == "done"
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        (f"{LINE} 0.87", "polygon"),  # confidence
+        (f"{LINE} 0.87 12", "polygon"),  # and the number of a track
+        ("0 0.4 0.4 0.3 0.3 0.87 12", "box"),
+        ("0 0.4 0.4 0.3 0.3 0.87", "box"),
+        ("0 0.4 0.4 0.3 0.3 0.35 0.35 2 0.45 0.35 1 0.4 0.45 0", "box"),  # key points
+        ("0 0.4 0.4 0.3 0.3 0.87 1", "refused"),  # or a triangle
+    ],
+)
+def test_numbers_after_an_outline_or_a_box_are_no_coordinates(project, folder, line, kind):
+    for name in "ab":
+        photo(folder / f"{name}.png")
+        (folder / f"{name}.txt").write_text(line)
+    report = import_labels(project, folder, format="yolo")
+    assert (report.labeled, report.boxes) == {"polygon": (2, 0), "box": (2, 2), "refused": (0, 0)}[kind]
+    mask = annotation.load_mask(project, "a.png") if kind != "refused" else None
+    if mask is not None:
+        rows, columns = np.nonzero(mask)
+        assert rows.max() - rows.min() < 14 and columns.max() - columns.min() < 16
+
+
+def test_a_label_in_another_format_prevents_that_defects_become_none(project, folder):
+    for name in "abc":
+        photo(folder / f"{name}.png")
+    labelme(folder / "a.json", SQUARE, "a.png")
+    labelme(folder / "b.json", [], "b.png")
+    labelme(folder / "c.json", SQUARE, "c.png")
+    for name in "ab":
+        (folder / f"{name}.txt").write_text(LINE)
+    report = import_labels(project, folder, format="labelme")
+    assert {name: status(project, f"{name}.png") for name in "abc"} == {"a": "done", "b": "new", "c": "done"}
+    assert any("b.txt" in why for _, why in report.skipped) and not report.ledger.complete
+
+
+def test_masks_with_an_unknown_file_beside_the_image_are_to_be_checked(project, folder):
+    for name in "ab":
+        photo(folder / "images" / f"{name}.png")
+        mask = np.zeros((HEIGHT, WIDTH), np.uint8)
+        mask[4:12, 4:12] = 255
+        (folder / "masks").mkdir(exist_ok=True)
+        Image.fromarray(mask).save(folder / "masks" / f"{name}.png")
+    (folder / "images" / "a.json").write_text('{"regions": 1}')
+    (folder / "README.txt").write_text("about")
+    report = import_labels(project, folder)
+    assert status(project, "images/a.png") == "started" and status(project, "images/b.png") == "done"
+    assert report.ledger.label_files.not_understood == 1 and report.ledger.other_files == 1
+
+
+def test_a_folder_with_the_project_file_of_another_program_is_imported(project, folder):
+    photo(folder / "a.png")
+    labelme(folder / "a.json", SQUARE, "a.png")
+    (folder / "project.json").write_text('{"title": "x", "tasks": []}')
+    assert not is_project(folder) and is_project(project.root)
+    assert import_labels(project, folder).labeled == 1
+    with pytest.raises(problems.ForeignProject):
+        Project.open(folder)
+
+
+def test_image_files_that_are_not_read_are_named_with_a_program(project, folder):
+    photo(folder / "a.png")
+    labelme(folder / "a.json", SQUARE, "a.png")
+    for name in ("b.heic", "c.heic", "d.dcm"):
+        (folder / name).write_bytes(b"x")
+    notes = import_labels(project, folder).notes
+    assert any("2 .heic files" in note for note in notes) and any("1 .dcm file" in note for note in notes)
+
+
+# --- encodings ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("encoding", "names"),
+    [
+        ("cp1252", ["Größe", "Lötfehler", "rayure écaillée", "daño"]),
+        ("gb18030", ["划痕", "裂纹", "孔洞"]),
+        ("big5", ["刮痕", "裂紋", "氣泡"]),
+        ("cp932", ["キズ", "打痕", "汚れ"]),
+        ("euc_jp", ["キズ", "汚れ", "クラック"]),
+        ("cp949", ["긁힘", "균열", "찍힘"]),
+        ("cp1251", ["царапина", "Трещина", "скол"]),
+        ("koi8_r", ["царапина", "трещина", "скол"]),
+        ("cp866", ["царапина", "трещина", "скол"]),
+    ],
+)
+def test_class_names_in_common_code_pages_are_read_and_the_guess_is_told(project, folder, encoding, names):
+    for number in range(len(names)):
+        photo(folder / f"{number}.png")
+        (folder / f"{number}.txt").write_text(LINE.replace("0 ", f"{number} ", 1))
+    (folder / "classes.txt").write_bytes("\n".join(names).encode(encoding))
+    report = import_labels(project, folder)
+    assert [info.name for info in project.classes] == names
+    ((path, (_, examples)),) = report.encodings.items()
+    assert path.name == "classes.txt" and examples[0] == next(name for name in names if not name.isascii())
+    assert {name.encode(encoding).decode(guess(name.encode(encoding))) for name in names[:1]} == {names[0]}
+
+
+def test_a_chosen_encoding_takes_the_place_of_the_guess(project, folder):
+    photo(folder / "0.png")
+    (folder / "0.txt").write_text(LINE)
+    (folder / "classes.txt").write_bytes("ÄÖ".encode("cp1252"))
+    import_labels(project, folder, encoding="cp1252")
+    assert [info.name for info in project.classes] == ["ÄÖ"]
+    with pytest.raises(problems.BadSettings):
+        import_labels(project, folder, encoding="no such")
+
+
+# --- reasons and generated folders ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_generated_folders_keep_the_rule(seed):
+    assert check_folder(seed) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(40, 2040, 100))
+def test_many_generated_folders_keep_the_rule(first):
+    assert [text for seed in range(first, first + 100) for text in check_folder(seed)] == []

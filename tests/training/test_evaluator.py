@@ -1,0 +1,98 @@
+"""Evaluation on validation images: sums by part for the choice of the weights, and where thresholds were chosen."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tests.conftest import fill_project
+from workbench.core.images.image_files import read
+from workbench.core.runs.dataset import collect
+from workbench.inference.model_settings import ClassSettings, ModelSettings
+from workbench.inference.predictor import Predictor
+from workbench.training.evaluator import Evaluator, score_statistic
+
+SEGMENTATION = ModelSettings(
+    task="segmentation",
+    name="n",
+    classes=(ClassSettings(1, "scratch", "#ff0000"),),
+    tile=64,
+    overlap=0,
+    multiple=16,
+    thresholds=(0.5,),
+    min_area=(0,),
+)
+VERDICTS = ModelSettings(task="classification", name="n", verdicts=("NG", "OK"), input_size=32)
+
+
+def dark(batch: np.ndarray) -> np.ndarray:
+    """Return probabilities of a network that takes dark pixels for defects."""
+    scratch = 1 / (1 + np.exp(8 * (batch[:, :1] - 0.35)))
+    return np.concatenate([1 - scratch, scratch], axis=1).astype(np.float32)
+
+
+def doubtful(batch: np.ndarray) -> np.ndarray:
+    """Return probabilities of verdicts near one half."""
+    bad = 0.5 + 0.1 * np.tanh(20 * (0.55 - batch.min(axis=(1, 2, 3))))
+    return np.stack([bad, 1 - bad], axis=1).astype(np.float32)
+
+
+@pytest.fixture
+def evaluator(project):
+    def make(model: str) -> Evaluator:
+        fill_project(project, 20, good=8, verdicts=True)
+        project.file.verdicts = ["OK", "NG"]
+        project.save()
+        return Evaluator(project, collect(project, model))
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("model", "engine", "settings"), [("unet", dark, SEGMENTATION), ("resnet", doubtful, VERDICTS)]
+)
+def test_score_is_that_of_the_sums_by_part(evaluator, model, engine, settings):
+    found = evaluator(model)
+    result = found.evaluate(engine, settings, found.dataset.items, choose=True)
+    parts = {item.group or item.key for item in found.dataset.items}
+    assert result.score_sums.keys() == parts and len(parts) > 3
+    total = np.sum(list(result.score_sums.values()), axis=0)
+    assert float(score_statistic(model)(total)) == pytest.approx(result.score, abs=1e-12)
+    assert 0 < result.score < 1
+
+
+def test_metrics_name_the_images_that_chose_the_thresholds(evaluator):
+    found = evaluator("unet")
+    items = found.dataset.items
+    cross_fitted = found.evaluate(dark, SEGMENTATION, items, choose=True, cross_fit=True)
+    same = found.evaluate(dark, SEGMENTATION, items, choose=True)
+    other = found.evaluate(dark, same.settings, items)
+    assert [each.metrics["chosen_on"] for each in (cross_fitted, same, other)] == ["cross_fitted", "same", "other"]
+    assert cross_fitted.settings == same.settings  # in use are the thresholds chosen on all
+
+
+def test_calibration_error_is_that_of_the_temperature_of_other_images(evaluator):
+    found = evaluator("resnet")
+    items = found.dataset.items
+    chosen = found.evaluate(doubtful, VERDICTS, items, choose=True)
+    assert chosen.settings.temperature < 0.5  # which was the lowest that could be chosen
+    assert chosen.metrics["calibration_error"] == pytest.approx(_error(found, chosen.settings), abs=1e-6)
+    again = found.evaluate(doubtful, chosen.settings, items)  # the probabilities are already those of the temperature
+    assert again.metrics["calibration_error"] == pytest.approx(chosen.metrics["calibration_error"], abs=1e-6)
+    assert again.metrics["chosen_on"] == "other"
+    halves = found.evaluate(doubtful, dataclasses.replace(VERDICTS), items, choose=True, cross_fit=True)
+    assert halves.metrics["chosen_on"] == "cross_fitted" and halves.settings == chosen.settings
+
+
+def _error(evaluator: Evaluator, settings: ModelSettings) -> float:
+    """Return the calibration error in ten bins, from the predictions of every image alone."""
+    predictor = Predictor(settings, doubtful)
+    bins: dict[int, list[tuple[float, bool]]] = {}
+    for item in evaluator.dataset.items:
+        result = predictor.predict(read(evaluator.project.image_path(item.key)))
+        highest = max(result.probabilities.values())
+        bins.setdefault(min(9, int(10 * highest)), []).append((highest, result.likeliest == item.verdict))
+    gaps = [abs(sum(p for p, _ in rows) - sum(right for _, right in rows)) for rows in bins.values()]
+    return sum(gaps) / len(evaluator.dataset.items)

@@ -1,0 +1,97 @@
+"""Figures as texts. Every document, table and line that shows a figure takes its name and its number from here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.core.evaluation.figures import Figure, Scope
+from workbench.core.evaluation.intervals import Interval
+from workbench.core.messages import Message, join
+
+NOTHING = "–"
+_PLAIN = ("recall_right_class", "region_precision_right_class", "false_alarms", "accuracy", "missed_images")
+
+
+def metric_name(id: str) -> str:
+    """Return the name of a metric, such as "Dice"."""
+    return Message(f"figure.{id}")
+
+
+def name(figure: Figure) -> str:
+    """Return the full name of a figure, such as "Dice, any defect"."""
+    return full_name(figure.id, figure.scope, figure.name)
+
+
+def full_name(id: str, scope: Scope, name: str = "") -> str:
+    """Return the full name of a metric and a scope. name: of the class or verdict."""
+    metric = metric_name(id)
+    if scope in ("class", "verdict"):
+        return Message("figure.of_class", metric=metric, name=name)
+    if (scope == "any" and id in _PLAIN) or id == "false_alarm_images":
+        return metric  # says by itself what it counts
+    return Message("figure.of_mean_verdicts" if id == "f1" else f"figure.of_{scope}", metric=metric)
+
+
+def definition(id: str) -> str:
+    """Return what a metric counts, as a sentence."""
+    return Message(f"figure.{id}_definition")
+
+
+def number(figure: Figure, value: float | None, *, digits: int = 2) -> str:
+    """Return a value in the unit of a figure. digits: of values that are no percentage."""
+    if value is None:
+        return NOTHING
+    if figure.metric.unit == "share":
+        return f"{100 * value:.0f}%"
+    return f"{value:.{digits}f}"
+
+
+def value(figure: Figure, *, digits: int = 2) -> str:
+    """Return the value; only its counts where these are too small for one number and have no interval."""
+    if figure.value is None:
+        return NOTHING
+    if figure.digit:
+        return number(figure, figure.value, digits=digits)
+    return counts(figure) if figure.edges is None else between(figure, figure.edges)
+
+
+def counts(figure: Figure) -> str:
+    """Return what the value is a ratio of, such as "6 of 7"; "" for ratios of pixels."""
+    if figure.metric.unit == "ratio" or not figure.total:
+        return ""
+    if figure.metric.unit == "rate":
+        return Message("figure.events", n=int(figure.hits), m=int(figure.total))
+    return Message("figure.counts", n=int(figure.hits), m=int(figure.total))
+
+
+def between(figure: Figure, edges: Sequence[float]) -> str:
+    """Return an interval, such as "49–97%"."""
+    low, high = (number(figure, edge) for edge in edges)
+    return f"{low.removesuffix('%')}–{high}"
+
+
+def interval(figure: Figure) -> str:
+    """Return the interval, or the reason why there is none."""
+    if figure.value is None:
+        return ""
+    if isinstance(figure.interval, Interval):
+        return Message("figure.interval", range=between(figure, [figure.interval.low, figure.interval.high]))
+    return Message("figure.no_interval", why=figure.interval)
+
+
+def detail(figure: Figure) -> str:
+    """Return counts and interval, which explain the value."""
+    return join("list.semicolon", [text for text in (counts(figure), interval(figure)) if text])
+
+
+def text(figure: Figure, *, digits: int = 2) -> str:
+    """Return value, interval and counts in one line, such as "86% (49–97%), 6 of 7"."""
+    shown = number(figure, figure.value, digits=digits)
+    if figure.value is None:
+        return shown
+    if figure.edges is not None:
+        shown = Message("card.metric", n=shown, low=number(figure, figure.edges[0]).removesuffix("%"),
+                        high=number(figure, figure.edges[1]))  # fmt: skip
+    elif not figure.digit:
+        return counts(figure)
+    return join("list.comma", [part for part in (shown, counts(figure)) if part])

@@ -1,0 +1,77 @@
+"""Keys that two images would have: those of a source begin with "@name/", as may the path of one in `pictures/`.
+
+Such images of the project's own are not listed. When the project is opened for writing, their folder is renamed: runs
+and labels keep the keys of the source's images, with which these were shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from workbench.core.names import numbered_names
+from workbench.core.problems import CannotWrite, KeysSeparated, LabelsAmbiguous, Problem
+from workbench.core.project.sources import Source
+from workbench.core.project.storage import check_links, inside
+from workbench.inference.io.atomic_write import make_folder, replace_path
+
+_LABELS = (("masks", ".png"), ("notes", ".json"), ("proposals", ".json"))
+_SHOWN = 5  # images named in a message
+
+
+def source_prefixes(sources: Sequence[Source]) -> tuple[str, ...]:
+    """Return what the keys of images of the external sources begin with."""
+    return tuple(source.prefix for source in sources if source.name)
+
+
+def own_key(sources: Sequence[Source], key: str) -> str:
+    """Return the key for a new image in `pictures/`: `key`, without "@" if it would be that of another source."""
+    return key.lstrip("@") if key.startswith(source_prefixes(sources)) else key
+
+
+def shared_sources(root: Path, sources: Sequence[Source]) -> list[Source]:
+    """Return the available sources whose keys begin as those of images in `pictures/`."""
+    return [source for source in sources if source.name and _own_images(root, source) and not source.missing(root)]
+
+
+def separate_keys(root: Path, sources: Sequence[Source]) -> list[Problem]:
+    """Rename the folders of such images in a project that is open for writing. Return what has to be reported.
+
+    A label stays with the source's image, unless there is none. Raises CannotWrite.
+    """
+    notices: list[Problem] = []
+    for source in shared_sources(root, sources):
+        folder = root / "pictures" / f"@{source.name}"
+        name = next(name for name in numbered_names(source.name) if not _is_used(root, name))
+        theirs, both = set(source.images(root)), []
+        try:
+            for key in _own_images(root, source):
+                for kind, suffix in _LABELS:
+                    label = inside(root / kind, f"{source.prefix}{key}{suffix}")
+                    if not label.exists():
+                        continue
+                    if key in theirs:
+                        both.append(key)
+                        break
+                    target = inside(root / kind, f"{name}/{key}{suffix}")
+                    check_links(root, target)
+                    make_folder(target.parent)
+                    replace_path(label, target)
+            check_links(root, folder)
+            replace_path(folder, folder.with_name(name))
+        except OSError as error:
+            raise CannotWrite.of(folder, error) from error
+        notices.append(KeysSeparated(name=source.name, path=str(folder), new=str(folder.with_name(name))))
+        if both:
+            shown = ", ".join(both[:_SHOWN]) + ("…" if len(both) > _SHOWN else "")
+            notices.append(LabelsAmbiguous(n=len(both), name=source.name, other=name, images=shown))
+    return notices
+
+
+def _own_images(root: Path, source: Source) -> list[str]:
+    """Return the paths, in the folder named as a source, of images in `pictures/`."""
+    return Source(path=f"pictures/@{source.name}").images(root)
+
+
+def _is_used(root: Path, name: str) -> bool:
+    return any((root / folder / name).exists() for folder in ("pictures", *(kind for kind, _ in _LABELS)))

@@ -1,0 +1,92 @@
+"""Places outside of a project or data set from which it reads images, and those that the user has allowed.
+
+A project or data set of somebody else may name any place: a whole disk, or a computer that learns who opens it. Nothing
+is read from such places, nor are they looked up, before the user has allowed them on this computer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.core.problems import CannotWrite, UntrustedPlaces
+from workbench.inference.io.json_io import JsonError, read_json
+
+if TYPE_CHECKING:
+    from workbench.core.project.project_file import ProjectFile
+
+_REMEMBERED = 500  # projects and data sets
+_allowed: dict[str, list[str]] = {}  # those allowed by this process, in case that the file cannot be written
+
+
+def outside_places(folder: Path, paths: Iterable[str]) -> dict[str, str]:
+    """Return those `paths`, relative to `folder`, that leave it, with their absolute paths.
+
+    Paths that do not exist are of another computer and left out. Those on the network are not looked up.
+    """
+    base = os.path.normpath(folder)
+    places = {path: os.path.normpath(os.path.join(base, path)) for path in paths if path}
+    return {
+        path: place
+        for path, place in places.items()
+        if not Path(place).is_relative_to(base) and (place.startswith(("//", "\\\\")) or os.path.isdir(place))
+    }
+
+
+def project_places(root: Path, file: ProjectFile) -> dict[str, str]:
+    """Return the places outside of a project from which it reads images, see `outside_places`."""
+    paths = [path for source in file.sources if source.name for path in (source.relative, source.path)]
+    with contextlib.suppress(OSError):
+        paths.append(os.readlink(root / "pictures"))
+    return outside_places(root, paths)
+
+
+def need_trust(path: Path, id: str, places: Mapping[str, str]) -> None:
+    """Raise UntrustedPlaces unless the user has allowed all places for this project or data set.
+
+    id: of the project; "" for the path. It may be moved, together with folders that it names relative to its own.
+    """
+    id = id or os.path.realpath(path)
+    if places and not any(set(places) <= set(known.get(id, ())) for known in (_allowed, _stored())):
+        shown = ", ".join(dict.fromkeys(places.values()))
+        raise UntrustedPlaces(path=str(path), places=shown, id=id, paths=list(places))
+
+
+def trust(id: str, paths: Sequence[str]) -> None:
+    """Remember that the user has allowed a project or data set to read from places, as it names them."""
+    from workbench.core.project.storage import write_json
+
+    known = _stored()
+    if not set(paths) <= set(_allowed.setdefault(id, known.get(id, []))):
+        _allowed[id] = list(dict.fromkeys([*_allowed[id], *paths]))
+        known = {other: entry for other, entry in known.items() if other != id} | {id: _allowed[id]}
+        with contextlib.suppress(CannotWrite):
+            write_json(_path(), dict(list(known.items())[-_REMEMBERED:]))
+
+
+def trust_copy(id: str, copy: str) -> None:
+    """Allow the copy of a project, which has another id, what its original is allowed."""
+    trust(copy, [*_allowed.get(id, ()), *_stored().get(id, ())])
+
+
+def trust_named(problem: UntrustedPlaces) -> None:
+    """Remember that the user has allowed the places that a problem names."""
+    trust(problem.fields["id"], problem.fields["paths"])
+
+
+def _path() -> Path:
+    from platformdirs import user_config_dir
+
+    return Path(user_config_dir("defect-workbench", appauthor=False)) / "trusted.json"
+
+
+def _stored() -> dict[str, list[str]]:
+    try:
+        raw = read_json(_path())
+    except (FileNotFoundError, JsonError):
+        return {}
+    entries = raw.items() if isinstance(raw, dict) else ()
+    return {id: entry for id, entry in entries if isinstance(entry, list) and all(isinstance(e, str) for e in entry)}
