@@ -206,9 +206,7 @@ _WRITE_ERRORS: dict[int, type[CannotWrite]] = {
     errno.ENOENT: WriteFolderMissing,
     errno.ENOTDIR: WriteFolderMissing,
     errno.ENAMETOOLONG: NameTooLong,
-    **dict.fromkeys(
-        (errno.EEXIST, errno.EINVAL, errno.EILSEQ, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP), UnsuitableDrive
-    ),
+    **dict.fromkeys((errno.EINVAL, errno.EILSEQ, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP), UnsuitableDrive),
 }
 
 
