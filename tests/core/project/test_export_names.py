@@ -145,11 +145,13 @@ def check_any_names(tmp_path, data, formats) -> None:
     names = data.draw(st.lists(IMAGE_NAMES, min_size=1, max_size=6, unique=True))
     suffixes = data.draw(st.lists(st.sampled_from((".png", ".bmp")), min_size=len(names), max_size=len(names)))
     images = [name + suffix for name, suffix in zip(names, suffixes)]
-    with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
-        with create(Path(folder) / "p", classes, verdicts, images, splits=data.draw(st.booleans())) as project:
-            for format, shapes, with_images in formats:
-                if not verdicts and format in ("folders", "verdicts"):
-                    continue
+    splits = data.draw(st.booleans())
+    with (
+        tempfile.TemporaryDirectory(dir=tmp_path) as folder,
+        create(Path(folder) / "p", classes, verdicts, images, splits=splits) as project,
+    ):
+        for format, shapes, with_images in formats:
+            if verdicts or format not in ("folders", "verdicts"):
                 round_trip(project, format, images=with_images, shapes=shapes)
 
 
@@ -176,7 +178,7 @@ def project(tmp_path):
         yield project
 
 
-def test_changed_names_are_told_before_anything_is_written(project, tmp_path):
+def test_changed_names_are_reported_before_anything_is_written(project, tmp_path):
     told = []
 
     def refuse(renamed):
@@ -208,7 +210,7 @@ def test_names_chosen_for_the_import_are_kept(project, tmp_path):
         assert [info.name for info in again.classes] == ["dent"]
 
 
-def test_damaged_record_of_the_names_is_told(project, tmp_path):
+def test_damaged_record_of_the_names_is_reported(project, tmp_path):
     export_labels(project, tmp_path / "out", format="png", options=LabelExportOptions(images=True))
     (tmp_path / "out" / "defect-workbench.export").write_bytes(b"{")
     with Project.create(tmp_path / "again") as again:

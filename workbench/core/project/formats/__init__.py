@@ -6,10 +6,12 @@ Writers are listed in `core.project.exporting`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from workbench.core.images.image_files import image_size
+from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.project.formats import (
     coco,
@@ -29,6 +31,7 @@ from workbench.core.project.formats import (
 from workbench.core.project.formats.base import (
     FileTree,
     ImportedEntry,
+    ImportedLabel,
     ImportedLabels,
     ImportOptions,
     comparable,
@@ -39,6 +42,7 @@ from workbench.core.project.formats.data_split import with_splits
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
 from workbench.core.project.formats.mask_pairing import pair
+from workbench.core.project.formats.original_names import ExportedFile, ExportRecord
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 
@@ -76,7 +80,8 @@ class Format:
             ]
             batch.unlabeled = []
         batch = with_splits(tree, batch)
-        tree.originals.restore(batch, options)
+        batch.notes += [Message("import.names_unreadable", path=str(path)) for path in tree.originals.unreadable]
+        batch.entries = [_with_original_names(tree, entry, options) for entry in batch.entries]
         return batch
 
 
@@ -122,6 +127,39 @@ FORMATS: dict[str, Format] = {
 
 
 _LABEL_SUFFIXES = (".json", ".xml", ".txt", ".csv", ".tsv", ".yaml", ".yml", *ARRAY_SUFFIXES)
+
+
+def _with_original_names(tree: FileTree, entry: ImportedEntry, options: ImportOptions) -> ImportedEntry:
+    """Return a label that the workbench has exported with the names of the project; any other one unchanged."""
+    record = tree.originals.record_of(entry.label)
+    if record is None:
+        return entry
+    image = tree.originals.of(entry.label, *entry.aliases)
+    if image is None and entry.image is not None:
+        image = tree.originals.of(entry.image)
+    entry = replace(entry, read=partial(_read_exported, entry.read, record, image, options.class_name is not None))
+    return entry if image is None else replace(entry, key=image.key.removeprefix("@"), origin=image.key)
+
+
+def _read_exported(
+    read: Callable[[int, int], ImportedLabel],
+    record: ExportRecord,
+    image: ExportedFile | None,
+    named: bool,
+    width: int,
+    height: int,
+) -> ImportedLabel:
+    """Return a label with the names of the project. named: the user has chosen the name of its class or verdict."""
+    label = read(width, height)
+    label.exact = True
+    if not named:
+        own = image.class_name if image is not None else ""
+        label.names = {id: own or record.classes.get(name, name) for id, name in label.names.items()}
+        if label.verdict is not None:
+            label.verdict = record.verdicts.get(label.verdict, label.verdict)
+        if image is not None and image.verdict is not None:
+            label.verdict = image.verdict or None
+    return label
 
 
 def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:

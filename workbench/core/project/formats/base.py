@@ -140,8 +140,8 @@ class ImportedLabel:
     notes: list[str] = field(default_factory=list)  # remarks on this image alone, English sentences
     boxes: list[tuple[int, Rect]] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)  # content that a class map cannot hold: message id -> count
-    exact: bool = False
     refused: list[tuple[str, str]] = field(default_factory=list)  # shapes that are left out: (name of the entry, why)
+    exact: bool = False
 
 
 @dataclass(frozen=True)

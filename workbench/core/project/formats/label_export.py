@@ -211,8 +211,8 @@ def palette(export: LabelExport) -> np.ndarray:
     colors[VOID] = (224, 224, 192)
     used = {0x000000, 0xE0E0C0, 0xFFFFFF}  # readers take black for background, and black and white for a single class
     for info in export.classes:
-        wanted = int(info.color[1:], 16)
-        code = next(wanted ^ change for change in range(len(used) + 1) if wanted ^ change not in used)
+        own = int(info.color[1:], 16)
+        code = next(own ^ change for change in range(len(used) + 1) if own ^ change not in used)
         used.add(code)
         colors[export.numbers[info.id]] = code >> 16, code >> 8 & 255, code & 255
     return colors

@@ -6,21 +6,15 @@ An export contains the file `defect-workbench.export` beside the files of its fo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from workbench.core.json_files import load_versioned
-from workbench.core.messages import Message
 from workbench.core.problems import ProjectBroken
 from workbench.core.stored_model import StoredModel
-
-if TYPE_CHECKING:
-    from workbench.core.project.formats.base import ImportedEntry, ImportedLabel, ImportedLabels, ImportOptions
 
 FILE = "defect-workbench.export"
 _FORMAT = 1
@@ -113,39 +107,6 @@ class OriginalNames:
         image = Path(os.path.relpath(folder / entry.image, self._root)).as_posix()
         return image if image in self.images else None
 
-    def restore(self, batch: ImportedLabels, options: ImportOptions) -> None:
-        """Give the labels that were read the names that they have in the project."""
-        batch.notes += [Message("import.names_unreadable", path=str(path)) for path in self.unreadable]
-        if self._records:
-            batch.entries = [self._restored(entry, options) for entry in batch.entries]
-
-    def _restored(self, entry: ImportedEntry, options: ImportOptions) -> ImportedEntry:
-        record = next((self._records[folder] for folder in entry.label.parents if folder in self._records), None)
-        if record is None:
-            return entry
-        image = self.of(entry.label, *entry.aliases) or (entry.image and self._by_path.get(entry.image)) or None
-        read = partial(_read, entry.read, record, image, options.class_name is not None)
-        if image is None:
-            return replace(entry, read=read)
-        return replace(entry, read=read, key=image.key.removeprefix("@"), origin=image.key)
-
-
-def _read(
-    read: Callable[[int, int], ImportedLabel],
-    record: ExportRecord,
-    image: ExportedFile | None,
-    renamed: bool,
-    width: int,
-    height: int,
-) -> ImportedLabel:
-    """Return a label with original names. renamed: the user has chosen the name of its class or verdict."""
-    label = read(width, height)
-    label.exact = True
-    if not renamed:
-        own = image.class_name if image is not None else ""
-        label.names = {id: own or record.classes.get(name, name) for id, name in label.names.items()}
-        if label.verdict is not None:
-            label.verdict = record.verdicts.get(label.verdict, label.verdict)
-        if image is not None and image.verdict is not None:
-            label.verdict = image.verdict or None
-    return label
+    def record_of(self, file: Path) -> ExportRecord | None:
+        """Return the record of the export that a file belongs to."""
+        return next((self._records[folder] for folder in file.parents if folder in self._records), None)
