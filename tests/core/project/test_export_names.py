@@ -174,7 +174,7 @@ def test_any_names_come_back_equal_from_each_format(tmp_path, data, case):
 
 @pytest.fixture
 def project(tmp_path):
-    with create(tmp_path / "p", ["#1", "_1", "scratch"], ["OK"], ["cam/1.png", "cam_1.png"]) as project:
+    with create(tmp_path / "p", ["ignore", "ignore-2", "scratch"], ["OK"], ["cam/1.png", "cam_1.png"]) as project:
         yield project
 
 
@@ -192,15 +192,25 @@ def test_changed_names_are_reported_before_anything_is_written(project, tmp_path
     assert told == ["1 image has another name in the export: cam_1.png → cam_1-2.png."]
     report = export_labels(project, tmp_path / "out", format="png", warn=told.append)
     assert (
-        told[1:] == [["PNG masks files cannot hold the name of 1 class. In the export: #1 → _1-2."]] == [report.renamed]
+        told[1:]
+        == [["PNG masks files cannot hold the name of 1 class. In the export: ignore → ignore-3."]]
+        == [report.renamed]
     )
     assert (tmp_path / "out" / "labels.txt").read_text().split() == [
         "__ignore__",
         "_background_",
-        "_1-2",
-        "_1",
+        "ignore-3",
+        "ignore-2",
         "scratch",
     ]
+
+
+def test_names_that_mean_something_else_in_a_label_map_are_changed(tmp_path):
+    """CVAT takes a line that begins with # for a comment, and splits others at each colon."""
+    with create(tmp_path / "p", ["#1", "a:b", "x y"], [], ["1.png"]) as project:
+        export_labels(project, tmp_path / "out", format="voc")
+    rows = (tmp_path / "out" / "labelmap.txt").read_text("utf-8").splitlines()
+    assert [row.split(":")[0] for row in rows[1:]] == ["background", "_1", "a_b", "x y"]
 
 
 def test_names_chosen_for_the_import_are_kept(project, tmp_path):
@@ -216,7 +226,7 @@ def test_damaged_record_of_the_names_is_reported(project, tmp_path):
     with Project.create(tmp_path / "again") as again:
         report = import_labels(again, tmp_path / "out")
         assert any("defect-workbench.export is damaged" in note for note in report.notes)
-        assert {info.name for info in again.classes} == {"_1-2", "_1"}
+        assert {info.name for info in again.classes} == {"ignore-3", "ignore-2"}
 
 
 def test_record_of_the_names_leads_to_no_file_outside_of_the_project(project, tmp_path):
@@ -250,7 +260,7 @@ def test_classes_keep_their_pixels_whatever_their_color_and_number(project, tmp_
         import_labels(again, tmp_path / "out", format="png")
         expected, found = labels(project), labels(again)
         assert [list(one[1].values()) for one in found.values()] == [list(one[1].values()) for one in expected.values()]
-        assert [list(one[1]) for one in found.values()] == [["_1", "scratch"]] * 2
+        assert [list(one[1]) for one in found.values()] == [["ignore-2", "scratch"]] * 2
 
 
 def test_a_verdict_outside_of_the_list_is_exported(project, tmp_path):

@@ -45,13 +45,13 @@ def test_report_links_to_the_images(dialog, opened, qtbot, tmp_path):
 
 def test_names_that_a_format_cannot_hold_are_shown_before_the_export(dialog, opened, qtbot, tmp_path):
     project = opened.services.session.project
-    project.add_class("#1")
+    project.add_class("ignore")
     dialog.format.setCurrentIndex(dialog.format.findData("coco"))
     assert dialog.names.isHidden()
     dialog.format.setCurrentIndex(dialog.format.findData("png"))
-    assert not dialog.names.isHidden() and "#1 → _1" in dialog.names.text()
+    assert not dialog.names.isHidden() and "ignore → ignore-2" in dialog.names.text()
     report = run(dialog, qtbot, "png", tmp_path / "out")
-    assert report.renamed and "_1" in (tmp_path / "out" / "labels.txt").read_text().splitlines()
+    assert report.renamed and "ignore-2" in (tmp_path / "out" / "labels.txt").read_text().splitlines()
 
 
 def test_folder_with_files_is_refused(dialog, qtbot, tmp_path):

@@ -80,7 +80,7 @@ EXPORT_FORMATS: dict[str, ExportFormat] = {
             "voc",
             "Pascal VOC, CVAT segmentation mask 1.1",
             VocWriter,
-            classes=listed_as(write_list({1: "{name}:0,0,1::"}, VOC_LIST)),
+            classes=listed_as(write_list({1: "{name}:0,0,1::"}, VOC_LIST), unlike="#|.*:"),
             reader="png",
         ),
         ExportFormat("cvat", "CVAT for images 1.1", CvatWriter, ("mask", "polygon"), verdicts=is_text, stems=False),

@@ -65,12 +65,15 @@ def is_defect_folder(name: str) -> bool:
     return is_file_name(name) and not is_good(name) and name.casefold() != "combined"
 
 
-def listed_as(list_of_one: str) -> Accepts:
-    """Return the test of names for a list that is read as written. list_of_one: the list with {name} as class 1."""
+def listed_as(list_of_one: str, *, unlike: str = "(?!)") -> Accepts:
+    """Return the test of names for a list that is read as written. list_of_one: the list with {name} as class 1.
+
+    unlike: regular expression of names that other programs read otherwise.
+    """
 
     def accepts(name: str) -> bool:
         found = parse_text("labels.txt", list_of_one.replace("{name}", name))
-        return is_text(name) and found is not None and found.names == {1: name}
+        return is_text(name) and re.match(unlike, name) is None and found is not None and found.names == {1: name}
 
     return accepts
 
