@@ -90,6 +90,7 @@ def write(root: Path, key: str, contents: Mapping[Kind, bytes], files: KnownFile
     known = files or KnownFiles()
     finish(root, key, known)
     changed: list[Kind] = []
+    before = ""  # checksum of the present note
     for kind in _FILES:
         if kind not in contents:
             continue
@@ -100,12 +101,14 @@ def write(root: Path, key: str, contents: Mapping[Kind, bytes], files: KnownFile
             raise CannotWrite.of(path, error) from error
         if files is not None and present not in (None, contents[kind]) and content_sum(present) != files.sums[kind]:
             files.kept.append((path, backup_conflict(root, key_hash(key)[:8], present, path.suffix)))
-        known.sums[kind] = content_sum(present)
+        if present is not None:  # a missing folder may come back with the known file
+            known.sums[kind] = content_sum(present)
+        before = content_sum(present)  # the note is the last
         if present != contents[kind]:
             changed.append(kind)
     record_path = _record_path(root, key)
     if len(changed) > 1:
-        record = _Record(key, content_sum(contents["mask"]), known.sums["note"], contents["note"].decode())
+        record = _Record(key, content_sum(contents["mask"]), before, contents["note"].decode())
         write_bytes(record_path, json_bytes({"format": FORMAT, **asdict(record)}, ascii=True), root=root)
     for kind in changed:
         write_bytes(path_of(root, kind, key), contents[kind], root=root)
