@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,15 @@ def create(root: Path) -> Path:
     with Project.create(root, classes=["scratch", "dent"], verdicts=["old", "new"]) as project:
         annotation.save_label(project, KEY, mask=OLD[0], note=OLD[1])
     return root
+
+
+def copies(root: Path) -> Iterator[int]:
+    """Yield 1, 2, 3 … and put the project back as it is now, at its path, before each."""
+    template = root.rename(root.with_name("template"))
+    for number in itertools.count(1):
+        shutil.rmtree(root, ignore_errors=True)
+        shutil.copytree(template, root)
+        yield number
 
 
 def save_new(root: Path, opened: Callable[[], None] = lambda: None) -> None:

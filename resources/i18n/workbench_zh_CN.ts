@@ -13263,6 +13263,10 @@
         <translation>其尺寸为 {w} × {h} 像素，而当前图片为 {width} × {height}</translation>
     </message>
     <message>
+        <source>the drive cannot replace files</source>
+        <translation>该驱动器不支持替换文件</translation>
+    </message>
+    <message>
         <source>it is being written at this moment</source>
         <translation>该文件正在写入</translation>
     </message>

@@ -31,7 +31,7 @@ def test_rule_is_chosen_stored_and_measured_on_the_other_split(evaluation, run, 
     result = wait_for_result(evaluation, qtbot, lambda: evaluation.open(run, "val"))
     assert result.rule is None and result.auroc is not None and not evaluation.can_store()
     result = wait_for_result(evaluation, qtbot, lambda: verdicts.set_choice(BUDGET))
-    assert result.rule.method == "same" and result.rule.caught.total + result.rule.false.total == COUNTS["val"]
+    assert result.rule.method == "leave_one_out" and result.rule.caught.total + result.rule.false.total == COUNTS["val"]
     assert "too few" in result.note and evaluation.can_store() and not evaluation.moved
     evaluation.store()
     stored = operating_point.read(run)

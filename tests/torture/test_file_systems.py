@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from workbench.core import problems
 from workbench.core.check.project_check import check
 from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.label_next.image_features import FeatureCache
+from workbench.core.names import as_text, is_text
 from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS, export_labels
 from workbench.core.project.image_index import ImageIndex, with_index
@@ -28,7 +30,8 @@ from workbench.core.project.label_merge import merge_project
 from workbench.core.project.packing import pack, unpack
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import collect
-from workbench.inference.io.image_io import write_png
+from workbench.inference.io.image_io import encode_png, write_png
+from workbench.session.session import Session
 
 ROOT = Path(__file__).parents[2]
 
@@ -232,3 +235,74 @@ def test_verbs_with_odd_names(odd_names, tmp_path, verb):
     arguments = [*verb, str(root), *([str(tmp_path / "p.zip")] if verb == ["pack"] else []), "--json"]
     done = subprocess.run([sys.executable, "-m", "workbench", *arguments], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0 and "Unexpected" not in done.stderr and json.loads(done.stdout)
+
+
+def test_images_with_odd_names_are_painted_in_the_window(odd_names, qtbot, report, size):
+    root, labeled = odd_names
+    session, met = Session(save_delay=0.01, retry=600), []
+    session.problem_met.connect(met.append)
+    assert session.open_project(root)
+    for key in sorted(session.project.images()):
+        session.open_image(key)
+        qtbot.waitUntil(lambda key=key: session.key == key and (session.image is not None or key not in labeled))
+        if key in labeled:
+            session.editor.begin("paint")
+            session.editor.paint_segment((2, 2), (9, 9), 3, 1)
+            session.editor.commit()
+            assert session.flush()
+            assert annotation.read_mask(session.project.mask_path(key))[2, 2] == 1
+        else:
+            assert session.mask is None and "too long" in str(session.mask_problem)
+    assert not met
+    session.end()
+    report("images with odd names: opened and painted", len(NAMES) + 1, 0)
+
+
+def test_random_names_are_listed_or_named(tmp_path, cases, report):
+    """Test names of random bytes and characters, of all lengths that the file system takes."""
+    if sys.platform != "linux":
+        pytest.skip("other systems refuse such names")
+    rng, failed, count, batch = random.Random(48), [], cases(50, 2000), 50
+    image = encode_png(np.full((8, 8), 9, np.uint8))
+    for number in range(count // batch):
+        with Project.create(tmp_path / str(number), classes=["scratch"]) as project:
+            names = {key for key in (_random_name(rng) for _ in range(batch)) if not key.startswith(".")}
+            for key in names:
+                (project.root / "pictures" / key).write_bytes(image)
+                with contextlib.suppress(problems.NameTooLong):
+                    annotation.save_note(project, key, annotation.Note(status="done"))
+                    annotation.save_mask(project, key, np.ones((8, 8), np.uint8))
+            rows, _, met = indexed(project)
+            again, read, met_again = indexed(project)
+            dataset = collect(project, "unet")
+            used = {item.key for item in dataset.items} | {as_text(key) for key in names if not is_text(key)}
+            used |= {skipped.key for skipped in dataset.skipped}
+            if set(project.images()) != names or set(rows) != names or again != rows or read or met or met_again:
+                failed.append((number, "index", met, met_again))
+            if {as_text(key) for key in names} - {as_text(key) for key in used}:
+                failed.append((number, "training"))
+            with Project.open(project.root, write=False) as other:
+                packed = pack(other, tmp_path / "p.zip")
+            if packed is None or packed.images + sum(not is_text(key) for key in names) != len(names):
+                failed.append((number, "pack"))
+    report("random names of images: list, index, training, pack", count, len(failed))
+    assert not failed
+
+
+def _random_name(rng: random.Random) -> str:
+    if rng.random() < 0.5:
+        name = rng.randbytes(rng.randrange(1, 252)).replace(b"/", b"_").replace(b"\0", b"_")
+    else:
+        planes = (
+            (32, 127),
+            (1, 32),
+            (0x80, 0x250),
+            (0x300, 0x370),
+            (0x4E00, 0x9FFF),
+            (0x200B, 0x2070),
+            (0x1F300, 0x1F700),
+        )
+        first, last = rng.choice(planes)
+        text = "".join(chr(rng.randrange(first, last)) for _ in range(rng.randrange(1, 80)))
+        name = text.replace("/", "_").encode()[: rng.randrange(1, 252)]
+    return os.fsdecode(name + rng.choice((b".png", b".PNG")))

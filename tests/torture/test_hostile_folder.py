@@ -83,7 +83,7 @@ def test_a_damaged_index_never_hides_an_image(tmp_path, cases, report):
         assert len(expected) == 30 and not problems_met
         cache = project.root / ".cache" / "index.sqlite"
         data = cache.read_bytes()
-        failed, count = [], cases(12, 300)
+        failed, count = [], cases(12, 2000)
         for number in range(count):
             for name in ("index.sqlite-wal", "index.sqlite-shm"):
                 (cache.parent / name).unlink(missing_ok=True)

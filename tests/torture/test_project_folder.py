@@ -19,10 +19,9 @@ from tests import disk
 from tests.torture.painters import Painter, make_project, rescues
 from workbench import cli
 from workbench.core import problems
-from workbench.core.project import annotation, storage
+from workbench.core.project import annotation, label_transaction, storage
 from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
-from workbench.session import label
 from workbench.session.session import Session
 
 
@@ -348,7 +347,7 @@ def test_the_rescue_journal_stays_until_the_mask_is_on_the_disk(painter, tmp_pat
             failures.append(path)
             path.write_bytes(data[:-20])
 
-    monkeypatch.setattr(label, "write_bytes", write)
+    monkeypatch.setattr(label_transaction, "write_bytes", write)
     (tmp_path / "unplugged").rename(root)
     one.qtbot.waitUntil(lambda: bool(failures), timeout=20_000)
     one.qtbot.waitUntil(lambda: any("not what was written" in str(met) for met in one.problems_met), timeout=20_000)

@@ -7,28 +7,82 @@ the message ids: the GUI translates the pattern and then fills in the fields, so
 from __future__ import annotations
 
 import errno
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-from workbench.core.text_patterns import fill
-
-
-class Problem(Exception):
-    """Base class of errors that the user can understand and fix. `str(problem)` is the English text, no traceback."""
-
-    message = "Something went wrong."
-    advice = ""
-
-    def __init__(self, **fields: Any) -> None:
-        super().__init__(fields)
-        self.fields = fields
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), **self.fields), ()  # without it, a process pool cannot return a problem
-
-    def __str__(self) -> str:
-        return fill(" ".join(part for part in (self.message, self.advice) if part), **self.fields)
+from workbench.core.model_problems import (
+    ClickModelChanged as ClickModelChanged,
+)
+from workbench.core.model_problems import (
+    ClickModelRefused as ClickModelRefused,
+)
+from workbench.core.model_problems import (
+    DeviceMissing as DeviceMissing,
+)
+from workbench.core.model_problems import (
+    ExportDamaged as ExportDamaged,
+)
+from workbench.core.model_problems import (
+    ExportExists as ExportExists,
+)
+from workbench.core.model_problems import (
+    ModelFileRefused as ModelFileRefused,
+)
+from workbench.core.model_problems import (
+    ModelNotReady as ModelNotReady,
+)
+from workbench.core.model_problems import (
+    ModelUnusable as ModelUnusable,
+)
+from workbench.core.model_problems import (
+    NoDownload as NoDownload,
+)
+from workbench.core.model_problems import (
+    NothingToPredict as NothingToPredict,
+)
+from workbench.core.model_problems import (
+    PaddleMissing as PaddleMissing,
+)
+from workbench.core.model_problems import (
+    ParityFailed as ParityFailed,
+)
+from workbench.core.model_problems import (
+    ProposesNothing as ProposesNothing,
+)
+from workbench.core.model_problems import (
+    ResultsTaken as ResultsTaken,
+)
+from workbench.core.model_problems import (
+    RunAdopted as RunAdopted,
+)
+from workbench.core.model_problems import (
+    RunBroken as RunBroken,
+)
+from workbench.core.model_problems import (
+    RunInUse as RunInUse,
+)
+from workbench.core.model_problems import (
+    RunUnusable as RunUnusable,
+)
+from workbench.core.model_problems import (
+    SuggestionsBroken as SuggestionsBroken,
+)
+from workbench.core.model_problems import (
+    TooManyPoints as TooManyPoints,
+)
+from workbench.core.model_problems import (
+    UnknownModel as UnknownModel,
+)
+from workbench.core.model_problems import (
+    UnknownRun as UnknownRun,
+)
+from workbench.core.model_problems import (
+    WeightsUnusable as WeightsUnusable,
+)
+from workbench.core.model_problems import (
+    WorkerFailed as WorkerFailed,
+)
+from workbench.core.problem import Problem
 
 
 class NotAProject(Problem):
@@ -152,9 +206,7 @@ _WRITE_ERRORS: dict[int, type[CannotWrite]] = {
     errno.ENOENT: WriteFolderMissing,
     errno.ENOTDIR: WriteFolderMissing,
     errno.ENAMETOOLONG: NameTooLong,
-    **dict.fromkeys(
-        (errno.EEXIST, errno.EINVAL, errno.EILSEQ, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP), UnsuitableDrive
-    ),
+    **dict.fromkeys((errno.EINVAL, errno.EILSEQ, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP), UnsuitableDrive),
 }
 
 
@@ -377,59 +429,6 @@ class LabelsImporting(Problem):
     advice = "Wait until the import is finished, or cancel it."
 
 
-class UnknownRun(Problem):
-    message = "There is no run {name} in this project."
-    advice = "Runs are: {known}."
-
-
-class RunUnusable(Problem):
-    message = "The run {name} has no usable model: {why}."
-    advice = "Train again, or choose another run."
-
-
-class RunBroken(Problem):
-    message = "The run file {path} cannot be read: {why}."
-    advice = "The other runs are not affected."
-
-
-class RunInUse(Problem):
-    message = "The run {name} is being trained by another process ({pid} on {host})."
-    advice = "Wait until that process has ended, or stop it, then resume the run again."
-
-
-class WeightsUnusable(Problem):
-    message = "The weights in {path} cannot be used: {why}."
-    advice = "Nothing was executed or changed."
-
-
-class NoDownload(Problem):
-    message = "The weights could not be downloaded from {url}: {why}."
-    advice = "Check the network connection, save the file as {path}, or choose your own weights file."
-
-
-class ModelFileRefused(Problem):
-    message = "{path} cannot be added as a model: {why}."
-
-
-class ClickModelRefused(Problem):
-    message = "{path} cannot be used for click segmentation: {why}."
-    advice = "Choose the two ONNX files in Settings > Click model."
-
-
-class ClickModelChanged(Problem):
-    message = "{path} was changed after it was loaded for click segmentation."
-    advice = "Click again to load it as it is now."
-
-
-class TooManyPoints(Problem):
-    message = "The click model takes at most {n} points, and a box counts as two."
-    advice = "Press Enter to paint this part, then click the rest."
-
-
-class RunAdopted(Problem):
-    message = "The model of the run {name} was added from a file, so {what}."
-
-
 class ImplausibleImages(Problem):
     message = "Please check the images: {why}."
     advice = "Correct or remove them before labeling."
@@ -444,16 +443,6 @@ class BadSettings(Problem):
     message = "The setting {key} cannot be {value}: {why}."
 
 
-class DeviceMissing(Problem):
-    message = "The device {device} cannot be used: {why}."
-    advice = "Run 'workbench doctor' to list the available devices."
-
-
-class PaddleMissing(Problem):
-    message = "PaddlePaddle is not installed, so training is not available."
-    advice = "Install it with: {command}"
-
-
 class NotEnoughMemory(Problem):
     message = "There is not enough memory for this."
     advice = "Close other programs, or use smaller images."
@@ -464,74 +453,13 @@ class UnexpectedError(Problem):
     advice = "Details are in the log file."
 
 
-class WorkerFailed(Problem):
-    message = "The {what} process failed: {why}."
-    advice = "Details are in {log}."
-
-
-class ParityFailed(Problem):
-    message = "The exported model does not match the trained model ({why}), so the export was rejected."
-    advice = "The report is in {report}."
-
-
-class ModelNotReady(Problem):
-    message = "The model is not ready to export: {why}."
-    advice = "Label more defects or train longer, or export it anyway."
-
-
-class ExportExists(Problem):
-    message = "{path} already exists."
-    advice = "Choose another folder for the export."
-
-
-class UnknownModel(Problem):
-    message = "{path} is neither a run nor an export."
-    advice = "Choose a folder under runs/ or exports/ of a project, or a copied export."
-
-
-class ExportDamaged(Problem):
-    message = "This export failed its self-test: {why}"
-    advice = "Export it again."
-
-
-class ModelUnusable(Problem):
-    message = "The model in {path} cannot be used: {why}"
-
-
-class ProposesNothing(Problem):
-    message = "{name} predicts verdicts of whole images, so it has no regions to suggest."
-    advice = "Use a UNet run, which predicts regions."
-
-
-class SuggestionsBroken(Problem):
-    message = "The suggestions in {path} cannot be read: {why}."
-    advice = "Predict the image again, or delete this file. Labels are not affected."
-
-
-class NothingToPredict(Problem):
-    message = "No images to predict in {path}: {why}."
-
-
-class ResultsTaken(Problem):
-    message = "The results cannot be written: {why}"
-
-
-# Event files of earlier versions contain these names.
-_FORMER_NAMES = {
-    "PictureBroken": ImageBroken,
-    "NoPictures": NoImages,
-    "BadRecipe": BadSettings,
-    "ProposalsBroken": SuggestionsBroken,
-}
-
-
 def problem_class(name: str) -> type[Problem] | None:
-    """Return the problem class with a name stored in an event file, also of an earlier version; None if unknown."""
-    return _FORMER_NAMES.get(name) or _classes().get(name)
+    """Return the problem class with a name stored in an event file; None if unknown."""
+    return _classes().get(name)
 
 
 def problem_classes() -> list[type[Problem]]:
-    """Return all problem classes of this module."""
+    """Return all problem classes."""
     return list(_classes().values())
 
 

@@ -33,7 +33,7 @@ class Autosave(QObject):
     """Holder of unsaved labels until they are on the disk. A failed save is retried."""
 
     state_changed = Signal(str)  # "saved" | "dirty" | "failed"
-    saved = Signal(str, object)  # key, Saved
+    saved = Signal(object, object)  # key, Saved
     problem_met = Signal(object)
 
     def __init__(self, parent: QObject | None = None, *, delay: float = 0.5, retry: float = 5.0) -> None:

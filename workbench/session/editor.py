@@ -32,7 +32,7 @@ class Editor(QObject):
 
     finishing = Signal()  # the edit is about to end without the user's action: pending work has to be delivered now
     mask_changed = Signal(object)  # Rect
-    note_changed = Signal(str)
+    note_changed = Signal(object)  # key
     committed = Signal(object, object)  # Label, Patch
     problem_met = Signal(object)
 

@@ -68,9 +68,9 @@ class LruCache:
 class ImageLoader(QObject):
     """Loader of images and labels. `loaded` or `failed` follows `request`, for the last request only."""
 
-    loaded = Signal(str, object)  # key, LoadedImage
-    failed = Signal(str, object)  # key, Problem
-    previewed = Signal(str, object, object)  # key, reduced image, full (width, height); `loaded` follows
+    loaded = Signal(object, object)  # key, LoadedImage
+    failed = Signal(object, object)  # key, Problem
+    previewed = Signal(object, object, object)  # key, reduced image, full (width, height); `loaded` follows
 
     def __init__(
         self, unsaved: Callable[[str], Label | None], parent: QObject | None = None, *, limit: int = 512 << 20

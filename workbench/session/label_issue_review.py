@@ -59,7 +59,7 @@ class LabelIssueReview(QObject):
 
     changed = Signal()  # `issue` changed
     refused = Signal(str)  # nothing was painted: "locked" or "kept", as for suggestions
-    confirmed = Signal(str)  # key of the image whose label was confirmed
+    confirmed = Signal(object)  # key of the image whose label was confirmed
 
     def __init__(self, session: Session, queue: LabelQueue, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -19,9 +19,9 @@ from workbench.session.undo import UndoCommand, UndoStack
 class OpenImage(QObject):
     """The open image. While the next one is read, the former one stays and can be painted on."""
 
-    requested = Signal(str)  # key of the image whose label is about to be read
-    opened = Signal(str)
-    failed = Signal(str, object)  # key, Problem
+    requested = Signal(object)  # key of the image whose label is about to be read
+    opened = Signal(object)  # key
+    failed = Signal(object, object)  # key, Problem
     problem_met = Signal(object)
     step_followed = Signal(str, object)  # "undo" or "redo", and the UndoCommand for which another image was opened
 
@@ -148,7 +148,7 @@ class OpenImage(QObject):
 class ImageNotes(QObject):
     """Changes of the open image's note. Each one is saved like a stroke."""
 
-    changed = Signal(str)  # key
+    changed = Signal(object)  # key
     problem_met = Signal(object)
 
     def __init__(self, editor: Editor, autosave: Autosave, classes: ClassList, parent: QObject | None = None) -> None:

@@ -36,8 +36,8 @@ class OpenProject(QObject):
 
     opened = Signal()
     closed = Signal()
-    note_changed = Signal(str)  # key
-    label_saved = Signal(str)  # key
+    note_changed = Signal(object)  # key
+    label_saved = Signal(object)  # key
     problem_met = Signal(object)
 
     def __init__(self, parent: QObject, *, save_delay: float, retry: float, cache: int) -> None:

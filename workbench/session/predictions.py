@@ -43,7 +43,7 @@ Cancelled = Callable[[], bool] | None
 class Predictions(QObject):
     """Predictions of one model at a time, by ONNX Runtime. Only the last requested image is predicted."""
 
-    predicted = Signal(str, object)  # key, Prediction
+    predicted = Signal(object, object)  # key, Prediction
     failed = Signal(object)  # Problem
     model_changed = Signal()
 

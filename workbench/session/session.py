@@ -32,12 +32,12 @@ class Session(QObject):
     rows_changed = Signal(object)  # list[ImageRow], at most five times a second
     index_progress = Signal(int, int)
     edit_finishing = Signal()  # an edit is about to end: pending work for the open image has to be delivered now
-    image_previewed = Signal(str, object, object)  # key, reduced image, (width, height); `image_opened` follows
-    image_opened = Signal(str)
-    image_failed = Signal(str, object)  # key, Problem
+    image_previewed = Signal(object, object, object)  # key, reduced image, (width, height); `image_opened` follows
+    image_opened = Signal(object)  # key
+    image_failed = Signal(object, object)  # key, Problem
     mask_changed = Signal(object)  # Rect
-    note_changed = Signal(str)
-    label_saved = Signal(str)
+    note_changed = Signal(object)  # key
+    label_saved = Signal(object)  # key
     classes_changed = Signal()  # classes, verdicts, visibility or locks
     current_class_changed = Signal(int)
     history_changed = Signal()  # the undo stack, or whether undo is possible

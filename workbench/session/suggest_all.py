@@ -64,7 +64,7 @@ class SuggestAll(Job):
     """Prediction of all images, one pass at a time. Images already predicted by the same model are skipped."""
 
     began = Signal(int)  # number of images
-    predicted = Signal(int, str, int, str)  # number, key, suggestions, reason for skipping
+    predicted = Signal(int, object, int, str)  # number, key, suggestions, reason for skipping
     ended = Signal(object)  # SuggestAllSummary
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:

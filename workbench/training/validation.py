@@ -82,7 +82,7 @@ def validate(context: TrainingContext) -> bool:
         progress.subset = evaluation.keys
         reserve_time(context, evaluation)
     elif evaluation is not None and evaluation.keys != progress.subset:
-        progress.subset, context.best.peak = evaluation.keys, None  # metrics of other images are not comparable
+        progress.subset, context.best.peak = evaluation.keys, {}  # metrics of other images are not comparable
     score = evaluation.score if evaluation else None
     # Without validation images the newest weights are the best.
     better = context.best.is_best(score, evaluation.score_sums if evaluation else {}) or not items

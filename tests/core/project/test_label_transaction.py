@@ -88,22 +88,21 @@ def unfinished(root, monkeypatch) -> Path:
 
 @needs_fork
 @pytest.mark.parametrize("before", [OLD, EMPTY], ids=["old", "no label"])
-def test_a_label_killed_at_any_access_is_the_old_or_the_new_one(root, tmp_path, before):
+def test_a_label_killed_at_any_access_is_the_old_or_the_new_one(root, before):
     if before is EMPTY:
         for folder in ("masks", "notes"):
             shutil.rmtree(root / folder)
     seen = []
-    for number in itertools.count(1):
-        copy = shutil.copytree(root, tmp_path / str(number))
-        was_killed = killed(save_new, copy, number)
-        label = read(copy)
+    for number in saved_label.copies(root):
+        was_killed = killed(save_new, root, number)
+        label = read(root)
         state = [is_label(one, *label) for one in (before, NEW)]
         assert sum(state) == 1, (number, label)
-        with Project.open(copy) as project:
-            assert is_label((before, NEW)[state.index(True)], *files(copy)), number
-            assert not label_transaction.records(copy)
+        with Project.open(root) as project:
+            assert is_label((before, NEW)[state.index(True)], *files(root)), number
+            assert not label_transaction.records(root)
             annotation.save_label(project, KEY, mask=NEW[0], note=NEW[1])
-        assert is_label(NEW, *files(copy))
+        assert is_label(NEW, *files(root))
         seen.append(state.index(True))
         if not was_killed:
             break
@@ -111,13 +110,12 @@ def test_a_label_killed_at_any_access_is_the_old_or_the_new_one(root, tmp_path, 
 
 
 @needs_fork
-def test_recovery_killed_at_any_access_completes_later(unfinished, tmp_path):
-    for number in itertools.count(1):
-        copy = shutil.copytree(unfinished, tmp_path / str(number))
-        was_killed = killed(lambda root, start: (start(), open_and_close(root)), copy, number)
-        assert is_label(NEW, *read(copy)), number
-        open_and_close(copy)
-        assert is_label(NEW, *files(copy)) and not label_transaction.records(copy), number
+def test_recovery_killed_at_any_access_completes_later(unfinished):
+    for number in saved_label.copies(unfinished):
+        was_killed = killed(lambda root, start: (start(), open_and_close(root)), unfinished, number)
+        assert is_label(NEW, *read(unfinished)), number
+        open_and_close(unfinished)
+        assert is_label(NEW, *files(unfinished)) and not label_transaction.records(unfinished), number
         if not was_killed:
             break
     assert number > 10

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from workbench.core.project.annotation import Note
 from workbench.core.runs.held_out import Item, divide_parts, split_by_part
 
@@ -72,6 +74,16 @@ def test_part_with_most_images_of_a_class_stays_in_training(project):
     assert {splits[item.key] for item in large} == {"train"}
     held = [key for key, value in splits.items() if value == "val"]
     assert held == [item.key for item in (*small[2], *small[3])]
+
+
+def test_few_parts_with_defects_of_all_sizes_reach_their_share(project):
+    """Each part has small, medium and large defects, so it is listed for one of these sizes only."""
+    rng, items = np.random.default_rng(32), series("crack", 60, classes=[1])
+    for item in items:
+        item.pixels = [int(rng.integers(10, 4000))]
+    splits = split(project, items)
+    held = [key for key, value in splits.items() if value == "val"]
+    assert len(held) == 10  # 5 without the parts that are moved: a single part
 
 
 def test_halves_of_the_parts_have_labels_on_both_sides():

@@ -58,7 +58,7 @@ def alike_by_pairs(expected: np.ndarray, actual: np.ndarray) -> bool:
 def test_same_regions_equals_a_comparison_of_all_pairs():
     rng = np.random.default_rng(0)
     outcomes = []
-    for number in range(1500):
+    for number in range(600):
         count = rng.integers(0, 14)
         sides = rng.integers(0, 25, (count, 4))
         expected = np.column_stack([rng.integers(1, 3, count), sides, rng.integers(1, 5000, count)]).astype(np.int64)
@@ -75,8 +75,9 @@ def test_same_regions_equals_a_comparison_of_all_pairs():
 
 def test_ninety_thousand_regions_are_compared():
     """Each with each, these would be nine thousand million pairs."""
-    first, second = specks(2600), specks(2600)
-    second[:, 1:] = first[:, :-1]  # everything is moved by a pixel
+    first = specks(2600)
+    first[:, :2] = first[:, -2:] = 0
+    second = np.roll(first, 1, axis=1)  # everything is moved by a pixel
     found, moved = (measure_regions(SPECKLE, np.minimum(mask, 1)) for mask in (first, second))
     assert len(found) > 90_000 and same_regions(found, moved)
     assert not same_regions(found, moved[: len(moved) // 2])

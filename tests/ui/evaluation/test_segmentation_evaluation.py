@@ -10,10 +10,11 @@ from PySide6.QtWidgets import QPushButton
 from tests.session.mask_run import FALSE, MISSED
 from tests.ui.evaluation.evaluation_windows import CONTROL_SHIFT
 from workbench.core.evaluation import operating_point
-from workbench.core.geometry.drawing import Rect
+from workbench.core.evaluation.split_evaluation import EvaluatedImages
+from workbench.core.evaluation.stored_predictions import LabeledDefect
+from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
-from workbench.ui.evaluation import defect_browser
 
 
 def choose_tab(page, name):
@@ -53,8 +54,8 @@ def test_page_of_an_evaluation(window, page, application):
     for action in window.menuBar().actions():
         action.menu().aboutToShow.emit()
     # Missed defects have a reason.
-    assert page.browser._peak_text(0.3) == "Max. probability 0.30"
-    assert page.browser._peak_text(0.98) == "Less than 10% covered"
+    assert page.browser._missed_text(LabeledDefect(1, 9, NOTHING, 0.3)) == "Max. probability 0.30"
+    assert page.browser._missed_text(LabeledDefect(1, 9, NOTHING, 0.98)) == "Less than 10% covered"
     # The curve passes through an operating point between its thresholds.
     curve = evaluation.sweep.curve(evaluation.point)
     plot.show_curve(curve, (0.123, 0.456), 0.49)
@@ -84,10 +85,10 @@ def test_card_opens_its_region_on_canvas(window, page, application, qtbot):
     qtbot.waitUntil(lambda: session.key == MISSED and not window.center.in_evaluation, timeout=10_000)
 
 
-@pytest.mark.parametrize("empty, tab", [(("missed",), "false"), (("missed", "alarm"), "pictures")])
+@pytest.mark.parametrize("empty, tab", [(("defects",), "false"), (("defects", "alarms"), "pictures")])
 def test_first_tab_with_entries_is_selected(monkeypatch, request, empty, tab):
     for name in empty:
-        monkeypatch.setattr(defect_browser, f"{name}_cards", lambda *_: [])
+        monkeypatch.setattr(EvaluatedImages, name, lambda *_: [])
     page = request.getfixturevalue("page")
     assert page.browser.tab == tab
     choose_tab(page, "missed")

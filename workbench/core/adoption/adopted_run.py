@@ -21,11 +21,10 @@ from workbench.core.messages import Message
 from workbench.core.network_process import NetworkCancelled
 from workbench.core.onnx_files import NetworkRefused
 from workbench.core.problems import BadSettings, CannotWrite, ModelFileRefused, Problem
-from workbench.core.project import annotation
 from workbench.core.project.grouping import group
 from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.project.storage import write_json
-from workbench.core.runs.dataset import Dataset, SkippedImage, make_item
+from workbench.core.runs.dataset import Dataset, add_items
 from workbench.core.runs.events import Finished, encode
 from workbench.core.runs.run import Run, new_run_folder, write_settings
 from workbench.core.runs.training_settings import TrainingSettings
@@ -133,18 +132,9 @@ def _project_classes(project: Project, options: AdoptionOptions) -> list[ClassIn
 def _dataset(project: Project, classes: list[ClassInfo]) -> Dataset:
     """Return all labeled images as test images."""
     dataset = Dataset(model="unet", classes=classes)
-    notes: dict[str, annotation.Note] = {}
-    for key in project.images():
-        try:
-            note = annotation.load_note(project, key)
-            item = make_item(project, key, note, "unet")
-        except Problem as problem:
-            dataset.skipped.append(SkippedImage(key=key, why=Message.of(problem)))
-            continue
-        if item is not None:
-            item.split = "test"
-            notes[key] = note
-            dataset.items.append(item)
+    notes = add_items(dataset, project, project.images())
+    for item in dataset.items:
+        item.split = "test"
     if dataset.items:
         group(project, dataset.items, notes)
     dataset.held_out_note = Message("adopt.all_test" if dataset.items else "adopt.no_labels_yet")

@@ -10,7 +10,7 @@ from workbench.core.documents.document import DocumentImage, Gallery
 from workbench.core.evaluation.defect_crops import CropFrame, Cropper
 from workbench.core.evaluation.evaluation_comparison import ImagePair
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
-from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
+from workbench.core.evaluation.stored_predictions import ANY, ImageEvaluation, StoredPrediction
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.core.images.image_files import read
@@ -39,34 +39,23 @@ class ReportImages:
     def missed(self, evaluation: MaskEvaluation) -> Gallery | None:
         """Return the missed defects, largest first."""
         names = {entry.id: entry.name for entry in evaluation.settings.classes}
-        found = [
-            (defect.area, prediction, defect)
-            for prediction, image in zip(evaluation.passed.predictions, evaluation.images.evaluations)
-            for defect, counted in zip(prediction.defects, image.counts.defects)
-            if not counted.found
-        ]
-        found.sort(key=lambda entry: (-entry[0], entry[1].key))
+        found = evaluation.images.defects(ANY, ANY)
         images = [
             self._crop(
                 prediction,
                 evaluation.evaluated_settings,
                 defect.box,
-                Message("report.missed_caption", name=names[defect.class_id], n=area, p=f"{defect.peak:.2f}"),
+                Message("report.missed_caption", name=names[defect.class_id], n=defect.area, p=f"{defect.peak:.2f}"),
                 missed=True,
             )
-            for area, prediction, defect in found[:MOST]
+            for prediction, defect in found[:MOST]
         ]
         return self._gallery(images, len(found), "report.shown_missed")
 
     def false_alarms(self, evaluation: MaskEvaluation) -> Gallery | None:
         """Return the false alarms, highest probability first."""
         names = {entry.id: entry.name for entry in evaluation.settings.classes}
-        found = [
-            (alarm, prediction)
-            for prediction, image in zip(evaluation.passed.predictions, evaluation.images.evaluations)
-            for alarm in image.alarms
-        ]
-        found.sort(key=lambda entry: (-entry[0].peak, -entry[0].area, entry[1].key))
+        found = evaluation.images.alarms(ANY)
         images = [
             self._crop(
                 prediction,
@@ -74,20 +63,16 @@ class ReportImages:
                 alarm.box,
                 Message("report.alarm_caption", name=names[alarm.class_id], n=alarm.area, p=f"{alarm.peak:.2f}"),
             )
-            for alarm, prediction in found[:MOST]
+            for prediction, alarm in found[:MOST]
         ]
         return self._gallery(images, len(found), "report.shown_alarms")
 
     def worst_images(self, evaluation: MaskEvaluation) -> Gallery | None:
         """Return whole images with the most missed defects, then the most false alarms."""
-        found = [
-            (image, prediction)
-            for prediction, image in zip(evaluation.passed.predictions, evaluation.images.evaluations)
-            if image.counts.missed or image.counts.false
-        ]
-        found.sort(key=lambda entry: (-entry[0].counts.missed, -entry[0].counts.false, entry[1].key))
+        worst = evaluation.images.worst_first()
+        found = [entry for entry in worst if entry[1].counts.missed or entry[1].counts.false]
         images = []
-        for image, prediction in found[:MOST]:
+        for prediction, image in found[:MOST]:
             box = _largest_error(image, prediction)
             caption = errors_text(image.counts.missed, image.counts.false)
             if not box.empty:

@@ -23,7 +23,14 @@ from workbench.core.evaluation.image_ranking import ScoredImage, scored_images
 from workbench.core.evaluation.inference_pass import InferencePass, PassResult
 from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
 from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
-from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction, evaluate_prediction
+from workbench.core.evaluation.stored_predictions import (
+    ANY,
+    FalseAlarm,
+    ImageEvaluation,
+    LabeledDefect,
+    StoredPrediction,
+    evaluate_prediction,
+)
 from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation, predict_verdicts
 from workbench.core.messages import Message
 from workbench.core.problems import RunUnusable
@@ -83,6 +90,7 @@ class EvaluatedImages:
     """Evaluation at an operating point. evaluations, images: one per image, in the order of the predictions."""
 
     point: OperatingPoint
+    predictions: Sequence[StoredPrediction]
     evaluations: list[ImageEvaluation]
     figures: Figures
     images: list[ScoredImage]
@@ -92,6 +100,35 @@ class EvaluatedImages:
         """Recall of defects and precision of regions; NaN if there is nothing to count."""
         recall, precision = self.figures.get("recall").value, self.figures.get("region_precision").value
         return float("nan") if recall is None else recall, float("nan") if precision is None else precision
+
+    def defects(self, label: int, predicted: int) -> list[tuple[StoredPrediction, LabeledDefect]]:
+        """Return labeled regions of a class, or of ANY, largest first. predicted: class; ANY for missed ones."""
+        found = [
+            (prediction, defect)
+            for prediction, image in zip(self.predictions, self.evaluations)
+            for defect, count in zip(prediction.defects, image.counts.defects)
+            if count.predicted == predicted and label in (ANY, defect.class_id)
+        ]
+        return sorted(found, key=lambda entry: (-entry[1].area, entry[0].key))
+
+    def alarms(self, class_id: int) -> list[tuple[StoredPrediction, FalseAlarm]]:
+        """Return the false alarms of a class, or of ANY, highest probability first."""
+        found = [
+            (prediction, alarm)
+            for prediction, image in zip(self.predictions, self.evaluations)
+            for alarm in image.alarms
+            if class_id in (ANY, alarm.class_id)
+        ]
+        return sorted(found, key=lambda entry: (-entry[1].peak, -entry[1].area, entry[0].key))
+
+    def worst_first(self) -> list[tuple[StoredPrediction, ImageEvaluation]]:
+        """Return all images: most missed defects first, then most false alarms, then most defects."""
+
+        def order(entry: tuple[StoredPrediction, ImageEvaluation]) -> tuple[int, int, int, str]:
+            counts = entry[1].counts
+            return -counts.missed, -counts.false, -len(counts.defects), counts.key
+
+        return sorted(zip(self.predictions, self.evaluations), key=order)
 
 
 def evaluate_images(
@@ -108,7 +145,7 @@ def evaluate_images(
         return None
     names = {entry.id: entry.name for entry in settings.classes}
     figures = mask_figures([result.counts for result in evaluations], [item.part for item in predictions], names)
-    return EvaluatedImages(point, evaluations, figures, scored_images(predictions, evaluations))
+    return EvaluatedImages(point, predictions, evaluations, figures, scored_images(predictions, evaluations))
 
 
 @dataclass(frozen=True)

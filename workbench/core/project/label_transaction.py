@@ -160,7 +160,7 @@ def _content(path: Path) -> bytes | None:
     """Return the content of a file, None if there is none. Raises OSError."""
     try:
         return read_regular(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Literal
 
 import numpy as np
@@ -88,21 +88,7 @@ def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Co
     if not keys:
         raise problems.NoImages()
     dataset = Dataset(model=model, classes=project.classes if model == "unet" else [])
-    notes: dict[str, annotation.Note] = {}
-    for key in keys:
-        if not is_text(key):  # the files of a run hold text
-            if has_label_files(project, key):
-                dataset.skipped.append(_skipped(key, problems.NameNotText(name=as_text(key))))
-            continue
-        try:
-            note = annotation.load_note(project, key)
-            item = make_item(project, key, note, model)
-        except problems.Problem as problem:
-            dataset.skipped.append(_skipped(key, problem))
-            continue
-        if item is not None:
-            notes[key] = note
-            dataset.items.append(item)
+    notes = add_items(dataset, project, keys)
     if model == "resnet":
         found = Counter(item.verdict for item in dataset.items)
         _leave_out_lone_verdicts(dataset, found)
@@ -126,6 +112,29 @@ def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Co
 
 def _skipped(key: str, problem: problems.Problem) -> SkippedImage:
     return SkippedImage(key=as_text(key), why=Message.of(problem))
+
+
+def add_items(dataset: Dataset, project: Project, keys: Iterable[str]) -> dict[str, annotation.Note]:
+    """Add the labeled images to a dataset, and the images that cannot be used, with their reasons, to its skipped ones.
+
+    Return the notes of the added images, by key.
+    """
+    notes: dict[str, annotation.Note] = {}
+    for key in keys:
+        if not is_text(key):  # the files of a run hold text
+            if has_label_files(project, key):
+                dataset.skipped.append(_skipped(key, problems.NameNotText(name=as_text(key))))
+            continue
+        try:
+            note = annotation.load_note(project, key)
+            item = make_item(project, key, note, dataset.model)
+        except problems.Problem as problem:
+            dataset.skipped.append(_skipped(key, problem))
+            continue
+        if item is not None:
+            notes[key] = note
+            dataset.items.append(item)
+    return notes
 
 
 def _any_done(project: Project, keys: Collection[str]) -> bool:

@@ -19,6 +19,7 @@ SPLITS: tuple[Split, ...] = ("train", "val", "test")
 FEWEST = 10  # training examples; with fewer, none of them can be held out
 _MANY = 30  # images of a class from which on they are divided by painted area
 FEWEST_PARTS = 3  # that show a class; with fewer, all of them are needed for training
+_LEAST = 0.75  # of its share, below which a split gets further groups
 _LARGEST = 2.0  # images of a class in a held-out part, relative to the share to hold out
 
 
@@ -114,6 +115,8 @@ def split_by_part(
                 assign(ordered.pop(chosen), split)
         for members in ordered:
             assign(members, "train")
+    kept = trained_keys | {item.key for item in items if notes[item.key].pin}
+    _fill_small_splits(items, {split: target_shares[split] for split in requested}, kept)
     _ensure_labeled_images(items, trained_keys, [split for split in SPLITS if target_shares[split]])
 
 
@@ -177,6 +180,38 @@ def rare_classes(items: Sequence[Item]) -> set[int]:
             groups.setdefault(id, set()).add(item.group)
     rare = {id for id, names in groups.items() if len(names) < FEWEST_PARTS}
     return rare if len(rare) < len(groups) else set()
+
+
+def _fill_small_splits(items: list[Item], target_shares: dict[Split, float], kept: set[str]) -> None:
+    """Move training groups to a split that got much less than its share of the images.
+
+    That happens if there are few groups and each shows several strata, since it counts for its rarest stratum only.
+    kept: keys of images that stay where they are. A group that training needs for a class or a verdict stays, too.
+    """
+    rare, fixed = rare_classes(items), {item.group for item in items if item.key in kept}
+    examples = [item for item in informative_items(items) if item.split == "train" or item.split in target_shares]
+    groups: dict[str, list[Item]] = {}
+    for item in examples:
+        if item.split == "train":
+            groups.setdefault(item.group, []).append(item)
+    contents = {name: {kind for item in members for kind in _kinds(item)} for name, members in groups.items()}
+    showing = Counter(kind for kinds in contents.values() for kind in kinds)
+    for split, share in target_shares.items():
+        wanted, count = share * len(examples), sum(item.split == split for item in examples)
+        for name in sorted(groups.keys() - fixed, key=natural_key, reverse=True):
+            if not 0 < count < _LEAST * wanted:
+                break
+            needed = any(showing[kind] < FEWEST_PARTS or kind in rare for kind in contents[name])
+            if not needed and count + len(groups[name]) <= wanted / _LEAST:
+                for item in items:
+                    if item.group == name:
+                        item.split = split
+                showing.subtract(contents[name])
+                count += len(groups.pop(name))
+
+
+def _kinds(item: Item) -> list[object]:
+    return [*item.classes] or [item.verdict]
 
 
 def _ensure_labeled_images(items: list[Item], trained_keys: set[str], splits: list[Split]) -> None:

@@ -102,7 +102,10 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             sync(file.fileno())
-        replace_path(temporary, path)
+        try:
+            replace_path(temporary, path)
+        except FileExistsError as error:
+            raise OSError(errno.EOPNOTSUPP, "the drive cannot replace files", str(path)) from error
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

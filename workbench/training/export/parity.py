@@ -251,17 +251,17 @@ def _have_equals(regions: np.ndarray, others: np.ndarray, tick: Callable[[], Non
             tick()
             if not len(regions):
                 return True
-            wanted = _cell_keys(regions[:, 0], (regions[:, 1:5] + np.array(shift)) // cell)
-            by_key = np.argsort(wanted)  # sorted values are searched faster
-            regions, wanted = regions[by_key], wanted[by_key]
-            place = np.searchsorted(keys, wanted)
-            waiting = np.flatnonzero(keys[np.minimum(place, len(keys) - 1)] == wanted) if len(keys) else place[:0]
+            cells = _cell_keys(regions[:, 0], (regions[:, 1:5] + np.array(shift)) // cell)
+            by_key = np.argsort(cells)  # sorted values are searched faster
+            regions, cells = regions[by_key], cells[by_key]
+            place = np.searchsorted(keys, cells)
+            waiting = np.flatnonzero(keys[np.minimum(place, len(keys) - 1)] == cells) if len(keys) else place[:0]
             found = np.zeros(len(regions), bool)
             while len(waiting):
                 found[waiting] = _equal(regions[waiting], others[order[place[waiting]]])
                 place[waiting] += 1
                 waiting = waiting[~found[waiting] & (place[waiting] < len(keys))]
-                waiting = waiting[keys[place[waiting]] == wanted[waiting]]
+                waiting = waiting[keys[place[waiting]] == cells[waiting]]
             regions = regions[~found]
     return not len(regions)
 

@@ -34,7 +34,7 @@ _KindRole = Qt.ItemDataRole.UserRole
 class CheckDialog(ReportDialog):
     """Result of the last check."""
 
-    shown = Signal(str, object)  # key of an image to open, and the place (x, y) in it, or None
+    shown = Signal(object, object)  # key of an image to open, and the place (x, y) in it, or None
 
     def __init__(
         self, session: Session, job: ReportJob[list[Finding]], repairs: FindingRepairs, parent: QWidget

@@ -6,7 +6,7 @@ from PySide6.QtCore import QCoreApplication, QSettings, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.core.evaluation.split_evaluation import EvaluatedImages
-from workbench.core.evaluation.stored_predictions import ANY
+from workbench.core.evaluation.stored_predictions import ANY, LabeledDefect
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.evaluation.confusion_table import ConfusionTable
 from workbench.ui.evaluation.defect_cards import (
@@ -15,9 +15,8 @@ from workbench.ui.evaluation.defect_cards import (
     CardGalleryView,
     DefectCard,
     alarm_cards,
-    detected_cards,
+    defect_cards,
     image_cards,
-    missed_cards,
 )
 from workbench.ui.evaluation.evaluation_tables import ImageTableView
 from workbench.ui.text import formatting
@@ -87,8 +86,9 @@ class DefectBrowser(QWidget):
         result = self._evaluation.result
         if result is None:
             return
-        missed = missed_cards(self._evaluation, result, self._class_id, self._peak_text)
-        false = alarm_cards(self._evaluation, result, self._class_id, self._probability_text)
+        shown = ANY if self._class_id is None else self._class_id
+        missed = defect_cards(self._evaluation, result, shown, ANY, self._missed_text)
+        false = alarm_cards(self._evaluation, result, shown, self._probability_text)
         self._show_counts(len(missed), len(false), len(result.evaluations))
         self.tabs["classes"].setVisible(len(result.figures.classes) > 1)
         source = (self._evaluation.run, self._evaluation.split)
@@ -105,7 +105,7 @@ class DefectBrowser(QWidget):
             self.matrix.show_regions(result.figures, [name for name, _ in self._evaluation.classes.values()])
             cards = self._cell_cards(result)
         elif cards is None:
-            cards = image_cards(self._evaluation, result, self._errors_text)
+            cards = image_cards(result, self._errors_text)
         self.gallery.show_cards(cards)
         self.empty.setText(
             self.tr("No missed defects at this operating point")
@@ -122,10 +122,9 @@ class DefectBrowser(QWidget):
         label, predicted = (ids[number] for number in self.matrix.index)
         if label == ANY:
             return alarm_cards(self._evaluation, result, predicted, self._probability_text) if predicted != ANY else []
-        if predicted == ANY:
-            return missed_cards(self._evaluation, result, label, self._peak_text)
-        detail = self.tr("predicted as {name}").format(name=self._evaluation.classes[predicted][0])
-        return detected_cards(self._evaluation, result, label, predicted, detail)
+        detail = self.tr("predicted as {name}").format(name=self._evaluation.classes.get(predicted, [""])[0])
+        describe = self._missed_text if predicted == ANY else lambda defect: detail
+        return defect_cards(self._evaluation, result, label, predicted, describe)
 
     def _leave_empty_tab(self, counts: dict[str, int]) -> None:
         """Select the first tab with entries if a run or split is shown for the first time and its tab is empty."""
@@ -148,12 +147,12 @@ class DefectBrowser(QWidget):
         ):
             self.tabs[name].setText(text.format(n=formatting.number(count)))
 
-    def _peak_text(self, peak: float) -> str:
+    def _missed_text(self, defect: LabeledDefect) -> str:
         """Return why a defect was missed: the threshold is not reached, or only in a small part of it."""
         point = self._evaluation.point
-        if point is not None and peak >= min(point.thresholds):
+        if point is not None and defect.peak >= min(point.thresholds):
             return self.tr("Less than 10% covered")
-        return self.tr("Max. probability {probability}").format(probability=formatting.number(peak, 2))
+        return self.tr("Max. probability {probability}").format(probability=formatting.number(defect.peak, 2))
 
     def _probability_text(self, peak: float) -> str:
         return self.tr("Probability {probability}").format(probability=formatting.number(peak, 2))

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate
 
 from workbench.core.evaluation.defect_crops import CropFrame
 from workbench.core.evaluation.split_evaluation import EvaluatedImages
-from workbench.core.evaluation.stored_predictions import StoredPrediction
+from workbench.core.evaluation.stored_predictions import LabeledDefect, StoredPrediction
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_background
@@ -35,57 +35,34 @@ class DefectCard:
     missed: bool = False
 
 
-def missed_cards(
-    evaluation: RunEvaluation, result: EvaluatedImages, class_id: int | None, describe: Callable[[float], str]
+def defect_cards(
+    evaluation: RunEvaluation,
+    result: EvaluatedImages,
+    label: int,
+    predicted: int,
+    describe: Callable[[LabeledDefect], str],
 ) -> list[DefectCard]:
-    """Return cards of the missed defects, largest first. describe: text for the greatest probability on the defect."""
-    cards = []
-    for prediction, image in zip(evaluation.pass_result.predictions, result.evaluations):
-        for labeled, defect in zip(prediction.defects, image.counts.defects):
-            if not defect.found and class_id in (None, labeled.class_id):
-                name, color = evaluation.classes[labeled.class_id]
-                card = DefectCard(prediction, labeled.box, name, describe(labeled.peak), color, missed=True)
-                cards.append((labeled.area, card))
-    return [card for _, card in sorted(cards, key=lambda entry: -entry[0])]
-
-
-def detected_cards(
-    evaluation: RunEvaluation, result: EvaluatedImages, class_id: int, predicted: int, detail: str
-) -> list[DefectCard]:
-    """Return cards of the detected defects of a class that are predicted as a class, largest first."""
-    name, color = evaluation.classes[class_id]
-    found = [
-        (labeled, prediction)
-        for prediction, image in zip(evaluation.pass_result.predictions, result.evaluations)
-        for labeled, defect in zip(prediction.defects, image.counts.defects)
-        if (defect.class_id, defect.predicted) == (class_id, predicted)
+    """Return cards of labeled regions, as of `EvaluatedImages.defects`."""
+    return [
+        DefectCard(prediction, defect.box, name, describe(defect), color, missed=True)
+        for prediction, defect in result.defects(label, predicted)
+        for name, color in [evaluation.classes[defect.class_id]]
     ]
-    found.sort(key=lambda entry: -entry[0].area)
-    return [DefectCard(prediction, labeled.box, name, detail, color, missed=True) for labeled, prediction in found]
 
 
 def alarm_cards(
-    evaluation: RunEvaluation, result: EvaluatedImages, class_id: int | None, describe: Callable[[float], str]
+    evaluation: RunEvaluation, result: EvaluatedImages, class_id: int, describe: Callable[[float], str]
 ) -> list[DefectCard]:
-    """Return cards of the false alarms, highest probability first."""
-    cards = []
-    for prediction, image in zip(evaluation.pass_result.predictions, result.evaluations):
-        for alarm in image.alarms:
-            if class_id in (None, alarm.class_id):
-                name, color = evaluation.classes[alarm.class_id]
-                card = DefectCard(prediction, alarm.box, name, describe(alarm.peak), color)
-                cards.append(((alarm.peak, alarm.area), card))
-    return [card for _, card in sorted(cards, key=lambda entry: (-entry[0][0], -entry[0][1]))]
+    """Return cards of the false alarms. describe: text for the greatest probability."""
+    return [
+        DefectCard(prediction, alarm.box, name, describe(alarm.peak), color)
+        for prediction, alarm in result.alarms(class_id)
+        for name, color in [evaluation.classes[alarm.class_id]]
+    ]
 
 
-def image_cards(
-    evaluation: RunEvaluation, result: EvaluatedImages, describe: Callable[[int, int], str]
-) -> list[DefectCard]:
-    """Return cards of all images, worst first: most missed defects, then most false alarms, then most defects."""
-    order = sorted(
-        zip(evaluation.pass_result.predictions, result.evaluations),
-        key=lambda pair: (-pair[1].counts.missed, -pair[1].counts.false, -len(pair[1].counts.defects), pair[0].key),
-    )
+def image_cards(result: EvaluatedImages, describe: Callable[[int, int], str]) -> list[DefectCard]:
+    """Return cards of all images, worst first."""
     return [
         DefectCard(
             prediction,
@@ -93,7 +70,7 @@ def image_cards(
             prediction.key.rpartition("/")[2],
             describe(image.counts.missed, image.counts.false),
         )
-        for prediction, image in order
+        for prediction, image in result.worst_first()
     ]
 
 

@@ -11,6 +11,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 
 from workbench.core.image_list.image_search import SearchError, parse, select
 from workbench.core.image_list.image_table import ImageTable, next_row
+from workbench.core.names import as_text
 from workbench.core.project.image_row import ImageRow
 from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
@@ -104,12 +105,12 @@ class ImageListModel(QAbstractTableModel):
             return None
         key, column = self.key_at(index.row()), self.columns[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return key if index.column() == 0 else column.text(self.table.row(key))
+            return as_text(key) if index.column() == 0 else column.text(self.table.row(key))
         if role == RowRole:
             return self.table.row(key)
         if role == Qt.ItemDataRole.ToolTipRole:
             row = self.table.row(key)
-            return "\n".join(filter(None, (key, self._summary(row), row.broken, self._reason(key))))
+            return "\n".join(filter(None, (as_text(key), self._summary(row), as_text(row.broken), self._reason(key))))
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == 0:
             return formatting.listed((key.rpartition("/")[2], self._summary(self.table.row(key))))
         if role == ReasonRole:

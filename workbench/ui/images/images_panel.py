@@ -248,7 +248,7 @@ class ImagesPanel(QWidget):
             self.view.scrollTo(index)
 
     def _current_changed(self, current: QModelIndex, _: QModelIndex) -> None:
-        key = current.data() if current.isValid() else None
+        key = self.model.key_at(current.row()) if current.isValid() else None
         if key is not None and key != self._requested:
             self.open(key)
 

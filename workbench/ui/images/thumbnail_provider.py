@@ -25,7 +25,7 @@ QUEUED = 120  # requests; older ones belong to rows scrolled out of view
 class ThumbnailProvider(QObject):
     """Cache of several hundred thumbnails. `get` returns at once; `arrived` is emitted when more are ready."""
 
-    arrived = Signal(str)
+    arrived = Signal(object)  # key
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

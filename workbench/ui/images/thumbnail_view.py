@@ -33,7 +33,7 @@ _ROW = 26  # px, least height of a row of the table
 class ThumbnailView(QWidget):
     """Thumbnails in the order of the image list. Enter or a double-click opens an image, Esc shows the current one."""
 
-    chosen = Signal(str)  # key of the image to open
+    chosen = Signal(object)  # key of the image to open
     closed = Signal()
     sort_requested = Signal(str, bool)  # sort order, descending
 

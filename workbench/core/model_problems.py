@@ -1,0 +1,120 @@
+"""Errors about runs, models and exports that are shown to the user. Other modules use them as names of `problems`."""
+
+from __future__ import annotations
+
+from workbench.core.problem import Problem
+
+
+class UnknownRun(Problem):
+    message = "There is no run {name} in this project."
+    advice = "Runs are: {known}."
+
+
+class RunUnusable(Problem):
+    message = "The run {name} has no usable model: {why}."
+    advice = "Train again, or choose another run."
+
+
+class RunBroken(Problem):
+    message = "The run file {path} cannot be read: {why}."
+    advice = "The other runs are not affected."
+
+
+class RunInUse(Problem):
+    message = "The run {name} is being trained by another process ({pid} on {host})."
+    advice = "Wait until that process has ended, or stop it, then resume the run again."
+
+
+class WeightsUnusable(Problem):
+    message = "The weights in {path} cannot be used: {why}."
+    advice = "Nothing was executed or changed."
+
+
+class NoDownload(Problem):
+    message = "The weights could not be downloaded from {url}: {why}."
+    advice = "Check the network connection, save the file as {path}, or choose your own weights file."
+
+
+class ModelFileRefused(Problem):
+    message = "{path} cannot be added as a model: {why}."
+
+
+class ClickModelRefused(Problem):
+    message = "{path} cannot be used for click segmentation: {why}."
+    advice = "Choose the two ONNX files in Settings > Click model."
+
+
+class ClickModelChanged(Problem):
+    message = "{path} was changed after it was loaded for click segmentation."
+    advice = "Click again to load it as it is now."
+
+
+class TooManyPoints(Problem):
+    message = "The click model takes at most {n} points, and a box counts as two."
+    advice = "Press Enter to paint this part, then click the rest."
+
+
+class RunAdopted(Problem):
+    message = "The model of the run {name} was added from a file, so {what}."
+
+
+class DeviceMissing(Problem):
+    message = "The device {device} cannot be used: {why}."
+    advice = "Run 'workbench doctor' to list the available devices."
+
+
+class PaddleMissing(Problem):
+    message = "PaddlePaddle is not installed, so training is not available."
+    advice = "Install it with: {command}"
+
+
+class WorkerFailed(Problem):
+    message = "The {what} process failed: {why}."
+    advice = "Details are in {log}."
+
+
+class ParityFailed(Problem):
+    message = "The exported model does not match the trained model ({why}), so the export was rejected."
+    advice = "The report is in {report}."
+
+
+class ModelNotReady(Problem):
+    message = "The model is not ready to export: {why}."
+    advice = "Label more defects or train longer, or export it anyway."
+
+
+class ExportExists(Problem):
+    message = "{path} already exists."
+    advice = "Choose another folder for the export."
+
+
+class UnknownModel(Problem):
+    message = "{path} is neither a run nor an export."
+    advice = "Choose a folder under runs/ or exports/ of a project, or a copied export."
+
+
+class ExportDamaged(Problem):
+    message = "This export failed its self-test: {why}"
+    advice = "Export it again."
+
+
+class ModelUnusable(Problem):
+    message = "The model in {path} cannot be used: {why}"
+
+
+class ProposesNothing(Problem):
+    message = "{name} predicts verdicts of whole images, so it has no regions to suggest."
+    advice = "Use a UNet run, which predicts regions."
+
+
+class SuggestionsBroken(Problem):
+    message = "The suggestions in {path} cannot be read: {why}."
+    advice = "Predict the image again, or delete this file. Labels are not affected."
+
+
+class NothingToPredict(Problem):
+    message = "No images to predict in {path}: {why}."
+
+
+class ResultsTaken(Problem):
+    message = "The results cannot be written: {why}"
