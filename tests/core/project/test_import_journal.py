@@ -346,6 +346,15 @@ def test_import_without_a_change_leaves_the_undo_of_the_one_before(root, folder,
     assert content(root) == before
 
 
+def test_new_images_beside_kept_labels_are_imported(root, folder):
+    with Project.open(root) as project:
+        import_labels(project, folder)
+        write_png(folder / "images" / "bare2.png", np.full((16, 24), 8, np.uint8))
+        report = import_labels(project, folder)
+        assert (report.unchanged, report.copied, report.undoable) == (COUNT, 1, True)
+        assert project.image_path("images/bare2.png").exists()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 @pytest.mark.parametrize(
     ("stage", "count"),

@@ -70,7 +70,8 @@ def prepare_import(
         reading.fill(journal.record)
         if request.strict and not report.ledger.complete:
             raise problems.NotAllUsed(n=len(report.skipped), first=": ".join(report.skipped[0]))
-        record = None if report.cancelled or not report.labeled else journal.close()
+        usable = report.labeled or report.unchanged
+        record = journal.close() if usable and not report.cancelled else None
     except BaseException:
         import_journal.discard(project)
         raise
