@@ -55,6 +55,7 @@ def test_create_import_check_and_labels_as_processes(tmp_path):
     assert json.loads(created.stdout) == {
         "project": str(tmp_path / "p 项目"),
         "pictures": 0,
+        "unused_files": {},
         "classes": ["scratch", "pit"],
         "verdicts": ["OK", "NG"],
     }

@@ -41,7 +41,7 @@ def test_evaluation_equals_predictor(evaluator, run, session, qtbot):
         evaluator.start(run)
     result = evaluate(evaluator, run, qtbot)
     assert len(result.images) == 30 and {one.split for one in result.images} == {"val", "test"}
-    assert result.temperature == 2.0 and result.other_labels == result.unreadable == 0
+    assert result.temperature == 2.0 and not result.other_labels and not result.unreadable
     predictor = Predictor.open(run.best)
     for one in result.images[:5]:
         found = predictor.predict(image_files.read(session.project.image_path(one.key)))
@@ -80,7 +80,7 @@ def test_corrected_verdict_updates_evaluation(evaluator, run, session, qtbot):
 def test_missing_images_are_counted(evaluator, run, qtbot):
     next((run.project_root / "pictures").rglob("p000.png")).write_bytes(b"nothing")
     result = evaluate(evaluator, run, qtbot)
-    assert result.unreadable == 1 and len(result.images) == 29
+    assert len(result.unreadable) == 1 and len(result.images) == 29
 
 
 def test_reject_probability_is_stored_with_run(evaluator, run, qtbot):

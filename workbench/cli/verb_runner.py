@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from workbench.core.problems import NotEnoughMemory, Problem, UntrustedPlaces
+from workbench.core.problems import NotAProject, NotEnoughMemory, Problem, UntrustedPlaces
 from workbench.core.project.project import Project
 from workbench.core.project.shared_keys import shared_sources
 from workbench.core.project.source_trust import trust_named
@@ -131,8 +131,11 @@ def _result(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def identify(root: Path, options: argparse.Namespace, console: Console) -> None:
     """Decide whether a project is a copy, and tell that it was moved or repaired, before the verb opens it."""
-    with Project.open(root, write=False) as project:
-        pending = project.identity.moved_from or shared_sources(root, project.file.sources)
+    try:
+        with Project.open(root, write=False) as project:
+            pending = project.identity.moved_from or shared_sources(root, project.file.sources)
+    except NotAProject:
+        return  # reported by the verb, unless its arguments are wrong
     if pending or options.identity is not None:
         with Project.open(root, identity=options.identity) as project:
             for notice in project.json.take_notices():

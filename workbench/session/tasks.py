@@ -87,7 +87,7 @@ class Task(Generic[Result]):
         elif isinstance(error, Problem):
             on_failed(error)
         elif isinstance(error, MemoryError):
-            log_error(error)
+            report_error(error)  # not all callers show a problem
             on_failed(NotEnoughMemory())
         elif as_problem is not None:
             if not isinstance(error, _EXPECTED):

@@ -73,6 +73,8 @@ def test_request_through_the_proxy_of_the_environment(http_receiver, monkeypatch
 
 def test_proxy_that_is_away_and_a_receiver_that_needs_none(http_receiver, monkeypatch):
     receiver, proxy = http_receiver(), http_receiver()
+    proxy.close = lambda: None
+    proxy.server.shutdown()
     proxy.server.server_close()
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
     monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")

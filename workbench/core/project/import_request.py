@@ -85,7 +85,7 @@ class Tally:
 
 @dataclass
 class Ledger:
-    """What an import found, and what became of it. entries: shapes, rows or masks in the label files.
+    """Account of everything that an import found, and of its use. entries: shapes, rows or masks in the label files.
 
     other_files: files that are neither images nor labels of one.
     """

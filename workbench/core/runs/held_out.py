@@ -197,12 +197,12 @@ def _fill_small_splits(items: list[Item], target_shares: dict[Split, float], kep
     contents = {name: {kind for item in members for kind in _kinds(item)} for name, members in groups.items()}
     showing = Counter(kind for kinds in contents.values() for kind in kinds)
     for split, share in target_shares.items():
-        wanted, count = share * len(examples), sum(item.split == split for item in examples)
+        due, count = share * len(examples), sum(item.split == split for item in examples)
         for name in sorted(groups.keys() - fixed, key=natural_key, reverse=True):
-            if not 0 < count < _LEAST * wanted:
+            if not 0 < count < _LEAST * due:
                 break
             needed = any(showing[kind] < FEWEST_PARTS or kind in rare for kind in contents[name])
-            if not needed and count + len(groups[name]) <= wanted / _LEAST:
+            if not needed and count + len(groups[name]) <= due / _LEAST:
                 for item in items:
                     if item.group == name:
                         item.split = split

@@ -103,7 +103,7 @@ def _pixmap(picture: np.ndarray) -> QPixmap:
 
 
 class ConcernList(QWidget):
-    """What is not plausible in the labels, each with the click that changes it; hidden if there is nothing."""
+    """Doubts about the labels, each with the click that changes it; hidden if there are none."""
 
     invert_requested = Signal()
     class_left_out = Signal(str)  # name in the labels
