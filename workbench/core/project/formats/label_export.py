@@ -13,6 +13,7 @@ import numpy as np
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images.image_files import copy_upright
+from workbench.core.names import is_text
 from workbench.core.problems import CannotWrite, ImageBroken
 from workbench.core.project import annotation
 from workbench.core.project.formats.export_names import ExportedNames
@@ -112,16 +113,17 @@ class LabelExport:
         file, if it has one of its own. class_name, verdict: see `ExportedFile`, as in the export.
         """
         copied = self.options.images or always
-        self._record.images.append(
-            ExportedFile(
-                key=image.key,
-                name=self.image_name(image),
-                image=str(relative) if copied else "",
-                label="" if label is None else str(label),
-                class_name=self.class_names.originals.get(class_name, class_name),
-                verdict=None if verdict is None else self.verdicts.originals.get(verdict, verdict),
+        if is_text(image.key):  # the record is JSON
+            self._record.images.append(
+                ExportedFile(
+                    key=image.key,
+                    name=self.image_name(image),
+                    image=str(relative) if copied else "",
+                    label="" if label is None else str(label),
+                    class_name=self.class_names.originals.get(class_name, class_name),
+                    verdict=None if verdict is None else self.verdicts.originals.get(verdict, verdict),
+                )
             )
-        )
         if copied:
             target = self.out / relative
             try:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.messages import Message
+from workbench.core.names import as_text, is_text
 from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
 from workbench.core.project.formats.label_export import (
     ExportedImage,
@@ -177,11 +178,12 @@ class LabelmeWriter:
             shapes.append(_mask_shape(name, region) if self._as_masks else _polygon_shape(name, region))
         export.copy_image(image, PurePosixPath(image.split, export.image_name(image)), label=label)
         source = export.project.image_path(image.key)
+        stored = f"{target.stem}{source.suffix}" if export.options.images else _relative(source, target.parent)
         content = {
             "version": "5.3.0",
             "flags": dict.fromkeys(export.verdicts.exported, False) | {image.verdict: True} if image.verdict else {},
             "shapes": shapes,
-            "imagePath": f"{target.stem}{source.suffix}" if export.options.images else _relative(source, target.parent),
+            "imagePath": stored if is_text(stored) else as_text(source.name),
             "imageData": None,
             "imageHeight": image.height,
             "imageWidth": image.width,
