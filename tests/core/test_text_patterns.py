@@ -48,8 +48,9 @@ def test_sentence_within_a_message_is_recognized():
 
 @pytest.mark.parametrize("n", [1, 5])
 def test_message_with_one_and_with_many_is_recognized(n):
-    message = Message("import.several_labels", n=n)
-    assert message == f"{n} {'image has' if n == 1 else 'images have'} several labels and got no verdict"
+    message = Message("import.background", n=n)
+    have, were = ("image has", "It was imported as an image") if n == 1 else ("images have", "They were imported as images")
+    assert message == f"{n} {have} no label. {were} without defects."
     found = recognize(str.__str__(message))
     assert isinstance(found, Message) and found.id == message.id and found.fields == {"n": str(n)}
     assert render(found, lambda context, pattern: "{n} 张") == f"{n} 张"

@@ -91,7 +91,7 @@ class NotAProject(Problem):
 
 
 class ForeignProject(NotAProject):
-    message = "{path} is not a Defect Workbench project: its project.json is that of another program."
+    message = "The folder of {path} is not a Defect Workbench project: this file is that of another program."
     advice = "Choose another folder, or create a project elsewhere and import this folder."
 
 

@@ -144,7 +144,7 @@ def read_project_file(root: Path) -> ProjectFile:
     except FileNotFoundError as error:
         raise problems.NotAProject(path=str(root)) from error
     except problems.ProjectBroken as error:
-        raise problems.ForeignProject(path=str(root)) if _is_foreign(path) else error from None
+        raise problems.ForeignProject(path=str(path)) if _is_foreign(path) else error from None
     for source in file.sources:
         parts = [len(part.encode()) for part in (f"@{source.name}", *Path(source.path).parts)]
         if max(parts) > 255 or sum(parts) > 4000:

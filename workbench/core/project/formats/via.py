@@ -61,16 +61,25 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
 def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     """Yield the images of a file of VIA 1 or 2, with their regions."""
     content = load(tree, name)
+    images = content.get("_via_img_metadata", content).values()
+    named = any(_has_names(image) for image in images)
 
     def parse(image: dict[str, Any]) -> ShapedImage:
         shaped = ShapedImage(label_text(image, "filename"), split=split_of(name), lost=Counter())
         regions = image.get("regions", [])
         for number, region in enumerate(regions.values() if isinstance(regions, dict) else listed(regions), 1):
             with shaped.entry("region", number):
-                _add(region["shape_attributes"], region["region_attributes"], shaped)
+                _add(region["shape_attributes"], region["region_attributes"], shaped, named=named)
         return shaped
 
-    return each_image(tree, name, "image", content.get("_via_img_metadata", content).values(), parse)
+    return each_image(tree, name, "image", images, parse)
+
+
+def _has_names(image: Any) -> bool:
+    """Return True if a region of an image has an attribute, which is its name."""
+    regions = image.get("regions") if isinstance(image, dict) else None
+    entries = regions.values() if isinstance(regions, dict) else regions if isinstance(regions, list) else ()
+    return any(isinstance(region, dict) and bool(region.get("region_attributes")) for region in entries)
 
 
 def _parse_table(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
@@ -102,7 +111,10 @@ def _tables(tree: FileTree) -> dict[str, list[dict[str, str]]]:
     return found
 
 
-def _add(shape: dict[str, Any], attributes: Any, shaped: ShapedImage) -> None:
+def _add(shape: dict[str, Any], attributes: Any, shaped: ShapedImage, *, named: bool = False) -> None:
+    """Add a shape. named: other regions of the file have names, so that this one must have one too."""
+    if named and not attributes:
+        raise UnreadableLabel(Message("import.no_label"))
     shaped.shapes.append(_shape(shape, _label(attributes)))
 
 
