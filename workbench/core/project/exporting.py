@@ -13,6 +13,7 @@ from pathlib import Path
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
+from workbench.core.names import as_text
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import comparable
 from workbench.core.project.formats.coco import CocoWriter
@@ -263,7 +264,9 @@ def _has_split(project: Project, key: str, splits: Mapping[str, str] | None) -> 
 def _load(
     project: Project, key: str, names: ExportNames, splits: Mapping[str, str] | None, keep_split: bool
 ) -> ExportedImage | None:
-    """Return an image with its label, None without a label."""
+    """Return an image with its label, None without a label. Raises a Problem."""
+    if as_text(key) != key:  # each export lists its images in a file
+        raise problems.NameNotText(name=as_text(key))
     width, height = image_size(project.image_path(key))
     mask = annotation.load_mask(project, key, (width, height))
     note = annotation.load_note(project, key)
