@@ -103,13 +103,8 @@ def test_project_on_a_file_system(painter, drive, kind, report, size):
         with Project.open(root, write=False) as project:
             rows, _, met = indexed(project)
             assert rows["c.png"].masked and not met and not rows["c.png"].broken
-            assert {finding.kind for finding in check(project)} <= {
-                "unused_class",
-                "duplicate",
-                "island",
-                "hole",
-                "blank",
-            }
+            found = {finding.kind for finding in check(project)}
+            assert not any(kind.startswith(("broken", "stray", "unreadable", "missing", "wrong")) for kind in found)
     report(f"project on a file system: {kind}", 1, 0)
 
 
