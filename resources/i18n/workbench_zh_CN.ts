@@ -8493,6 +8493,10 @@
         <translation>请选择其他文件夹，或在那里新建项目。</translation>
     </message>
     <message>
+        <source>The folder of {path} is not a Defect Workbench project: this file is that of another program.</source>
+        <translation>{path} 所在的文件夹不是 Defect Workbench 项目：该文件属于另一个程序。</translation>
+    </message>
+    <message>
         <source>{path} already holds a project.</source>
         <translation>{path} 中已有一个项目。</translation>
     </message>
@@ -8707,10 +8711,6 @@
     <message>
         <source>{path} is not a Defect Workbench project: it has no project.json.</source>
         <translation>{path} 不是 Defect Workbench 项目：其中没有 project.json。</translation>
-    </message>
-    <message>
-        <source>{path} is not a Defect Workbench project: its project.json is that of another program.</source>
-        <translation>{path} 不是 Defect Workbench 项目：其中的 project.json 属于另一个程序。</translation>
     </message>
     <message>
         <source>Choose another folder, or create a project elsewhere and import this folder.</source>

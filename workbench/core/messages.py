@@ -26,6 +26,8 @@ CONTEXT = "sentences"  # of the catalog's patterns; those of problems have the c
 _FIELD = re.compile(r"\{(\w+)(?::([^{}]*))?\}")  # name, and the words for one and for many
 NOT_STORED = (
     "card.",
+    "entry.",
+    "import.place",
     "compare.",
     "evaluate.",
     "expectation.",
