@@ -3402,6 +3402,10 @@
         <translation>这些掩膜属于哪些图像？选择之前不会导入它们。</translation>
     </message>
     <message>
+        <source>Possible answers</source>
+        <translation>可能的答案</translation>
+    </message>
+    <message>
         <source>{answer} ({n} {n:mask|masks})</source>
         <translation>{answer}（{n} 个掩膜）</translation>
     </message>

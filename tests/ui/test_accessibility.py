@@ -24,6 +24,7 @@ from tests.ui.accessibility import (
     nameless,
     tab_order,
 )
+from workbench.core.problems import UntrustedPlaces
 from workbench.core.runs.export_options import ExportOptions
 from workbench.session.error_log import ErrorReport
 from workbench.ui.actions.shortcut_changes import ShortcutsDialog
@@ -49,6 +50,7 @@ from workbench.ui.training.export_options_dialog import ExportOptionsDialog, Exp
 from workbench.ui.training.settings_dialog import TrainingSettingsDialog
 from workbench.ui.widgets.job_dialog import JobDialog
 from workbench.ui.widgets.question_dialog import Answer, Question, Waiting
+from workbench.ui.widgets.source_question import SourceQuestion
 
 ABSTRACT = {JobDialog, ReportDialog}
 
@@ -100,6 +102,7 @@ def factories(application, folder: Path) -> dict[type[QDialog], Callable[[], QDi
         ExportReport: lambda: ExportReport(result, lambda path: None, window),
         TrainingSettingsDialog: lambda: shown(window.training_settings.open, TrainingSettingsDialog),
         Question: lambda: Question("Title", "Text", [], answers, window),
+        SourceQuestion: lambda: SourceQuestion(UntrustedPlaces(path="p", id="i", places="/a"), lambda: None, window),
         Waiting: lambda: Waiting("Title", "Text", window, cancel="Cancel"),
     }
 

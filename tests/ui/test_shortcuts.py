@@ -18,7 +18,7 @@ from workbench.ui.shortcuts import FIXED_KEYS, SHORTCUTS, key_sequences, key_tex
 UI = resources.folder().parent / "workbench" / "ui"
 # A key sequence such as "Ctrl+T" or "F5", or a single key in parentheses. "Ctrl + drag" is a gesture.
 QUOTED = re.compile(r"\b(Ctrl|Alt|Shift|Meta)\+\S|\bF([1-9]|1[0-2])\b(?!1)|\((Enter|Return|Space|Tab|Esc|Del|[A-Z])\)$")
-SCORE = re.compile(r"\bF1$|F1 |\{f1\}")  # metric
+SCORE = re.compile(r"\bF1$|F1[ ,]|\{f1\}")  # metric
 
 
 def string_constants(path: Path) -> Iterator[str]:

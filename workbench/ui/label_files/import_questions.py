@@ -54,6 +54,7 @@ class MaskQuestion(QWidget):
         column.addWidget(self._title)
         area = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setAccessibleName(self.tr("Possible answers"))
         area.setFixedHeight(_MOST_HEIGHT)
         area.setWidget(answers)
         column.addWidget(area)
