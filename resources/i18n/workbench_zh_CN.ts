@@ -11743,6 +11743,10 @@
         <translation>图片 {path} 在导入的文件夹之外，未读取</translation>
     </message>
     <message>
+        <source>its images would have the keys of those of the source {name}; opening the project for writing renames it</source>
+        <translation>其中的图片会与来源 {name} 的图片使用相同的键；以可写方式打开项目时会将其重命名</translation>
+    </message>
+    <message>
         <source>the color ({color}) is not in use</source>
         <translation>颜色（{color}）未被使用</translation>
     </message>

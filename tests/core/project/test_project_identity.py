@@ -150,7 +150,9 @@ def shared(root, tmp_path) -> Path:
 def test_images_with_one_key_are_separated_at_opening(shared):
     """Test that each file has one key, and each label the image that it can only belong to."""
     with Project.open(shared, write=False) as project:
-        assert sorted(project.images()) == ["@ext/e.png", "@ext/theirs.png", "a.png"]
+        keys, faults = project.list_images()  # read-only, the images that are not listed are told
+        assert sorted(keys) == ["@ext/e.png", "@ext/theirs.png", "a.png"]
+        assert [fault.fields["prefix"] for fault in faults] == ["@ext/"]
     with Project.open(shared) as project:
         notices = project.json.take_notices()
         keys = project.images()

@@ -23,7 +23,7 @@ def files(tmp_path, root):
     other = tmp_path / "in" / "other"
     (other / "masks").mkdir(parents=True)
     (other / "masks" / "m.png").write_bytes(image)
-    (other / "project.json").write_text("{}")
+    (other / "project.json").write_text('{"format": 1, "name": "other"}')
     return tmp_path / "in"
 
 

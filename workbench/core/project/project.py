@@ -31,7 +31,7 @@ from workbench.core.project.project_file import (
 from workbench.core.project.project_folder import ProjectFolder, ProjectLock
 from workbench.core.project.project_identity import FolderKind, ProjectIdentity
 from workbench.core.project.project_json import ProjectJson
-from workbench.core.project.shared_keys import own_key, separate_keys, source_prefixes
+from workbench.core.project.shared_keys import own_key, separate_keys, shared_sources, source_prefixes
 from workbench.core.project.source_trust import need_trust, project_places, trust, trust_copy
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
@@ -284,6 +284,10 @@ class Project:
             for prefix, error in failed:
                 path, why = str(source.folder(self.root) / prefix), error.strerror or str(error)
                 faults.append(problems.FolderUnreadable(path=path, why=why, prefix=source.prefix + prefix))
+        for source in shared_sources(self.root, self.file.sources):
+            why = Message("sources.shared_name", name=source.name)
+            path = str(self.root / "pictures" / source.prefix.rstrip("/"))
+            faults.append(problems.FolderUnreadable(path=path, why=why, prefix=source.prefix))
         return keys, faults
 
     def add_source(self, folder: Path | str, *, save: bool = True) -> Source:
