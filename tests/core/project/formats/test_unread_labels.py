@@ -270,7 +270,7 @@ def test_image_files_that_are_not_read_are_named_with_a_program(project, folder)
         ("cp866", ["царапина", "трещина", "скол"]),
     ],
 )
-def test_class_names_in_common_code_pages_are_read_and_the_encoding_is_told(project, folder, encoding, names):
+def test_class_names_in_common_encodings_are_correct_and_the_encoding_is_reported(project, folder, encoding, names):
     for number in range(len(names)):
         photo(folder / f"{number}.png")
         (folder / f"{number}.txt").write_text(LINE.replace("0 ", f"{number} ", 1))
