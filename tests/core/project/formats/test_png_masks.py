@@ -476,6 +476,17 @@ def test_ids_of_portable_graymaps_are_not_rescaled(empty, tmp_path):
     assert np.array_equal(masks_of(empty)["images/a.png"], ids(1, 3))
 
 
+@pytest.mark.parametrize(("odd", "others", "labeled"), [(167, 1, 1), (255, 1, 1), (167, 0, 1), (255, 0, 2)])
+def test_a_gray_value_beside_a_list_of_several_classes_is_an_id(empty, tmp_path, odd, others, labeled):
+    for name, value in (("a", odd), ("b", others)):
+        photo(tmp_path / "in" / "images" / f"{name}.png", ord(name))
+        save(tmp_path / "in" / "masks" / f"{name}.png", box(value))
+    (tmp_path / "in" / "labels.txt").write_text("background\nscratch\npit\n")
+    report = import_labels(empty, tmp_path / "in")
+    assert report.labeled == labeled and len(report.skipped) == 2 - labeled
+    assert "scratch" in {info.name for info in empty.classes} or not others
+
+
 @pytest.mark.parametrize(
     ("unlisted", "labeled", "names"), [("refuse", 1, {"pit"}), ("name", 2, {"pit", "class_7"}), ("ignore", 2, {"pit"})]
 )

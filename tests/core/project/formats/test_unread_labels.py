@@ -304,3 +304,15 @@ def test_generated_folders_keep_the_rule(seed):
 @pytest.mark.parametrize("first", range(40, 2040, 100))
 def test_many_generated_folders_keep_the_rule(first):
     assert [text for seed in range(first, first + 100) for text in check_folder(seed)] == []
+
+
+@pytest.mark.parametrize("names", ["pit", {"0": "pit"}, 7])
+def test_names_in_place_of_a_list_of_names_are_not_cut_into_letters(project, folder, names):
+    photo(folder / "a.png")
+    points = [[x / WIDTH * 100, y / HEIGHT * 100] for x, y in SQUARE]
+    entry = {"type": "polygonlabels", "from_name": "label", "value": {"points": points, "polygonlabels": names}}
+    task = {"data": {"image": "a.png"}, "annotations": [{"result": [entry]}]}
+    (folder / "tasks.json").write_text(json.dumps([task]))
+    report = import_labels(project, folder)
+    assert not project.classes and not report.ledger.complete and len(report.skipped) == 1
+    assert status(project, "a.png") in ("new", "started")

@@ -158,7 +158,7 @@ def image_names(task: dict[str, Any]) -> list[str]:
 def _add(result: dict[str, Any], shaped: ShapedImage, labels: dict[Any, dict[str, Any]]) -> None:
     value, kind = result.get("value") or {}, str(result.get("type"))
     if kind == "choices":
-        choices = value.get("choices") or []
+        choices = _list_of(value.get("choices"))
         if len(choices) != 1:
             raise UnreadableLabel(Message("import.several_flags", names=", ".join(map(str, choices[:5]))))
         set_verdict(shaped, str(choices[0]))
@@ -169,11 +169,17 @@ def _add(result: dict[str, Any], shaped: ShapedImage, labels: dict[Any, dict[str
     if form not in _SHAPES:
         raise UnreadableLabel(Message("import.shape_kind", kind=kind))
     named = labels.get(result.get("id"), {}).get("value") or {}
-    names = value.get(kind) or value.get("labels") or named.get("labels") or []
+    names = _list_of(value.get(kind) or value.get("labels") or named.get("labels"))
     if not names and form == kind:
         names = ["defect"]  # a control without names
     shaped.lost[Message("lost.further_labels")] += len(names) - 1
     shaped.shapes.append(_shape(form, value, result, label_text(names, 0), shaped))
+
+
+def _list_of(names: Any) -> list[Any]:
+    if names and not isinstance(names, list):
+        raise UnreadableLabel(Message("import.no_label"))
+    return names or []
 
 
 def _shape(form: str, value: dict[str, Any], result: dict[str, Any], label: str, shaped: ShapedImage) -> Shape:

@@ -206,7 +206,9 @@ def decide(
             (ones if values[-1] <= 1 else gray).update(dict(zip(values, content.counts.tolist())))
             files.update(values)
     largest = max(gray or ones, default=0)
-    one_class = options.threshold is not None or _one_class_values(gray or ones, listed, known)
+    # with a list of several classes, 1 is an id also beside white masks, which are then refused
+    are_ids = bool(ones[1] and gray) and listed is not None and len(listed.names) > 1 and 1 in listed.names
+    one_class = options.threshold is not None or (not are_ids and _one_class_values(gray or ones, listed, known))
     named = known if listed is None else listed.values or listed.names
     numbers = palette if one_class else palette + files
     strange = {id: count for id, count in numbers.items() if 0 < id <= MAX_CLASS_ID and id not in named and named}
@@ -231,7 +233,8 @@ def _one_class_values(counts: Counter[int], listed: LabelList | None, known: dic
         return False
     named = set(listed.names) if listed is not None else set()
     if len(values) == 1:
-        return values[0] not in named and (values[0] == 1 or values[0] >= 128)
+        # beside a list of several classes, a gray that is not white is an id that the list does not name
+        return values[0] not in named and (values[0] == 1 or values[0] >= (230 if len(named) > 1 else 128))
     ids = {value for value in values if value < DONT_CARE}
     if ids and (ids <= named or ids <= known.keys()):
         return False
