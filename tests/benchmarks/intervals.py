@@ -1,4 +1,4 @@
-"""How often the intervals of `core/evaluation/intervals.py` contain the true value, and how wide they are.
+"""Coverage and width of the intervals of `core/evaluation/intervals.py`, by simulation of parts.
 
     python tests/benchmarks/intervals.py [--draws 2000] [--repetitions 10000]
 

@@ -51,8 +51,12 @@ def save(path, nodes, *, constants=()):
     return path
 
 
-def endless(path):
-    step = [helper.make_node("Identity", ["go"], ["goes"]), helper.make_node("Abs", ["state"], ["next"])]
+def loop(path, repetitions, operator, names, **attributes):
+    """Write a network that applies an operator to its state again and again."""
+    step = [
+        helper.make_node("Identity", ["go"], ["goes"]),
+        helper.make_node(operator, names, ["next"], **attributes),
+    ]
     inputs = [
         helper.make_tensor_value_info("step", TensorProto.INT64, []),
         helper.make_tensor_value_info("go", TensorProto.BOOL, []),
@@ -65,28 +69,16 @@ def endless(path):
     body = helper.make_graph(step, "body", inputs, outputs)
     nodes = [helper.make_node("Loop", ["n", "yes", "image"], ["x"], body=body)]
     nodes.append(helper.make_node("Concat", ["x", "x"], ["out"], axis=1))
-    return save(path, nodes, constants=[("n", np.int64(2**62)), ("yes", True)])
+    return save(path, nodes, constants=[("n", np.int64(repetitions)), ("yes", True)])
+
+
+def endless(path):
+    return loop(path, 2**62, "Abs", ["state"])
 
 
 def large(path):
-    """Write a network that fills memory without end: a loop that doubles its state."""
-    step = [
-        helper.make_node("Identity", ["go"], ["goes"]),
-        helper.make_node("Concat", ["state", "state"], ["next"], axis=2),
-    ]
-    inputs = [
-        helper.make_tensor_value_info("step", TensorProto.INT64, []),
-        helper.make_tensor_value_info("go", TensorProto.BOOL, []),
-        helper.make_tensor_value_info("state", TensorProto.FLOAT, None),
-    ]
-    outputs = [
-        helper.make_tensor_value_info("goes", TensorProto.BOOL, []),
-        helper.make_tensor_value_info("next", TensorProto.FLOAT, None),
-    ]
-    body = helper.make_graph(step, "body", inputs, outputs)
-    nodes = [helper.make_node("Loop", ["n", "yes", "image"], ["x"], body=body)]
-    nodes.append(helper.make_node("Concat", ["x", "x"], ["out"], axis=1))
-    return save(path, nodes, constants=[("n", np.int64(60)), ("yes", True)])
+    """Write a network that doubles its state until the memory is full."""
+    return loop(path, 60, "Concat", ["state", "state"], axis=2)
 
 
 def nested(path, depth):

@@ -53,7 +53,7 @@ def test_missing_streams(gray_export, image, tmp_path, closed):
     out = tmp_path / "out"
     command = [sys.executable, gray_export / "predict.py", image, "--out", out, "--json"]
     assert run(command, closed) == 0
-    # What libraries write to a missing console is in no file of results.
+    # No file of results contains output that libraries write to a missing console.
     records = [json.loads(line) for line in (out / "results.jsonl").read_text("utf-8").splitlines()]
     assert [record["mask"] for record in records if "at" in record] == ["masks/a.png"]
     assert len(json.loads((out / "results.json").read_text("utf-8"))["pictures"]) == 1

@@ -85,7 +85,7 @@ def test_preview_lists_format_classes_and_skipped_files(dialog):
         alignment = dialog.preview.mapping.item(0, column).textAlignment()
         assert dialog.preview.mapping.horizontalHeaderItem(column).textAlignment() == alignment
     assert [dialog.preview.mapping.item(row, 4).text() for row in range(2)] == ["existing", "new"]
-    # What cannot be used is told first, and is not folded away.
+    # The labels that cannot be used come first, and are not folded away.
     assert dialog.preview.account.isVisible() and "n3.json" in dialog.preview.account.text.text()
     assert dialog.preview.skipped.table.rowCount() == 1 and dialog.preview.skipped.table.isVisible()
     assert "n3.json" in dialog.preview.skipped.table.item(0, 0).text()

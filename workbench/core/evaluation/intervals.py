@@ -128,8 +128,8 @@ def ratio_interval(sums: np.ndarray, statistic: Statistic) -> Interval | Message
 # Column of the sums that counts trials, for metrics of a number of regions or images.
 _TRIALS: dict[Statistic, int] = {ratio: 1, f1: 2}
 
-# Where few parts have failures, their spread says little about how similar the trials of one part are. This correlation
-# is assumed then, and weighs as much as the spread over so many parts.
+# Assumed correlation of the trials of one part, and the number of parts that it weighs as much as. It replaces the
+# spread of the parts if only few of them have failures.
 _CORRELATION = 0.2
 _CORRELATION_WEIGHT = 8
 
@@ -240,7 +240,7 @@ def difference_interval(first: np.ndarray, second: np.ndarray, statistic: Statis
     totals = pairs.sum(axis=0)
     middle, variance = float(_mean(totals, difference)), _variance(_mean(totals - pairs, difference))
     if (column := _TRIALS.get(statistic)) is not None:
-        # Where the models differ on few trials, their spread says little: one differing part is added (Agresti and Min
+        # One differing part is added, since the spread is too low if the models differ on few trials (Agresti and Min
         # 2005 add one differing trial).
         total, assumed = _count_trials(pairs[..., column])
         variance += (assumed / total) ** 2

@@ -37,8 +37,8 @@ def database_path(root: Path, files: Sequence[str]) -> Path:
 def open_shared(root: Path, files: Sequence[str], timeout: float) -> sqlite3.Connection:
     """Open a database that several threads and processes use. Raises sqlite3.Error, OSError.
 
-    Where the file system has no locks or cannot write files through to the disk, it is a copy in memory, which replaces
-    the file when it is closed.
+    On a file system without locks, or without writing files through to the disk, the database is a copy in memory that
+    replaces the file when it is closed.
     """
     path = database_path(root, files)
     path.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What an import cannot use: each image with a label that was not read stays open, and the account says so."""
+"""Import of labels that cannot all be read: their images are not marked as done, and the account counts them."""
 
 from __future__ import annotations
 

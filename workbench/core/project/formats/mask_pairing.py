@@ -1,6 +1,7 @@
 """Assignment of masks to images by all evidence: lists, names, folders, sizes, and the contents of the files.
 
-What the evidence leaves open is a question (`PairingChoice`); until it is answered, no mask is assigned by it.
+If several assignments agree with the evidence, `PairingChoice` asks which is right. Until then, these masks are not
+assigned.
 """
 
 from __future__ import annotations
