@@ -11543,10 +11543,6 @@
         <translation>少于三个点的多边形</translation>
     </message>
     <message>
-        <source>further labels of the same region</source>
-        <translation>同一区域的其他标签</translation>
-    </message>
-    <message>
         <source>further annotations of the same image</source>
         <translation>同一张图片的其他标注</translation>
     </message>
@@ -12821,6 +12817,10 @@
     <message>
         <source>This operating point was set for the evaluation and is not stored with the run.</source>
         <translation>此工作点仅为本次评估设定，未保存到训练记录。</translation>
+    </message>
+    <message>
+        <source>the region has several names ({names}), and none is used</source>
+        <translation>该区域有多个名称（{names}），均未采用</translation>
     </message>
     <message>
         <source>{n} labeled {n:image|images} of {m} {m:group|groups}. Labels: revision `{revision}`; validation and test: `{hash}`.</source>

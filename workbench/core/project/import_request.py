@@ -26,11 +26,17 @@ UNLISTED = ("refuse", "name", "ignore")
 class ImportRequest:
     """Choices of the user for an import.
 
-    class_name, threshold, boxes: see `formats.base.ImportOptions`. copy: images that are not in the project are copied;
-    otherwise the folder becomes a source of the project. conflicts: for an image that is labeled already, "keep" its
-    label, "replace" it, or "merge": regions are added where the existing label is background. classes, verdicts: name
-    in the labels -> name in the project, None to ignore it; other names are taken over. split: take over the data
-    split. background: images without a label become images without defects, which are done. Raises BadSettings.
+    class_name, threshold, boxes, pair, invert, unlisted: see `formats.base.ImportOptions`.
+    encoding: of text files that do not state theirs.
+    strict: import nothing unless everything found is used.
+    copy: images that are not in the project are copied; otherwise the folder becomes a source of the project.
+    conflicts: for an image that is labeled already, "keep" its label, "replace" it, or "merge": regions are added where
+        the existing label is background.
+    classes, verdicts: name in the labels -> name in the project, None to ignore it; other names are taken over.
+    split: take over the data split.
+    background: images without a label become images without defects, which are done.
+
+    Raises BadSettings.
     """
 
     format: str = "auto"

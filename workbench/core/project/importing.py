@@ -105,7 +105,7 @@ class _JournalWriter:
             note.verdict = label.verdict
         if reading.request.split and reading.has_split and read.entry.split is not None and note.pin is None:
             note.pin = cast(annotation.Split, read.entry.split)
-        if label.boxes or not (read.finished or merged):
+        if label.boxes or not read.finished:
             note.status = "started"  # regions made of boxes, and labels that are not complete, are to be checked
         elif not merged:
             note.status = "done"

@@ -253,7 +253,7 @@ class LabelReading:
                     raise UnreadableLabel(why)
         labels = [one.read(*size) for one in entries]
         label = labels[0]
-        if any(_digest(other) != _digest(label) for other in labels[1:]):
+        if len(labels) > 1 and len(set(map(_digest, labels))) > 1:
             names = ", ".join(dict.fromkeys(one.label.name for one in entries))
             raise UnreadableLabel(Message("import.second_label", names=names))
         if label.mask is not None and not label.names:  # the mask holds ids of the project

@@ -12,10 +12,9 @@ from pathlib import Path
 from workbench.core.names import numbered_names
 from workbench.core.problems import CannotWrite, KeysSeparated, LabelsAmbiguous, Problem
 from workbench.core.project.sources import Source
-from workbench.core.project.storage import check_links, inside
+from workbench.core.project.storage import LABEL_FILES, check_links, inside
 from workbench.inference.io.atomic_write import make_folder, replace_path
 
-_LABELS = (("masks", ".png"), ("notes", ".json"), ("proposals", ".json"))
 _SHOWN = 5  # images named in a message
 
 
@@ -46,7 +45,7 @@ def separate_keys(root: Path, sources: Sequence[Source]) -> list[Problem]:
         theirs, both = set(source.images(root)), []
         try:
             for key in _own_images(root, source):
-                for kind, suffix in _LABELS:
+                for kind, suffix in LABEL_FILES:
                     label = inside(root / kind, f"{source.prefix}{key}{suffix}")
                     if not label.exists():
                         continue
@@ -74,4 +73,4 @@ def _own_images(root: Path, source: Source) -> list[str]:
 
 
 def _is_used(root: Path, name: str) -> bool:
-    return any((root / folder / name).exists() for folder in ("pictures", *(kind for kind, _ in _LABELS)))
+    return any((root / folder / name).exists() for folder in ("pictures", *(kind for kind, _ in LABEL_FILES)))

@@ -23,6 +23,7 @@ from workbench.inference.io.atomic_write import make_folder, replacing, sweep, w
 
 # Folders written under the project lock only. Runs belong to their training process, which may outlive the window.
 _FOLDERS = ("masks", "notes", "proposals", "pictures", "journal")
+LABEL_FILES = (("masks", ".png"), ("notes", ".json"), ("proposals", ".json"))  # of an image: folder, suffix
 _LOCK = ".lock"
 KEPT_COPIES, KEPT_BYTES = 20, 256 << 20  # of one file in `journal/kept`
 _UNFINISHED = re.compile(r"\..{1,80}\.[0-9a-f]{8}\.part")

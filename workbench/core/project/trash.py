@@ -23,14 +23,13 @@ from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, NotInProject, Problem, ProjectBroken
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, walk
-from workbench.core.project.storage import check_links, inside, unused_backup_path, write_json
+from workbench.core.project.storage import LABEL_FILES, check_links, inside, unused_backup_path, write_json
 from workbench.core.stored_model import StoredModel
 from workbench.inference.io.atomic_write import make_folder, replace_path
 
 Progress = Callable[[int, int], None]
 FORMAT = 1
-_LABEL_FILES = (("masks", ".png"), ("notes", ".json"), ("proposals", ".json"))
-_FOLDERS = frozenset({"pictures", *(folder for folder, _ in _LABEL_FILES)})
+_FOLDERS = frozenset({"pictures", *(folder for folder, _ in LABEL_FILES)})
 
 
 class Removal(StoredModel):
@@ -81,7 +80,7 @@ def remove_images(project: Project, keys: Sequence[str], progress: Progress = la
             ignored.setdefault(source, []).append(glob.escape(relative))
         else:
             files.append(f"pictures/{key}")
-        files += [f"{folder}/{key}{suffix}" for folder, suffix in _LABEL_FILES]
+        files += [f"{folder}/{key}{suffix}" for folder, suffix in LABEL_FILES]
     return _remove(project, Removal(keys=list(keys), files=files, ignored=ignored), progress)
 
 
@@ -97,7 +96,7 @@ def remove_source(project: Project, name: str, progress: Progress = lambda done,
     source = project.file.sources[position]
     files = [
         f"{folder}/@{name}/{relative}"
-        for folder, _ in _LABEL_FILES
+        for folder, _ in LABEL_FILES
         for relative, _ in walk(project.root / folder / f"@{name}")
     ]
     keys = [source.prefix + relative for relative in source.images(project.root)]

@@ -316,3 +316,78 @@ def test_names_in_place_of_a_list_of_names_are_not_cut_into_letters(project, fol
     report = import_labels(project, folder)
     assert not project.classes and not report.ledger.complete and len(report.skipped) == 1
     assert status(project, "a.png") in ("new", "started")
+
+
+def via_project(value: str, options: dict) -> dict:
+    region = {"vid": "1", "xy": [7, 4, 4, 12, 4, 12, 12, 4, 12], "av": {"1": value}}
+    return {
+        "project": {"vid_list": ["1"]},
+        "config": {},
+        "attribute": {"1": {"aname": "kind", "options": options}},
+        "file": {"1": {"fid": "1", "fname": "a.png", "src": "a.png"}},
+        "view": {"1": {"fid_list": ["1"]}},
+        "metadata": {"1": region},
+    }
+
+
+def via_region(attributes: dict) -> dict:
+    points = {"name": "polygon", "all_points_x": [4, 12, 12, 4], "all_points_y": [4, 4, 12, 12]}
+    return {"shape_attributes": points, "region_attributes": attributes}
+
+
+def via_file(attributes: dict) -> dict:
+    return {"a.png1": {"filename": "a.png", "size": 1, "regions": [via_region(attributes)]}}
+
+
+def label_studio_file(names: list) -> list:
+    value = {"points": [[10, 10], [25, 10], [25, 40], [10, 40]], "polygonlabels": names}
+    entry = {"type": "polygonlabels", "from_name": "label", "value": value}
+    return [{"data": {"image": "a.png"}, "annotations": [{"result": [entry]}]}]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        via_file({"kind": {"pit": True, "dent": True}}),
+        via_project("0,1", {"0": "pit", "1": "dent"}),
+        label_studio_file(["pit", "dent"]),
+    ],
+    ids=["via", "via 3", "label studio"],
+)
+def test_a_region_with_several_names_is_refused(project, folder, content):
+    photo(folder / "a.png")
+    (folder / "labels.json").write_text(json.dumps(content))
+    report = import_labels(project, folder)
+    assert not project.classes and "several names (pit, dent)" in report.skipped[0][1]
+    assert status(project, "a.png") != "done" and not report.ledger.complete
+
+
+def test_a_region_without_a_name_in_a_table_with_names_is_refused(project, folder):
+    photo(folder / "a.png")
+    rows = ["filename,file_size,file_attributes,region_count,region_id,region_shape_attributes,region_attributes"]
+    for number, attributes in enumerate(({"kind": "pit"}, {})):
+        cells = [json.dumps(one).replace('"', '""') for one in via_region(attributes).values()]
+        rows.append(f'a.png,1,"{{}}",2,{number},"{cells[0]}","{cells[1]}"')
+    (folder / "via.csv").write_text("\n".join(rows))
+    report = import_labels(project, folder)
+    assert [info.name for info in project.classes] == ["pit"] and report.unfinished == ["a.png"]
+
+
+def test_an_image_with_several_tags_is_not_without_defects(project, folder):
+    photo(folder / "a.png")
+    (folder / "annotations.xml").write_text(
+        f'<annotations><image id="0" name="a.png" width="{WIDTH}" height="{HEIGHT}"><tag label="pit"/>'
+        '<tag label="dent"/></image></annotations>'
+    )
+    report = import_labels(project, folder)
+    assert status(project, "a.png") != "done" and "pit, dent" in report.skipped[0][1]
+
+
+def test_a_label_that_is_merged_in_part_is_to_be_checked(project, folder):
+    photo(folder / "a.png")
+    (folder / "a.txt").write_text(LINE)
+    import_labels(project, folder)
+    assert status(project, "a.png") == "done"
+    (folder / "a.txt").write_text("0 0.6 0.6 0.9 0.6 0.9 0.9 0.6 0.9\n0 0.5 x")
+    report = import_labels(project, folder, conflicts="merge")
+    assert report.unfinished == ["a.png"] and status(project, "a.png") == "started"

@@ -281,6 +281,11 @@ class FileTree:
     guesses: dict[Path, tuple[str, tuple[str, ...]]] = field(default_factory=dict, compare=False, hash=False)
     memo: dict[str, Any] = field(default_factory=dict, compare=False, hash=False, repr=False)
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The files, for lookups."""
+        return frozenset(self.files)
+
     @classmethod
     def of(cls, path: Path, project: Project | None = None) -> FileTree:
         """Return the tree of all regular files below `path` that are not hidden, without the project itself."""

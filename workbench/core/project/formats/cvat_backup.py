@@ -17,7 +17,14 @@ from workbench.core.project.formats.base import (
     UnreadableLabel,
     entry_name,
 )
-from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes, in_layers, label_text, listed
+from workbench.core.project.formats.shape_labels import (
+    ShapedImage,
+    find_shapes,
+    in_layers,
+    label_text,
+    listed,
+    set_verdict,
+)
 from workbench.core.project.formats.shapes import Shape, pairs, rotated
 from workbench.core.project.formats.text_files import json_files, load, read_text
 from workbench.core.project.formats.xml_labels import CVAT_KINDS, SUBSETS, cvat_mask
@@ -37,7 +44,7 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
 
 
 def _files(tree: FileTree) -> list[str]:
-    names = set(tree.files)
+    names = tree.names
     found = [name for name, _ in json_files(tree, b'"shapes"', b'"tracks"')]
     return [
         name
@@ -64,7 +71,7 @@ def _frames(tree: FileTree, annotations: str) -> dict[int, tuple[str, tuple[int,
     listed: list[tuple[str, tuple[int, int] | None]] = [
         (PurePosixPath(name).relative_to(data).as_posix(), None) for name in sorted(images, key=natural_key)
     ]
-    if (manifest := str(data / "manifest.jsonl")) in tree.files:
+    if (manifest := str(data / "manifest.jsonl")) in tree.names:
         lines = read_text(tree, tree.path(manifest), limit=_LARGEST_MANIFEST).splitlines()
         entries = [parse_json(line) for line in lines if line.strip()]
         named = [entry for entry in entries if isinstance(entry, dict) and "name" in entry and "extension" in entry]
@@ -94,7 +101,6 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
         number: ShapedImage(path, size, split=split, lost=Counter())
         for number, (path, size) in _frames(tree, name).items()
     }
-    tags: dict[int, list[str]] = {}
     tracked = False
 
     def refusal(kind: str, number: int, entry: Any) -> Refusal:
@@ -102,8 +108,13 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
         return Refusal(tree.path(name), Message("import.unlisted_image", id=str(frame)[:80]), entry_name(kind, number))
 
     for job in jobs:
-        for tag in job.get("tags") or ():
-            tags.setdefault(tag.get("frame"), []).append(str(tag.get("label") or ""))
+        for number, tag in enumerate(job.get("tags") or (), 1):
+            image = images.get(tag.get("frame", -1)) if isinstance(tag, dict) else None
+            if image is None:
+                yield refusal("shape", number, tag)
+                continue
+            with image.entry("shape", number):
+                set_verdict(image, label_text(tag, "label"))
         for number, entry in in_layers(job.get("shapes") or [], "z_order"):
             image = images.get(entry.get("frame", -1)) if isinstance(entry, dict) else None
             if image is None:
@@ -122,10 +133,7 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
                     if not entry.get("outside"):
                         _add(entry, label_text(track, "label"), image)
                 image.lost[Message("lost.between_key_frames")] += 1
-    for number, image in images.items():
-        found = tags.get(number, [])
-        image.verdict = found[0] if len(found) == 1 else None
-        image.lost[Message("lost.image_tags")] += len(found) if len(found) > 1 else 0
+    for image in images.values():
         if image.shapes or image.verdict is not None or not tracked:  # CVAT shows tracks between their key frames too
             yield image
 

@@ -84,7 +84,7 @@ def listed_pairs(tree: FileTree) -> dict[str, str]:
 
     The list in an export of the workbench is one of them.
     """
-    files = set(tree.files)
+    files = tree.names
     pairs = {label: image for label, image in tree.originals.pairs.items() if suffix_of(label) in IMAGE_SUFFIXES}
     for name, _, columns in listed_rows(tree):
         if len(columns) != 2:

@@ -216,10 +216,10 @@ def _parse_supervisely(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     path = PurePosixPath(name)
     image = str(path.parent.parent / "img" / path.stem)
     shaped = ShapedImage(image, stored, split=split_of(name), lost=Counter())
-    _add_supervisely_tags(content.get("tags") or [], shaped)
     for number, entry in enumerate(listed(content["objects"]), 1):
         with shaped.entry("object", number):
             shaped.shapes.append(_supervisely_shape(entry))
+    _add_supervisely_tags(content.get("tags") or [], shaped)
     yield shaped
 
 
@@ -231,6 +231,8 @@ def _add_supervisely_tags(tags: list[Any], shaped: ShapedImage) -> None:
     values = [tag for tag in tags if isinstance(tag, dict) and tag.get("value") is not None]
     if len(others) == 1 and not values:
         shaped.verdict = others[0]
+    elif others and not shaped.shapes:
+        shaped.refuse(Message("import.several_flags", names=", ".join(others[:5])))
     elif others:
         shaped.lost[Message("lost.image_tags")] += len(others)
 

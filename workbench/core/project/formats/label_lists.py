@@ -9,7 +9,7 @@ from pathlib import Path
 
 from workbench.core.project.formats.base import FileTree, Refusal, UnreadableLabel, reason
 from workbench.core.project.formats.text_files import read_text
-from workbench.inference.io.json_io import JsonError, parse_json
+from workbench.inference.io.json_io import parse_json
 
 LIST_FILES = (
     "_classes.csv",
@@ -78,7 +78,7 @@ def parse_list(tree: FileTree, path: Path) -> LabelList | None:
     """Return the list in a file, None if it is no such list. Raises UnreadableLabel for an unknown encoding."""
     try:
         text = read_text(tree, path, limit=1 << 20)
-    except (FileNotFoundError, JsonError, ValueError):
+    except (FileNotFoundError, ValueError):
         return None
     return _from_map(path.name, text) if path.suffix == ".json" else parse_text(path.name, text)
 

@@ -40,9 +40,7 @@ from workbench.inference.io.json_io import parse_json
 _KEYS = (b'"annotations"', b'"from_name"', b'"result"')
 _FLAT_KEYS = (b'"annotation_id"', b'"annotator"')  # of JSON-MIN
 _SHAPES = ("polygon", "rectangle", "ellipse", "brush", "keypoint")
-_NO_LABELS = frozenset(
-    "id annotator annotation_id created_at updated_at lead_time agreement sentiment transcription".split()
-)
+_NO_LABELS = frozenset("id annotator annotation_id created_at updated_at lead_time agreement".split())
 
 
 def recognition_score(tree: FileTree) -> int:
@@ -172,7 +170,8 @@ def _add(result: dict[str, Any], shaped: ShapedImage, labels: dict[Any, dict[str
     names = _list_of(value.get(kind) or value.get("labels") or named.get("labels"))
     if not names and form == kind:
         names = ["defect"]  # a control without names
-    shaped.lost[Message("lost.further_labels")] += len(names) - 1
+    if len(names) > 1:
+        raise UnreadableLabel(Message("import.several_names", names=", ".join(map(str, names[:5]))))
     shaped.shapes.append(_shape(form, value, result, label_text(names, 0), shaped))
 
 

@@ -200,7 +200,7 @@ def read_array(path: Path) -> tuple[np.ndarray, int] | None:
     """Return (class ids, number of instances) of a file, or None for a kind of TIFF that an image decoder reads.
 
     Ids are integers from 0, (H, W). Of two planes, the first holds the numbers of instances and the second the classes
-    (PaddleLabel). Raises UnreadableLabelLabel, OSError, ValueError.
+    (PaddleLabel). Raises UnreadableLabel, OSError, ValueError.
     """
     suffix = path.suffix.lower()
     if suffix == ".npy":

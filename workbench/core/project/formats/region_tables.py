@@ -97,6 +97,8 @@ def _parse(tree: FileTree, table: LabelTable) -> Iterator[ShapedImage]:
                 for cell in row[1:]:
                     *box, kind = cell.split(",")
                     corners_of = [(float(box[0]), float(box[1])), (float(box[2]), float(box[3]))]
+                    if names and int(kind) not in names:
+                        raise UnreadableLabel(Message("import.unlisted_category", id=kind))
                     shaped.shapes.append(Shape(names.get(int(kind), f"class_{kind}"), "box", corners_of))
     yield from images.values()
 

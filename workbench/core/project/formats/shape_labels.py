@@ -54,9 +54,7 @@ class ShapedImage:
     shapes: list[Shape] = field(default_factory=list)
     verdict: str | None = None
     split: str | None = None
-    lost: Counter[str] = field(
-        default_factory=Counter
-    )  # content that a class map cannot hold: kind, a message -> count
+    lost: Counter[str] = field(default_factory=Counter)  # content that no class map can hold, message -> count
     embedded: Callable[[], bytes] | None = None
     notes: list[str] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -159,7 +160,7 @@ def _label_names(tree: FileTree) -> list[str]:
                 lines = read_text(tree, tree.path(name), limit=1 << 20).splitlines()
             except (FileNotFoundError, ValueError, UnreadableLabel):
                 continue
-            return [line.split()[-1] if line.split()[0].isdecimal() else line.strip() for line in lines if line.strip()]
+            return [re.sub(r"^\s*\d+\s+(?=\S)", "", line).strip() for line in lines if line.strip()]
     return []
 
 

@@ -8,6 +8,7 @@ import io
 import math
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -54,7 +55,7 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     """Return the labels found. `known` is not used, since regions have names."""
     parsers = {name: _parse for name, _ in json_files(tree, *_KEYS)}
     parsers |= {name: _parse_project for name, _ in json_files(tree, *_PROJECT_KEYS)}
-    parsers |= dict.fromkeys(_tables(tree), _parse_table)
+    parsers |= {name: partial(_parse_table, rows=rows) for name, rows in _tables(tree).items()}
     return find_shapes(tree, list(parsers), lambda tree, name: parsers[name](tree, name), options)
 
 
@@ -82,10 +83,11 @@ def _has_names(image: Any) -> bool:
     return any(isinstance(region, dict) and bool(region.get("region_attributes")) for region in entries)
 
 
-def _parse_table(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
+def _parse_table(tree: FileTree, name: str, rows: list[dict[str, str]]) -> Iterator[ShapedImage | Refusal]:
     """Yield the images of a CSV file, which has a row for each region and one for each image without regions."""
     images: dict[str, ShapedImage] = {}
-    for number, row in enumerate(_tables(tree)[name], 2):
+    named = any((row["region_attributes"] or "{}").strip() != "{}" for row in rows)
+    for number, row in enumerate(rows, 2):
         file = row["filename"]
         if not file:
             yield Refusal(tree.path(name), Message("import.key_missing", key="filename"), entry_name("row", number))
@@ -94,7 +96,7 @@ def _parse_table(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
         with shaped.entry("row", number):
             shape = parse_json((row["region_shape_attributes"] or "{}").encode())
             if shape:
-                _add(shape, parse_json((row["region_attributes"] or "{}").encode()), shaped)
+                _add(shape, parse_json((row["region_attributes"] or "{}").encode()), shaped, named=named)
     yield from images.values()
 
 
@@ -111,7 +113,7 @@ def _tables(tree: FileTree) -> dict[str, list[dict[str, str]]]:
     return found
 
 
-def _add(shape: dict[str, Any], attributes: Any, shaped: ShapedImage, *, named: bool = False) -> None:
+def _add(shape: dict[str, Any], attributes: Any, shaped: ShapedImage, *, named: bool) -> None:
     """Add a shape. named: other regions of the file have names, so that this one must have one too."""
     if named and not attributes:
         raise UnreadableLabel(Message("import.no_label"))
@@ -119,18 +121,25 @@ def _add(shape: dict[str, Any], attributes: Any, shaped: ShapedImage, *, named: 
 
 
 def _label(attributes: Any) -> str:
-    """Return the value of the first attribute; of a group of check boxes, the first that is checked.
+    """Return the value of the first attribute; of a group of check boxes, the one that is checked.
 
-    Raises UnreadableLabel if all attributes are empty.
+    Raises UnreadableLabel if all attributes are empty, or several boxes are checked.
     """
     for value in attributes.values():
         if isinstance(value, dict):
-            value = next((key for key, on in value.items() if on), "")
+            checked = [key for key, on in value.items() if on]
+            _refuse_several(checked)
+            value = "".join(checked)
         if value:
             return str(value)
     if attributes:
         raise UnreadableLabel(Message("import.no_label"))
     return "defect"
+
+
+def _refuse_several(names: list[str]) -> None:
+    if len(names) > 1:
+        raise UnreadableLabel(Message("import.several_names", names=", ".join(names[:5])))
 
 
 def _shape(shape: dict[str, Any], label: str) -> Shape:
@@ -166,6 +175,7 @@ def _parse_project(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]
             images[str(number)] = ShapedImage(PurePosixPath(path).name, split=split_of(name), lost=Counter())
         except FAULTS as error:
             yield Refusal(tree.path(name), reason(error), entry_name("image", number), ())
+    named = any(map(_has_value, content["metadata"].values()))
     for number, entry in content["metadata"].items():
         view = str(entry["vid"]) if isinstance(entry, dict) and "vid" in entry else ""
         shaped = images.get(views.get(view, view))
@@ -176,6 +186,8 @@ def _parse_project(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]
         with shaped.entry("region", number):
             label = _project_label(entry.get("av"), content["attribute"])
             if entry.get("xy"):
+                if named and not label:
+                    raise UnreadableLabel(Message("import.no_label"))
                 shaped.shapes.append(_project_shape(entry["xy"], label or "defect"))
             elif label:
                 set_verdict(shaped, label)
@@ -184,13 +196,20 @@ def _parse_project(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]
     yield from images.values()
 
 
+def _has_value(entry: Any) -> bool:
+    """Return True if a region of a project of VIA 3 has an attribute, which is its name."""
+    values = entry.get("av") if isinstance(entry, dict) and entry.get("xy") else None
+    return isinstance(values, dict) and any(value not in ("", None) for value in values.values())
+
+
 def _project_label(values: Any, attributes: dict[str, Any]) -> str:
-    """Return the first value: the name of a chosen option, or a text."""
+    """Return the first value: the name of the chosen option, or a text. Raises UnreadableLabel if several are."""
     for number, value in (values or {}).items():
         options = (attributes.get(number) or {}).get("options") or {}
         if value not in ("", None):
-            first = str(value).split(",", 1)[0] if options else str(value)
-            return str(options.get(first, value))
+            if options:
+                _refuse_several([str(options.get(one, one)) for one in str(value).split(",")])
+            return str(options.get(str(value), value))
     return ""
 
 

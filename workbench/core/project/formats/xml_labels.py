@@ -19,7 +19,13 @@ from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelRegion, polygon, regions
 from workbench.core.project.formats.mask_files import read_raw
 from workbench.core.project.formats.mask_pairing import is_in_mask_folder
-from workbench.core.project.formats.shape_labels import ShapedImage, each_image, find_shapes, label_text
+from workbench.core.project.formats.shape_labels import (
+    ShapedImage,
+    each_image,
+    find_shapes,
+    label_text,
+    set_verdict,
+)
 from workbench.core.project.formats.shapes import Shape, rotated
 from workbench.core.project.formats.text_files import read_text
 from workbench.core.project.storage import write_text
@@ -133,7 +139,7 @@ def _mask_file(tree: FileTree, name: str, mask: str) -> str | None:
     """Return the mask of an object in a folder "Masks" beside the file (LabelMe on the web, CVAT's export of it)."""
     folder = PurePosixPath(name).parent
     places = (str(folder / sub / mask) for sub in ("Masks", "masks", "."))
-    return next((place for place in places if place in tree.files), None)
+    return next((place for place in places if place in tree.names), None)
 
 
 def _mask_pixels(path: Path) -> np.ndarray:
@@ -160,14 +166,13 @@ def _parse_cvat(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
             raise UnreadableLabel(Message("import.key_missing", key="name"))
         shaped = ShapedImage(image.get("name") or "", _size(image.get("width"), image.get("height")), lost=Counter())
         shaped.split = SUBSETS.get((image.get("subset") or "").casefold()) or split_of(name)
-        tags = [tag.get("label") or "" for tag in image.findall("tag")]
-        shaped.verdict = tags[0] if len(tags) == 1 else None
-        if len(tags) > 1:
-            shaped.lost[Message("lost.image_tags")] += len(tags)
         for number, entry in sorted(enumerate(image, 1), key=lambda one: _layer(one[1])):
-            if entry.tag != "tag":
-                with shaped.entry("shape", number):
-                    _add_cvat(entry, shaped, label_text(entry.attrib, "label"))
+            with shaped.entry("shape", number):
+                label = label_text(entry.attrib, "label")
+                if entry.tag == "tag":
+                    set_verdict(shaped, label)
+                else:
+                    _add_cvat(entry, shaped, label)
         return shaped
 
     yield from each_image(tree, name, "image", root.findall("image"), parse)
