@@ -71,7 +71,7 @@ PROGRAMS = {
                 "workbench.cli.serving.http_app",
                 "workbench.cli.train",
                 "workbench.cli.evaluate",
-                "workbench.core.network_process",
+                "workbench.core.runs.network_process",
                 "onnxruntime",
                 *_LIBRARIES,
             ),

@@ -10815,6 +10815,10 @@
         <translation>ONNX Runtime 无法加载（{why}）</translation>
     </message>
     <message>
+        <source>it cannot be computed ({why})</source>
+        <translation>无法计算（{why}）</translation>
+    </message>
+    <message>
         <source>the network cannot be computed for this image or these points ({why})</source>
         <translation>网络无法对此图片或这些点进行计算（{why}）</translation>
     </message>

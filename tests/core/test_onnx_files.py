@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
-from workbench.core.onnx_files import NetworkRefused, open_session
+from workbench.core.runs.onnx_files import NetworkRefused, open_session
 
 
 def test_both_reasons_are_reported_if_the_path_fails_too(tmp_path):

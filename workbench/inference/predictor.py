@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -37,6 +37,15 @@ class Engine(Protocol):
     """
 
     def __call__(self, batch: np.ndarray, /) -> np.ndarray: ...
+
+
+@runtime_checkable
+class CancellableEngine(Protocol):
+    """Engine that can be ended while it computes."""
+
+    def run_until(self, batch: np.ndarray, cancelled: Callable[[], bool]) -> np.ndarray:
+        """Return the same as `__call__`. Raises PredictionCancelled once `cancelled` returned true."""
+        ...
 
 
 class PredictionCancelled(Exception):
@@ -247,7 +256,7 @@ class Predictor:
         for axes in [(), *(MIRRORED[name] for name in self.settings.mirrored)]:
             if cancelled and cancelled():
                 raise PredictionCancelled
-            output = self._run_engine(np.ascontiguousarray(np.flip(batch, axes)), expected)
+            output = self._run_engine(np.ascontiguousarray(np.flip(batch, axes)), expected, cancelled)
             if len(expected) == 4:
                 output = np.flip(output, axes)
             # Not in place: the first output may be memory owned by the engine.
@@ -257,10 +266,16 @@ class Predictor:
             total /= np.float32(1 + len(self.settings.mirrored))
         return total
 
-    def _run_engine(self, batch: np.ndarray, expected: tuple[int, ...]) -> np.ndarray:
+    def _run_engine(
+        self, batch: np.ndarray, expected: tuple[int, ...], cancelled: Callable[[], bool] | None
+    ) -> np.ndarray:
+        engine = self.engine
         try:
-            outputs = np.asarray(self.engine(batch))
-        except (MemoryError, EngineError):
+            if cancelled is not None and isinstance(engine, CancellableEngine):
+                outputs = np.asarray(engine.run_until(batch, cancelled))
+            else:
+                outputs = np.asarray(engine(batch))
+        except (MemoryError, EngineError, PredictionCancelled):
             raise
         except Exception as error:  # each library raises its own exception types
             lines = str(error).strip().splitlines() or [type(error).__name__]

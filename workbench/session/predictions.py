@@ -11,7 +11,6 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,6 @@ AHEAD_PIXELS = 6_000_000  # maximum size in pixels of an image that is predicted
 RELEASE = 2000  # ms after the last prediction until its memory is returned to the system
 _NICENESS = 5  # niceness of the thread: lower priority than the window
 Name = tuple[str, str]  # of a prediction: stamp of the model and key
-Cancelled = Callable[[], bool] | None
 
 
 class Predictions(QObject):
@@ -106,13 +104,14 @@ class Predictions(QObject):
         open_image = self._session.image if key == self._session.key else None
         path = project.image_path(key)
 
-        def work(_: Task) -> Prediction:
+        def work(task: Task) -> Prediction | None:
             image = open_image if open_image is not None else image_files.read(path)
-            return self._predict_one(folder, (stamp, key), image)
+            return self._predict_one(folder, (stamp, key), image, task.cancelled)
 
-        def on_done(result: Prediction) -> None:
-            self._store((stamp, key), result)
-            self._emit_result(key, result)
+        def on_done(result: Prediction | None) -> None:
+            if result is not None:
+                self._store((stamp, key), result)
+                self._emit_result(key, result)
             self._release.start()
             self._prefetch_next()
 
@@ -148,14 +147,9 @@ class Predictions(QObject):
         path = project.image_path(key)
 
         def work(task: Task) -> Prediction | None:
-            from workbench.inference.predictor import PredictionCancelled
-
-            try:
-                if task.cancelled():
-                    return None
-                return self._predict_one(folder, (stamp, key), image_files.read(path), task.cancelled)
-            except PredictionCancelled:
-                return None  # another image was requested
+            if task.cancelled():  # another image was requested
+                return None
+            return self._predict_one(folder, (stamp, key), image_files.read(path), task.cancelled)
 
         def on_done(result: Prediction | None) -> None:
             self._prefetching = None
@@ -177,19 +171,30 @@ class Predictions(QObject):
         pixels = row.width * row.height if row is not None else 0
         return 0 < pixels <= AHEAD_PIXELS and (self._stamp, key) not in self._cache
 
-    def _predict_one(self, folder: Path, name: Name, image: ImageArray, cancelled: Cancelled = None) -> Prediction:
-        """Predict an image and measure the result, in the worker thread. name: stamp of the model and key."""
+    def _predict_one(
+        self, folder: Path, name: Name, image: ImageArray, cancelled: Callable[[], bool]
+    ) -> Prediction | None:
+        """Predict an image and measure the result, in the worker thread. Return None if it was canceled.
+
+        name: stamp of the model and key.
+        """
         from workbench.core.evaluation.prediction_maps import LabelFacts, measure_prediction, training_keys
+        from workbench.core.runs.model_lookup import open_predictor
+        from workbench.inference.predictor import PredictionCancelled
 
         if self._predictor is None:
             _lower_priority()  # inherited by the network's own threads, which start now
             self._training_keys = training_keys(Run(folder.parent))
-            self._predictor = _open(folder)
+            # Without memory arenas: a window predicts few images, and memory is freed after each.
+            self._predictor = open_predictor(folder, arena=False)
             self._settings = self._predictor.settings
         by_class = _keeps_classes(self._predictor.settings, image)
-        result = self._predictor.predict(
-            image, keep_probabilities=by_class, keep_heat=True, most_regions=MOST, cancelled=cancelled
-        )
+        try:
+            result = self._predictor.predict(
+                image, keep_probabilities=by_class, keep_heat=True, most_regions=MOST, cancelled=cancelled
+            )
+        except PredictionCancelled:
+            return None
         maps = _maps(result, None)
         if maps is not None:  # of a UNet
             self._facts[name] = measure_prediction(maps), LabelFacts.of(self._training_keys, self._session.rows)
@@ -261,19 +266,6 @@ def _maps(result: Prediction, settings: ModelSettings | None) -> PredictionMaps 
 
     mask, scores = result.mask, result.scores
     return None if mask is None or scores is None else PredictionMaps(mask, scores, result.class_scores, settings)
-
-
-def _open(folder: Path) -> Predictor:
-    """Open a model without memory arenas, as a window predicts few images: memory is freed after each."""
-    from workbench.inference.engine_options import EngineOptions
-    from workbench.inference.engines import choose_engine
-    from workbench.inference.model_settings import MODEL_FILE, load_settings
-    from workbench.inference.predictor import Predictor
-
-    settings = load_settings(folder / MODEL_FILE)
-    own = {name: settings.engines.get(name, EngineOptions(threads=settings.threads)) for name in settings.files}
-    engines = {name: replace(tuning, arena=False) for name, tuning in own.items()}
-    return Predictor(settings, choose_engine("auto", folder, replace(settings, engines=engines)))
 
 
 def _stamp(folder: Path) -> str:

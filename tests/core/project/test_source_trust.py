@@ -101,6 +101,22 @@ def test_own_projects_are_trusted_also_after_a_move_and_in_another_process(tmp_p
         assert done.returncode == 0, done.stderr
 
 
+def test_copy_of_a_project_reads_from_no_other_place_than_its_original(tmp_path, private, capsys):
+    """A name that is relative to the project leads to another place from a copy, unless the folder was moved."""
+    root = foreign(tmp_path / "a" / "b", relative="../../../private")
+    assert run(capsys, "statistics", root, "--trust-sources")[0] == 0
+    copy = tmp_path / "c" / "b" / "copy"
+    shutil.copytree(root, copy)
+    assert run(capsys, "statistics", copy)[0] == 0  # the same place
+    Project.open(copy, identity="copy").close()
+    assert run(capsys, "statistics", root)[0] == 0
+    deeper = tmp_path / "d" / "e" / "b" / "copy"
+    (tmp_path / "d" / "private").mkdir(parents=True)
+    shutil.copytree(root, deeper)
+    status, answer = run(capsys, "statistics", deeper)
+    assert status == 1 and str(tmp_path / "d" / "private") in answer["error"]
+
+
 def test_folder_of_another_computer_is_missing_not_refused(tmp_path):
     root = foreign(tmp_path, path="/no/such/folder")
     assert [source.name for source in Project.open(root, write=False).missing_sources()] == ["ext"]
@@ -137,7 +153,7 @@ def test_data_set_elsewhere_is_shown_before_it_is_read(tmp_path, private, capsys
 
 def test_places_are_remembered_for_the_last_projects(tmp_path, private):
     for number in range(600):
-        trust(f"{number:032x}", [str(private)])
+        trust(f"{number:032x}", {str(private): str(private)})
     root = foreign(tmp_path, path=str(private))
     content = json.loads((root / "project.json").read_text("utf-8"))
     (root / "project.json").write_text(json.dumps(content | {"id": f"{599:032x}"}), "utf-8")

@@ -16,7 +16,7 @@ from onnx import TensorProto, compose, helper, numpy_helper
 
 from workbench.core.adoption.adoption_options import IGNORED, WITH_BACKGROUND, AdoptionOptions
 from workbench.core.adoption.network_file import NetworkInput, NetworkRunner, only_input
-from workbench.core.onnx_files import NetworkRefused
+from workbench.core.runs.onnx_files import NetworkRefused
 
 INPUT, OUTPUT = "picture", "probabilities"  # as of a trained network
 _PREFIX = "network/"

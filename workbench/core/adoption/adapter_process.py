@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.core.adoption.adoption_options import AdoptionOptions
 from workbench.core.adoption.network_file import load_network
-from workbench.core.network_process import Cancelled, Frame, Header, NetworkProcess
+from workbench.core.runs.network_process import Cancelled, Frame, Header, NetworkProcess
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,14 @@ from typing import Any
 from workbench.core.adoption.adapter_process import adapt_file
 from workbench.core.adoption.adoption_options import AdoptionOptions
 from workbench.core.messages import Message
-from workbench.core.network_process import NetworkCancelled
-from workbench.core.onnx_files import NetworkRefused
 from workbench.core.problems import BadSettings, CannotWrite, ModelFileRefused, Problem
 from workbench.core.project.grouping import group
 from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset, add_items
 from workbench.core.runs.events import Finished, encode
+from workbench.core.runs.network_process import NetworkCancelled
+from workbench.core.runs.onnx_files import NetworkRefused
 from workbench.core.runs.run import Run, new_run_folder, write_settings
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder, write_atomic

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.core.messages import first_line
-from workbench.core.onnx_files import NetworkRefused, network_stamp, open_session, unreadable
+from workbench.core.runs.onnx_files import NetworkRefused, network_stamp, open_session, unreadable
 
 if TYPE_CHECKING:
     import onnx

@@ -17,10 +17,11 @@ import numpy as np
 
 from workbench.core.click_model.image_frame import ImageFrame, frame_for, network_input
 from workbench.core.click_model.model_interface import ModelInterface, recognize
-from workbench.core.click_model.onnx_network import ClickCancelled, OnnxNetwork, Tensor, file_stamp
+from workbench.core.click_model.onnx_network import ClickCancelled, OnnxNetwork, file_stamp
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Point, Selection
 from workbench.core.problems import ClickModelChanged, TooManyPoints
+from workbench.core.runs.child_network import Tensor
 from workbench.inference.io.tiff_regions import ImageArray
 
 MAX_IMAGES = 4  # whose features are kept

@@ -21,9 +21,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.core.click_model.onnx_network import NUMPY_TYPES, OnnxNetwork, Tensor
+from workbench.core.click_model.onnx_network import OnnxNetwork
 from workbench.core.messages import Message
 from workbench.core.problems import ClickModelRefused
+from workbench.core.runs.child_network import NUMPY_TYPES, Tensor
 
 PIXEL_VALUES = ("auto", "normalized", "255", "1")  # meaning of the encoder's input; "auto": as its interface implies
 DEFAULT_SIDE = 1024  # of the encoder's input, pixels, if no file states it

@@ -30,6 +30,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, file_stamp, leads_outside, write_bytes
 from workbench.core.runs.dataset import Item
+from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.run import Run
 from workbench.inference.io.atomic_write import make_folder
 from workbench.inference.io.json_io import parse_json
@@ -244,7 +245,7 @@ class InferencePass:
             return *cached, None
         image = read(path)
         if self._predictor is None:
-            self._predictor = Predictor.open(self._run.best, engine="onnx")
+            self._predictor = open_predictor(self._run.best, engine="onnx")
         result = self._predictor.predict(image, cancelled=cancelled, keep_probabilities=True)
         assert result.class_scores is not None
         size = (image.shape[1], image.shape[0])

@@ -22,10 +22,11 @@ from workbench.core.problems import CannotWrite, Problem, RunUnusable
 from workbench.core.project.project import Project
 from workbench.core.project.storage import file_stamp, write_json
 from workbench.core.runs.dataset import Dataset, Item
+from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.run import Run
 from workbench.inference.io.json_io import read_json
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, load_settings, settings_hash
-from workbench.inference.predictor import Predictor
+from workbench.inference.predictor import PredictionCancelled, Predictor
 
 BINS = 10
 MOST = 0.999  # highest minimum probability of a verdict
@@ -294,13 +295,15 @@ def predict_verdicts(
             return None
         if seconds is not None and time.perf_counter() - started > seconds and (probabilities or unreadable):
             break
-        predictor = predictor or Predictor.open(run.best)
+        predictor = predictor or open_predictor(run.best)
         try:
             image, began = image_files.read(path), time.perf_counter()
-            probabilities[item.key] = state, predictor.probabilities(image).astype(np.float64).tolist()
+            probabilities[item.key] = state, predictor.probabilities(image, cancelled=cancelled).astype(float).tolist()
             milliseconds.append(1000 * (time.perf_counter() - began))
         except Problem as problem:
             unreadable[item.key] = problem
+        except PredictionCancelled:
+            return None
     if store and milliseconds:
         _save(project.root, cache, stamp, {**cached, **probabilities})
     return VerdictPredictions(dataset, settings, items, probabilities, unreadable, milliseconds)

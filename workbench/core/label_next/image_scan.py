@@ -17,6 +17,7 @@ from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.project.storage import file_stamp
+from workbench.core.runs.model_lookup import open_predictor
 from workbench.inference.batch.results_log import model_fingerprint
 from workbench.inference.cpu_environment import cores
 from workbench.inference.predictor import PredictionCancelled, Predictor
@@ -68,7 +69,7 @@ class ImageScanner:
     def __init__(self, project: Project, model: Path | None) -> None:
         self._project = project
         threads = max(1, cores() - 1)  # one core is left for the GUI
-        self._predictor = Predictor.open(model, threads=threads) if model is not None else None
+        self._predictor = open_predictor(model, threads) if model is not None else None
         self._fingerprint = model_fingerprint(model) if model is not None else ""
         self._cache = FeatureCache(project.root)
         self._features = self._cache.features()

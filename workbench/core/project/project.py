@@ -238,7 +238,7 @@ class Project:
     def _trust(self) -> None:
         """Remember the image folders outside of the project: they are the user's own, or were allowed before."""
         if places := project_places(self.root, self.file):
-            trust(self.file.id, list(places))
+            trust(self.file.id, places)
 
     def refresh(self) -> None:
         """Reload project.json if another program has written it. Unsaved changes made here are kept."""

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from workbench.core.problems import ExportDamaged, UnknownModel
+from workbench.core.runs.child_network import ChildNetwork
+from workbench.core.runs.network_process import NetworkCancelled
+from workbench.core.runs.onnx_files import NetworkRefused
 from workbench.core.runs.run import Run, find_run
 from workbench.inference.batch.export_checks import self_test, verify_checks
 from workbench.inference.engine_options import EngineOptions
+from workbench.inference.engines import EngineError, choose_engine
 from workbench.inference.io.json_io import JsonError, parse_json
 from workbench.inference.model_settings import MODEL_FILE, SettingsError, load_settings, settings_from_json
-from workbench.inference.predictor import Predictor
+from workbench.inference.predictor import PredictionCancelled, Predictor
 
 
 def model_folder(name: Path | str, project_root: Path | None = None) -> Path:
@@ -78,8 +87,66 @@ def open_model(folder: Path, threads: int | None = None, engine: str = "auto") -
     wrong = verify_checks(folder) if is_export else []
     predictor = None
     if not wrong:
-        predictor = Predictor.open(folder, engine=engine, threads=threads)
+        predictor = open_predictor(folder, threads, engine)
         wrong = self_test(folder, predictor, quick=True) if is_export else []
     if wrong or predictor is None:
         raise ExportDamaged(why=wrong[0])
     return predictor
+
+
+def open_predictor(
+    folder: Path, threads: int | None = None, engine: str = "auto", *, arena: bool | None = None
+) -> Predictor:
+    """Open a model, without a check of an export. The network of an adopted run gets a process of its own.
+
+    arena: whether ONNX Runtime keeps the memory between predictions, None for the model's setting. Raises
+    SettingsError, EngineError.
+    """
+    settings = load_settings(folder / MODEL_FILE)
+    if Run(folder.parent).adopted and folder == Run(folder.parent).best:
+        network = settings.files.get("onnx")
+        if network is None:
+            raise EngineError("This model names no network.")
+        return Predictor(settings, ContainedEngine(folder / network, threads or 0))
+    if arena is not None:
+        own = {name: settings.engines.get(name, EngineOptions(threads=settings.threads)) for name in settings.files}
+        changed = replace(settings, engines={name: replace(tuning, arena=arena) for name, tuning in own.items()})
+    else:
+        changed = settings
+    return Predictor(settings, choose_engine(engine, folder, changed, threads))
+
+
+class ContainedEngine:
+    """Engine for the network of somebody else, in a child process with limits of time and memory.
+
+    Threads that share it wait for each other. Raises EngineError with a sentence.
+    """
+
+    name = "onnx"
+
+    def __init__(self, path: Path, threads: int = 0) -> None:
+        self._lock = threading.Lock()
+        try:
+            self._network = ChildNetwork(path, threads=threads, gpu=True)  # loaded at the first run, which can be ended
+        except NetworkRefused as refusal:
+            raise _engine_error(path, refusal) from refusal
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        return self.run_until(batch, lambda: False)
+
+    def run_until(self, batch: np.ndarray, cancelled: Callable[[], bool]) -> np.ndarray:
+        """Return the first output, see `inference.predictor.Engine`. Raises PredictionCancelled."""
+        with self._lock:
+            network = self._network
+            try:
+                if not network.inputs:
+                    network.load(cancelled)
+                return network.run({next(iter(network.inputs)): batch}, [next(iter(network.outputs))], cancelled)[0]
+            except NetworkCancelled as error:
+                raise PredictionCancelled from error
+            except NetworkRefused as refusal:
+                raise _engine_error(network.path, refusal) from refusal
+
+
+def _engine_error(path: Path, refusal: NetworkRefused) -> EngineError:
+    return EngineError(f"The network {path} cannot be used: {refusal.why}.")

@@ -26,15 +26,8 @@ class OnnxEngine:
 
     def __init__(self, path: Path, tuning: EngineOptions, *, name: str = "onnx") -> None:
         self.name = name
-        providers: list[str | tuple[str, dict[str, str]]] = ["CPUExecutionProvider"]
-        if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
-            load_cuda()
-            # TF32 has a 10-bit mantissa: fast, but its results differ from those shown in the application. Searching
-            # the fastest convolution for every new image size costs more than it saves.
-            options = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
-            providers.insert(0, ("CUDAExecutionProvider", options))
         # Loaded from bytes, because the library cannot open all paths on Windows.
-        self.session = onnxruntime.InferenceSession(path.read_bytes(), session_options(tuning), providers=providers)
+        self.session = onnxruntime.InferenceSession(path.read_bytes(), session_options(tuning), providers=providers())
         self._input = self.session.get_inputs()[0].name
         self._output, *others = [output.name for output in self.session.get_outputs()]
         self._maps = others[0] if others else None
@@ -51,6 +44,18 @@ class OnnxEngine:
     def maps(self, batch: np.ndarray) -> np.ndarray | None:
         """Return float32 (N,V,h,w), each location's contribution to each verdict; None without such an output."""
         return None if self._maps is None else np.asarray(self.session.run([self._maps], {self._input: batch})[0])
+
+
+def providers() -> list[str | tuple[str, dict[str, str]]]:
+    """Return the execution providers, best first: CUDA with its options if it is available, and the CPU."""
+    found: list[str | tuple[str, dict[str, str]]] = ["CPUExecutionProvider"]
+    if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+        load_cuda()
+        # TF32 has a 10-bit mantissa: fast, but its results differ from those shown in the application. Searching
+        # the fastest convolution for every new image size costs more than it saves.
+        options = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
+        found.insert(0, ("CUDAExecutionProvider", options))
+    return found
 
 
 @cache

@@ -9,14 +9,14 @@ from pathlib import Path
 import onnx
 
 from workbench.core.adoption.network_file import opset
-from workbench.core.evaluation.operating_point import settings_of
 from workbench.core.messages import Message
 from workbench.core.problems import RunAdopted, RunBroken, RunUnusable
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.export_options import ExportOptions
+from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.run import Run
-from workbench.inference.engines import Engine, load_engine
+from workbench.inference.engines import Engine
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.atomic_write import write_atomic
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
@@ -53,13 +53,13 @@ class TrainedNetwork:
 
 
 class AdoptedNetwork:
-    """ONNX network that was trained elsewhere. engine: the reference, the network in ONNX Runtime."""
+    """ONNX network that was trained elsewhere. engine: the reference, the network in a process of its own."""
 
     net = None
 
     def __init__(self, run: Run) -> None:
         self._path = run.best / KINDS["onnx"].file
-        self.engine: Engine = load_engine("onnx", run.best, settings_of(run))
+        self.engine: Engine = open_predictor(run.best).engine
 
     def save_programs(self, stem: Path) -> None:
         """Write nothing: there is no network of Paddle."""

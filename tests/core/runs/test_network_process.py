@@ -18,17 +18,26 @@ from tests.conftest import ROOT
 from tests.core.adoption.toy_networks import toy_network
 from tests.core.click_model.toy_click_networks import toy_encoder, toy_pair
 from workbench import cli
-from workbench.core import network_process, problems
+from workbench.core import problems
 from workbench.core.adoption.adopted_run import AdoptionCancelled, adopt
 from workbench.core.adoption.adoption_options import AdoptionOptions
 from workbench.core.click_model.click_model import ClickCancelled, ClickModel, Prompts
 from workbench.core.geometry.drawing import Rect
+from workbench.core.project import annotation
 from workbench.core.project.project import Project
+from workbench.core.runs import network_process
+from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.run import list_runs
+from workbench.inference.io.image_io import write_png
+from workbench.inference.predictor import Predictor
 from workbench.session.click_segmentation import ClickSegmentation
+from workbench.session.predictions import Predictions
 from workbench.session.preferences import Preferences
 from workbench.session.project_jobs import AdoptionJob
+from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.session import Session
+from workbench.session.suggest_all import SuggestAll
+from workbench.session.training.training_control import TrainingControl
 
 OPTIONS = AdoptionOptions(classes=("scratch",), size=64, stride=8)
 IMAGE = np.zeros((40, 50, 3), np.uint8)
@@ -36,14 +45,13 @@ WHOLE = Rect(0, 0, 50, 40)
 CLICK = Prompts((((5.0, 5.0), True),))
 
 
-def save(path, nodes, *, constants=()):
-    """Write a network from `image` (1, 1, 64, 64) to `out`."""
-    size = [1, 1, 64, 64]
+def save(path, nodes, *, constants=(), size=(1, 1, 64, 64)):
+    """Write a network from `image` to `out`."""
     graph = helper.make_graph(
         nodes,
         "hostile",
         [helper.make_tensor_value_info("image", TensorProto.FLOAT, size)],
-        [helper.make_tensor_value_info("out", TensorProto.FLOAT, [1, 2, 64, 64])],
+        [helper.make_tensor_value_info("out", TensorProto.FLOAT, [size[0], 2, *size[2:]])],
         [numpy_helper.from_array(np.array(value), name) for name, value in constants],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
@@ -51,7 +59,7 @@ def save(path, nodes, *, constants=()):
     return path
 
 
-def loop(path, repetitions, operator, names, **attributes):
+def loop(path, repetitions, operator, names, *, size=(1, 1, 64, 64), **attributes):
     """Write a network that applies an operator to its state again and again."""
     step = [
         helper.make_node("Identity", ["go"], ["goes"]),
@@ -69,11 +77,11 @@ def loop(path, repetitions, operator, names, **attributes):
     body = helper.make_graph(step, "body", inputs, outputs)
     nodes = [helper.make_node("Loop", ["n", "yes", "image"], ["x"], body=body)]
     nodes.append(helper.make_node("Concat", ["x", "x"], ["out"], axis=1))
-    return save(path, nodes, constants=[("n", np.int64(repetitions)), ("yes", True)])
+    return save(path, nodes, constants=[("n", np.int64(repetitions)), ("yes", True)], size=size)
 
 
-def endless(path):
-    return loop(path, 2**62, "Abs", ["state"])
+def endless(path, size=(1, 1, 64, 64)):
+    return loop(path, 2**62, "Abs", ["state"], size=size)
 
 
 def large(path):
@@ -266,6 +274,68 @@ def test_quitting_ends_the_click_model_at_once(tmp_path, qtbot, part):
     clicks.segment(IMAGE, WHOLE, CLICK, None, lambda mask: None)
     qtbot.waitUntil(lambda: len(children()) >= (2 if part == "run" else 1))
     clicks.close()
+    assert not psutil.wait_procs(children(), timeout=30)[1]
+
+
+# --- adopted runs -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def endless_run(tmp_path):
+    """Adopted run whose network computes without end, and its project, in which one image is labeled."""
+    with Project.create(tmp_path / "project", classes=["scratch"]) as project:
+        write_png(project.root / "pictures" / "a.png", IMAGE)
+        annotation.save_mask(project, "a.png", np.eye(40, 50, dtype=np.uint8))
+        run = adopt(project, toy_network(tmp_path / "net.onnx"), OPTIONS)
+        endless(run.best / "network.onnx", ("n", 1, "h", "w"))
+    return run
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "predict", "queue"])
+def test_adopted_network_without_end_is_ended_at_the_time_limit(endless_run, tmp_path, monkeypatch, capsys, verb):
+    monkeypatch.setattr(network_process, "SECONDS", 3)
+    root = str(endless_run.project_root)
+    arguments = {
+        "evaluate": [root, "--run", endless_run.name],
+        "predict": [str(endless_run.root), root + "/pictures", "--out", str(tmp_path / "out")],
+        "queue": [root, "--run", endless_run.name],
+    }
+    assert cli.main([verb, *arguments[verb]]) == 1
+    assert "it computed for more than 3 seconds and was ended" in capsys.readouterr().err
+    assert not psutil.wait_procs(children(), timeout=30)[1]
+
+
+@pytest.mark.parametrize("use", ["prediction", "evaluation", "suggestions"])
+def test_closing_the_project_ends_an_adopted_network(endless_run, qtbot, use):
+    session = Session()
+    assert session.open_project(endless_run.project_root)
+    qtbot.waitUntil(lambda: bool(session.keys))
+    if use == "prediction":
+        predictions = Predictions(session)
+        predictions.load(endless_run)
+        predictions.predict("a.png")
+    elif use == "evaluation":
+        evaluation = RunEvaluation(session, TrainingControl(session))
+        evaluation.open(endless_run)
+    else:
+        job = SuggestAll(session)
+        job.start(endless_run.best)
+    qtbot.waitUntil(lambda: bool(children()), timeout=20_000)
+    assert session.close_project()  # it would wait without end for the thread
+    assert not psutil.wait_procs(children(), timeout=30)[1]
+
+
+def test_adopted_network_predicts_in_another_process_what_it_predicts_here(project, tmp_path):
+    run = adopt(project, toy_network(tmp_path / "net.onnx"), OPTIONS)
+    image = np.random.default_rng(0).integers(0, 256, (150, 90, 3), np.uint8)
+    predictor = open_predictor(run.best)
+    found, expected = predictor.predict(image), Predictor.open(run.best).predict(image)
+    assert len(children()) == 1 and (found.scores == expected.scores).all() and (found.mask == expected.mask).all()
+    for process in children():  # the next prediction starts another one
+        process.kill()
+        process.wait()
+    assert (predictor.predict(image).scores == expected.scores).all()
+    del predictor
     assert not psutil.wait_procs(children(), timeout=30)[1]
 
 

@@ -1,4 +1,4 @@
-"""ONNX files that the user chooses: checks before they are read, and sessions of ONNX Runtime on the CPU."""
+"""ONNX files that the user chooses: checks before they are read, and sessions of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -47,15 +47,16 @@ def unreadable(error: OSError) -> NetworkRefused:
     return NetworkRefused("network.unreadable", why=error.strerror or first_line(error))
 
 
-def open_session(source: Path | bytes) -> onnxruntime.InferenceSession:
-    """Return a session for a file or for the content of one. Raises NetworkRefused."""
+def open_session(source: Path | bytes, threads: int = 0, *, gpu: bool = False) -> onnxruntime.InferenceSession:
+    """Return a session for a file or for the content of one. gpu: use a GPU if possible. Raises NetworkRefused."""
     import onnxruntime
 
-    from workbench.inference.engines.onnx_engine import session_options
+    from workbench.inference.engines.onnx_engine import providers, session_options
 
     def load(network: bytes | str) -> onnxruntime.InferenceSession:
-        options = session_options(EngineOptions())
-        return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
+        options = session_options(EngineOptions(threads=threads))
+        names = providers() if gpu else ["CPUExecutionProvider"]
+        return onnxruntime.InferenceSession(network, options, providers=names)
 
     try:
         content = source if isinstance(source, bytes) else read_regular(source)

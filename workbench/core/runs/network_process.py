@@ -25,7 +25,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.onnx_files import NetworkRefused
+from workbench.core.runs.onnx_files import NetworkRefused
 
 FLAG = "--network"  # of the program, before the name of the work
 SECONDS = 120.0  # for one request
@@ -71,12 +71,14 @@ class NetworkProcess:
             env=worker_environment(),
             creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
         )
+        self._ended = threading.Event()  # `poll` returns None while another thread waits for the process
         self._end = weakref.finalize(self, self._process.kill)  # also at the end of this program
-        threading.Thread(target=_read_answers, args=(self._process, self._answers), daemon=True).start()
+        arguments = self._process, self._answers, self._ended
+        threading.Thread(target=_read_answers, args=arguments, daemon=True).start()
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        return not self._ended.is_set() and self._process.poll() is None
 
     def ask(
         self, header: Header, arrays: Sequence[np.ndarray] = (), *, cancelled: Cancelled, stoppable: bool = False
@@ -122,7 +124,7 @@ class NetworkProcess:
 
     def _send(self, header: Header, arrays: Sequence[np.ndarray] = ()) -> None:
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # the process has ended, which `ask` notices
+        with contextlib.suppress(OSError, ValueError):  # the process has ended, which `ask` notices
             write_frame(self._process.stdin, header, arrays)
 
     def _used_memory(self) -> int:
@@ -133,12 +135,15 @@ class NetworkProcess:
         return 0
 
 
-def _read_answers(process: subprocess.Popen[bytes], answers: queue.SimpleQueue[Frame | None]) -> None:
+def _read_answers(
+    process: subprocess.Popen[bytes], answers: queue.SimpleQueue[Frame | None], ended: threading.Event
+) -> None:
     """Read the answers of a child process, and None after its end."""
     assert process.stdin is not None and process.stdout is not None
     with contextlib.suppress(EOFError, OSError, ValueError), process.stdout:
         while True:
             answers.put(read_frame(process.stdout))
+    ended.set()
     process.kill()
     with contextlib.suppress(OSError):
         process.stdin.close()
