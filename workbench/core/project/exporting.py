@@ -16,6 +16,7 @@ from workbench.core.messages import Message
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import comparable
 from workbench.core.project.formats.coco import CocoWriter
+from workbench.core.project.formats.cvat import CvatWriter
 from workbench.core.project.formats.export_names import (
     Accepts,
     ExportedNames,
@@ -24,10 +25,10 @@ from workbench.core.project.formats.export_names import (
     is_defect_folder,
     is_file_name,
     is_label,
+    is_one_line,
     is_path,
     is_path_cell,
     is_path_without_blanks,
-    is_text,
     listed_as,
     plain_name,
 )
@@ -37,7 +38,6 @@ from workbench.core.project.formats.labelme import LabelmeWriter
 from workbench.core.project.formats.mask_export import PADDLE_LIST, VOC_LIST, MvtecWriter, PaddleWriter, VocWriter
 from workbench.core.project.formats.png_masks import PngWriter
 from workbench.core.project.formats.verdict_labels import ImageFolderWriter, VerdictTableWriter
-from workbench.core.project.formats.xml_labels import CvatWriter
 from workbench.core.project.formats.yolo import YoloBoxWriter, YoloWriter
 from workbench.core.project.project import Project
 from workbench.core.project.project_labels import has_label_files
@@ -72,7 +72,7 @@ EXPORT_FORMATS: dict[str, ExportFormat] = {
     format.name: format
     for format in (
         ExportFormat("png", "PNG masks", PngWriter, classes=listed_as(write_list({1: "{name}"}))),
-        ExportFormat("labelme", "labelme, X-AnyLabeling", LabelmeWriter, ("polygon", "mask"), verdicts=is_text),
+        ExportFormat("labelme", "labelme, X-AnyLabeling", LabelmeWriter, ("polygon", "mask"), verdicts=is_one_line),
         ExportFormat("coco", "COCO", CocoWriter, ("mask", "polygon"), stems=False),
         ExportFormat("yolo", "YOLO segment", YoloWriter),
         ExportFormat("yolo-detect", "YOLO detect", YoloBoxWriter, reader="yolo"),
@@ -83,7 +83,7 @@ EXPORT_FORMATS: dict[str, ExportFormat] = {
             classes=listed_as(write_list({1: "{name}:0,0,1::"}, VOC_LIST), unlike="#|.*:"),
             reader="png",
         ),
-        ExportFormat("cvat", "CVAT for images 1.1", CvatWriter, ("mask", "polygon"), verdicts=is_text, stems=False),
+        ExportFormat("cvat", "CVAT for images 1.1", CvatWriter, ("mask", "polygon"), verdicts=is_one_line, stems=False),
         ExportFormat(
             "paddle",
             "PaddleSeg, PaddleX",

@@ -7,7 +7,7 @@ import glob
 import os
 import tempfile
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -39,13 +39,14 @@ MAX_NAME_BYTES = 248  # bytes, so that ".NAME.part" and NAME.json have at most 2
 class ImportImage:
     """Image of a label. key: in the project. file: its file, outside of the project if `new`. new: it is to be copied.
 
-    embedded: content of a new image that exists only inside the label file.
+    embedded: content of a new image that exists only inside the label file. renamed: another image has its name.
     """
 
     key: str
     file: Path
     new: bool = False
     embedded: bytes | None = None
+    renamed: bool = False
 
 
 class ImportImages:
@@ -109,7 +110,7 @@ class ImportImages:
             path.write_bytes(data)
             image = self._new_image(path, without_suffix(entry.key) + suffix)
         if image.new:
-            image = ImportImage(image.key, entry.label, True, data)
+            image = replace(image, file=entry.label, embedded=data)
             self._new_keys[image.key.casefold()] = ImportImage(image.key, entry.label, True)
             self._embedded[entry.label] = ImportImage(image.key, self._project.image_path(image.key))
         return image
@@ -129,7 +130,7 @@ class ImportImages:
                 if same_content(target, path):
                     return ImportImage(candidate, target)
             elif candidate.casefold() not in self._new_keys:
-                image = ImportImage(candidate, path, True)
+                image = ImportImage(candidate, path, True, renamed=candidate != key)
                 self._new_keys[candidate.casefold()] = image
                 return image
         raise AssertionError("numbered names never end")

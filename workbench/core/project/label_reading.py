@@ -269,7 +269,7 @@ class LabelReading:
             if contradiction:
                 raise UnreadableLabel(contradiction)
         self.classes.table(label)  # raises for a name that no class can have
-        verdict = label.verdict
+        verdict = label.verdict if finished else None
         label.verdict = self._verdict(verdict)
         self.verdict_counts.update([verdict] if verdict is not None else [])
         return ReadLabel(image, entry, label, existing, finished, size, note)
@@ -347,6 +347,8 @@ class LabelReading:
         self._add(image)
 
     def _add(self, image: ImportImage) -> None:
+        if image.renamed and image.key not in self._seen:
+            self.report.image_notes.append((str(image.file), Message("import.other_key", key=image.key)))
         self._seen.add(image.key)
         if not image.new:
             self._matched.add(image.key)

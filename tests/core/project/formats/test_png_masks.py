@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 
 import numpy as np
 import pytest
@@ -508,3 +509,31 @@ def test_inverted_masks(empty, tmp_path):
         save(tmp_path / "in" / "masks" / f"{name}.png", 255 - box(255))
     report = import_labels(empty, tmp_path / "in", invert=True)
     assert report.labeled == 2 and all(np.array_equal(mask, box(1)) for mask in masks_of(empty).values())
+
+
+def matlab(path, values):
+    """Write an array of numbers, uint8 (H, W), as a MATLAB 5 file."""
+
+    def element(kind, data):
+        return struct.pack("<II", kind, len(data)) + data + bytes(-len(data) % 8)
+
+    flags, shape = struct.pack("<II", 9, 0), struct.pack("<ii", *values.shape)
+    content = element(6, flags) + element(5, shape) + element(1, b"mask") + element(2, values.tobytes(order="F"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"MATLAB 5.0".ljust(124) + struct.pack("<H", 0x100) + b"IM" + element(14, content))
+
+
+@pytest.mark.parametrize("base", [0, 1])
+def test_numbers_of_matlab_files_mean_the_same_in_all_of_them(empty, tmp_path, base):
+    """One mask has no background: its smallest number is that of a class, not the base of the numbers."""
+    parts = {"a": box(2), "b": box(1), "c": np.where(box(1) > 0, 2, 1).astype(np.uint8)}
+    for number, (name, mask) in enumerate(parts.items()):
+        photo(tmp_path / "in" / "images" / f"{name}.png", number)
+        matlab(tmp_path / "in" / "masks" / f"{name}.mat", mask + np.uint8(base))
+    report = import_labels(empty, tmp_path / "in")
+    assert report.labeled == 3 and any("MATLAB" in note for note in report.notes) == bool(base)
+    ids = {info.name: info.id for info in empty.classes}
+    for name, mask in parts.items():
+        stored = annotation.load_mask(empty, f"images/{name}.png")
+        for value in (1, 2):
+            assert np.array_equal(stored == ids[f"class_{value}"], mask == value), name

@@ -42,10 +42,10 @@ def photo(path: Path, seed: int = 0) -> None:
     Image.fromarray(values.astype(np.uint8)).save(path)
 
 
-def labelme(path: Path, points, name: str, label: object = "pit") -> None:
+def labelme(path: Path, points, name: str, label: object = "pit", **more) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     shapes = [{"label": label, "points": points, "shape_type": "polygon"}] if points else []
-    path.write_text(json.dumps({"version": "5", "shapes": shapes, "imagePath": name}), "utf-8")
+    path.write_text(json.dumps({"version": "5", "shapes": shapes, "imagePath": name, **more}), "utf-8")
 
 
 def coco(images, annotations, categories=({"id": 1, "name": "pit"},)) -> str:
@@ -391,3 +391,85 @@ def test_a_label_that_is_merged_in_part_is_to_be_checked(project, folder):
     (folder / "a.txt").write_text("0 0.6 0.6 0.9 0.6 0.9 0.9 0.6 0.9\n0 0.5 x")
     report = import_labels(project, folder, conflicts="merge")
     assert report.unfinished == ["a.png"] and status(project, "a.png") == "started"
+
+
+def label_studio_task(*annotations: list) -> list:
+    """Return a task with an annotation for each list of (left, top) of a square of 20 % by 20 %."""
+
+    def result(left: int, top: int) -> dict:
+        value = {"x": left, "y": top, "width": 20, "height": 20, "rotation": 0, "rectanglelabels": ["pit"]}
+        return {"type": "rectanglelabels", "from_name": "label", "id": f"{left}", "value": value}
+
+    results = [{"id": n, "result": [result(*place) for place in places]} for n, places in enumerate(annotations, 7)]
+    return [{"id": 1, "data": {"image": "a.png"}, "annotations": results}]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "complete", "boxes"),
+    [
+        (([(10, 10)], [(60, 60), (10, 10)]), False, 2),
+        (([(10, 10)], []), False, 0),
+        (([], [(10, 10)]), False, 1),
+        (([(10, 10)], [(10, 10)]), True, 1),
+    ],
+)
+def test_annotations_that_differ_leave_the_image_open(project, folder, annotations, complete, boxes):
+    photo(folder / "a.png")
+    (folder / "tasks.json").write_text(json.dumps(label_studio_task(*annotations)))
+    report = import_labels(project, folder)
+    assert (report.boxes, report.ledger.complete) == (boxes, complete)
+    assert status(project, "a.png") in ("new", "started")
+    assert complete or any("annotation 7" in place for place, _ in report.skipped)
+
+
+@pytest.mark.parametrize("shapes", [SQUARE, []])
+def test_several_flags_of_an_image_leave_it_open(project, folder, shapes):
+    photo(folder / "a.png")
+    labelme(folder / "a.json", shapes, "a.png", flags={"NG": True, "scratched": True})
+    report = import_labels(project, folder)
+    assert status(project, "a.png") == ("started" if shapes else "new") and not report.ledger.complete
+    assert any("NG, scratched" in why for _, why in report.skipped) and project.file.verdicts == []
+
+
+def test_further_attributes_of_regions_are_counted(project, folder):
+    photo(folder / "a.png")
+    (folder / "via.json").write_text(json.dumps(via_file({"kind": "pit", "depth": "deep", "side": ""})))
+    assert "Not imported: shapes' attributes (1)." in import_labels(project, folder).notes
+
+
+# --- names that differ in case ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["labelme", "coco", "yolo", "masks", "masks beside"])
+def test_images_whose_names_differ_in_case_get_their_own_labels(project, folder, kind):
+    photo(folder / "a.png", 1)
+    photo(folder / "A.png", 2)
+    if len(list(folder.iterdir())) < 2:
+        pytest.skip("the file system does not tell them apart")
+    lower, upper = SQUARE, OTHER
+    if kind == "labelme":
+        labelme(folder / "a.json", lower, "a.png")
+        labelme(folder / "A.json", upper, "A.png")
+    elif kind == "coco":
+        images = [{"id": 1, "file_name": "a.png"}, {"id": 2, "file_name": "A.png"}]
+        (folder / "x.json").write_text(coco(images, [shape(1, lower), shape(2, upper)]))
+    elif kind == "yolo":
+        for name, points in (("a", lower), ("A", upper)):
+            (folder / f"{name}.txt").write_text("0 " + " ".join(f"{x / WIDTH} {y / HEIGHT}" for x, y in points))
+    else:
+        for name, points in (("a", lower), ("A", upper)):
+            mask = np.zeros((HEIGHT, WIDTH), np.uint8)
+            mask[points[0][1] : points[2][1], points[0][0] : points[2][0]] = 255
+            path = folder / "masks" / f"{name}.png" if kind == "masks" else folder / f"{name}_mask.png"
+            path.parent.mkdir(exist_ok=True)
+            Image.fromarray(mask).save(path)
+    report = import_labels(project, folder)
+    keys = {key.casefold(): key for key in project.images()}
+    stored = {n: key for key in project.images() for n in "aA" if same_content(project, key, folder / f"{n}.png")}
+    assert len(keys) == 2 and report.skipped == []
+    assert painted(project, stored["a"]) == {(8, 8)} and painted(project, stored["A"]) == {(35, 24)}
+    assert [text for _, text in report.image_notes if "differs only in case" in text]
+
+
+def same_content(project: Project, key: str, path: Path) -> bool:
+    return project.image_path(key).read_bytes() == path.read_bytes()

@@ -15,9 +15,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.project.formats import (
     coco,
-    coco_panoptic,
-    cvat_backup,
-    deeppcb,
+    cvat,
     json_formats,
     label_studio,
     labelme,
@@ -25,7 +23,7 @@ from workbench.core.project.formats import (
     region_tables,
     verdict_labels,
     via,
-    xml_labels,
+    voc,
     yolo,
 )
 from workbench.core.project.formats.base import (
@@ -43,6 +41,7 @@ from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
 from workbench.core.project.formats.mask_pairing import pair
 from workbench.core.project.formats.original_names import ExportedFile, ExportRecord
+from workbench.core.project.formats.shape_labels import ShapeReader
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 
@@ -85,34 +84,31 @@ class Format:
         return batch
 
 
+def _of_shapes(name: str, reader: ShapeReader, title: str = "") -> Format:
+    return Format(name, reader.recognition_score, reader.find, title)
+
+
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
-        Format("labelme", labelme.recognition_score, labelme.find, title="labelme, X-AnyLabeling"),
-        Format(
-            "cityscapes", json_formats.CITYSCAPES.recognition_score, json_formats.CITYSCAPES.find, title="Cityscapes"
-        ),
-        Format("eiseg", json_formats.EISEG.recognition_score, json_formats.EISEG.find, title="EISeg"),
-        Format("isat", json_formats.ISAT.recognition_score, json_formats.ISAT.find, title="ISAT"),
-        Format("coco-panoptic", coco_panoptic.recognition_score, coco_panoptic.find, title="COCO panoptic"),
+        _of_shapes("labelme", labelme.READER, "labelme, X-AnyLabeling"),
+        _of_shapes("cityscapes", json_formats.CITYSCAPES, "Cityscapes"),
+        _of_shapes("eiseg", json_formats.EISEG, "EISeg"),
+        _of_shapes("isat", json_formats.ISAT, "ISAT"),
+        Format("coco-panoptic", coco.panoptic_score, coco.find_panoptic, "COCO panoptic"),
         Format("png", png_masks.recognition_score, png_masks.find, of_images=True),
-        Format("coco", coco.recognition_score, coco.find, title="COCO"),
-        Format("cvat", xml_labels.cvat_score, xml_labels.find_cvat, title="CVAT XML"),
-        Format("cvat-backup", cvat_backup.recognition_score, cvat_backup.find, title="CVAT backup"),
-        Format("voc", xml_labels.voc_score, xml_labels.find_voc, title="Pascal VOC XML"),
-        Format("yolo", yolo.recognition_score, yolo.find, title="YOLO"),
-        Format("deeppcb", deeppcb.recognition_score, deeppcb.find, title="DeepPCB"),
-        Format("via", via.recognition_score, via.find, title="VIA"),
-        Format("createml", json_formats.CREATEML.recognition_score, json_formats.CREATEML.find, title="CreateML"),
-        Format("datumaro", json_formats.DATUMARO.recognition_score, json_formats.DATUMARO.find, title="Datumaro"),
-        Format("labelstudio", label_studio.recognition_score, label_studio.find, title="Label Studio"),
-        Format(
-            "supervisely",
-            json_formats.SUPERVISELY.recognition_score,
-            json_formats.SUPERVISELY.find,
-            title="Supervisely",
-        ),
-        Format("regions", region_tables.recognition_score, region_tables.find),
+        _of_shapes("coco", coco.COCO, "COCO"),
+        _of_shapes("cvat", cvat.XML, "CVAT XML"),
+        _of_shapes("cvat-backup", cvat.BACKUP, "CVAT backup"),
+        _of_shapes("voc", voc.READER, "Pascal VOC XML"),
+        Format("yolo", yolo.recognition_score, yolo.find, "YOLO"),
+        _of_shapes("deeppcb", region_tables.DEEPPCB, "DeepPCB"),
+        _of_shapes("via", via.READER, "VIA"),
+        _of_shapes("createml", json_formats.CREATEML, "CreateML"),
+        _of_shapes("datumaro", json_formats.DATUMARO, "Datumaro"),
+        _of_shapes("labelstudio", label_studio.READER, "Label Studio"),
+        _of_shapes("supervisely", json_formats.SUPERVISELY, "Supervisely"),
+        _of_shapes("regions", region_tables.READER),
         Format("verdicts", verdict_labels.table_score, verdict_labels.find_table, of_pixels=False),
         Format(
             "folders",

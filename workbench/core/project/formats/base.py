@@ -172,9 +172,11 @@ def entry_name(kind: str, id: object) -> str:
 
 _ENTRIES = {
     "annotation": "entry.annotation",
+    "flag": "entry.flag",
     "image": "entry.image",
     "item": "entry.item",
     "line": "entry.line",
+    "mask": "entry.mask",
     "object": "entry.object",
     "region": "entry.region",
     "row": "entry.row",

@@ -1,17 +1,25 @@
-"""COCO JSON: images, annotations with polygons, run lengths or boxes, and categories in one file per data split."""
+"""COCO JSON: images, annotations with polygons, run lengths or boxes, and categories in one file per data split.
+
+Of COCO panoptic files, an annotation holds the segments of an image with a category each, whose pixels are in a color
+image beside the file. The number of a pixel's segment is R + 256 G + 65536 B; 0 is no segment. Source: Kirillov et al.,
+Panoptic Segmentation (2019), and the format description of COCO.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import PurePosixPath
+from functools import lru_cache, partial
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import numpy as np
 
+from workbench.core.images.image_files import image_size
 from workbench.core.messages import Message
+from workbench.core.problems import Problem
 from workbench.core.project.formats.base import (
     FAULTS,
     FileTree,
@@ -30,9 +38,21 @@ from workbench.core.project.formats.label_export import (
     polygon,
     regions,
 )
-from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.mask_files import read_raw
+from workbench.core.project.formats.mask_pairing import is_in_mask_folder
+from workbench.core.project.formats.shape_labels import (
+    IGNORE,
+    NoImage,
+    ShapedImage,
+    ShapeReader,
+    each_entry,
+    find_shapes,
+    label_text,
+    listed,
+    stored_size,
+)
 from workbench.core.project.formats.shapes import Points, Shape, pairs
-from workbench.core.project.formats.text_files import json_files, load
+from workbench.core.project.formats.text_files import json_counts, load
 from workbench.core.project.storage import write_json
 
 _MOST_PIXELS = 1 << 30  # of a decoded run-length mask
@@ -40,56 +60,35 @@ _LISTS = ("images", "annotations")
 _WHOLE = re.compile(r"[+-]?\d{1,18}(?:\.0*)?")
 
 
-def recognition_score(tree: FileTree) -> int:
-    return sum(data.count(b'"image_id"') or 1 for _, data in _files(tree))
-
-
-def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
-    """Return the labels found. `known` is not used, since categories have names."""
-    return find_shapes(tree, [name for name, _ in _files(tree)], _parse, options)
-
-
-def _files(tree: FileTree) -> Iterator[tuple[str, bytes]]:
-    """Yield (name, content) of the files without panoptic segments, which `coco_panoptic` reads."""
-    for name, data in json_files(tree, b'"images"', b'"annotations"'):
-        if b'"segments_info"' not in data:
-            yield name, data
-
-
 def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     content = load(tree, name)
-    listed = ListedImages(tree, name, content)
+    images = ListedImages(tree, name, content)
     categories = named_categories(content)
-    tags: dict[str, list[str]] = defaultdict(list)
-    for number, entry in enumerate(listed.annotations, 1):
-        image = listed.image_of(entry, number)
-        if image is None:
-            continue
-        with image.entry("annotation", number):
-            label = category_name(categories, entry.get("category_id"))
-            shapes = list(_shapes(entry, label, image))
-            image.shapes += shapes
-            if not shapes:
-                if entry.get("category_id") is None or {"caption", "bbox", "segmentation"} & entry.keys():
-                    raise UnreadableLabel(Message("import.no_shape"))
-                tags[image.name].append(label)
-            image.lost[Message("lost.crowd")] += bool(entry.get("iscrowd"))
-            image.lost[Message("lost.key_points")] += bool(entry.get("keypoints"))
-    for image in listed.images:
-        found = tags.get(image.name, [])
-        if len(set(found)) == 1:
-            image.verdict = found[0]
-        elif found:
-            image.refuse(Message("import.several_flags", names=", ".join(dict.fromkeys(found))))
-        yield image
-    yield from listed.refused
+
+    def read(entry: dict[str, Any], image: ShapedImage) -> list[Shape]:
+        label = category_name(categories, entry.get("category_id"))
+        shapes = list(_shapes(entry, label, image))
+        if not shapes:
+            if entry.get("category_id") is None or {"caption", "bbox", "segmentation"} & entry.keys():
+                raise UnreadableLabel(Message("import.no_shape"))
+            image.set_verdict(label)
+        image.lose(Message("lost.crowd"), entry.get("iscrowd"))
+        image.lose(Message("lost.key_points"), entry.get("keypoints"))
+        return shapes
+
+    yield from each_entry(tree.path(name), "annotation", images.annotations, images.of, read)
+    yield from images.images
+    yield from images.refused
+
+
+COCO = ShapeReader(json_counts(b'"images"', b'"annotations"', count=b'"image_id"', without=b'"segments_info"'), _parse)
 
 
 class ListedImages:
-    """Images of a COCO file, with the images that its annotations name by an id. Raises UnreadableLabel.
+    """Images of a COCO file, which its annotations name by an id. Raises UnreadableLabel.
 
     Some programs write ids as numbers in one place and as texts in another, with zeros in front or as decimals; others
-    name the file instead. refused: images without a name, and annotations that belong to no image, or to several.
+    name the file instead. refused: images without a name.
     """
 
     def __init__(self, tree: FileTree, name: str, content: Any) -> None:
@@ -97,17 +96,16 @@ class ListedImages:
         if not isinstance(images, list) or not isinstance(annotations, list):
             raise UnreadableLabel(Message("import.no_coco"))
         self.annotations: list[Any] = annotations
-        self._path, split = tree.path(name), split_of(name)
         self.refused: list[Refusal] = []
         self._nameless: set[object] = set()
         self._by_name: dict[str, ShapedImage] = {}
         self._by_id: dict[object, list[ShapedImage]] = defaultdict(list)
         for number, one in enumerate(images, 1):
             try:
-                image = _listed_image(one, split)
+                image = _listed_image(one, split_of(name))
             except FAULTS as error:
                 self._nameless.add(number_key(one.get("id") if isinstance(one, dict) else None))
-                self.refused.append(Refusal(self._path, reason(error), entry_name("image", number), ()))
+                self.refused.append(Refusal(tree.path(name), reason(error), entry_name("image", number), ()))
                 continue
             image = self._by_name.setdefault(image.name, image)  # listed twice, as in files that were joined
             same_id = self._by_id[number_key(one.get("id"))]
@@ -119,28 +117,21 @@ class ListedImages:
     def images(self) -> Iterable[ShapedImage]:
         return self._by_name.values()
 
-    def image_of(self, entry: Any, number: int) -> ShapedImage | None:
-        """Return the image of an annotation; None, which is recorded in `refused`, if it is unknown or ambiguous."""
-        id = entry.get("image_id") if isinstance(entry, dict) else None
+    def of(self, entry: dict[str, Any]) -> ShapedImage:
+        """Return the image of an annotation. Raises NoImage, and AttributeError for an entry of another kind."""
+        id = entry.get("image_id")
         found = self._by_id.get(number_key(id), [])
         if not found and isinstance(id, str):
             named = self._by_name.get(id) or self._stems.get(PurePosixPath(id).stem)
             found = [] if named is None else [named]
-        if len(found) == 1:
-            return found[0]
-        shown, names, images = str(id)[:80], (), None
-        if not isinstance(entry, dict):
-            why = Message("import.unexpected_content")
-        elif found:
-            names = tuple(image.name for image in found)
-            why = Message("import.id_of_several", id=shown, names=", ".join(names[:5]))
-        elif number_key(id) in self._nameless:
-            why, images = Message("import.nameless_image", id=shown), ()
-        else:
-            why = Message("import.unlisted_image", id=shown)
-        place = entry_name("annotation", number)
-        self.refused.append(Refusal(self._path, why, place, images, names))
-        return None
+        shown, names = str(id)[:80], tuple(image.name for image in found)
+        if len(found) > 1:
+            raise NoImage(Message("import.id_of_several", id=shown, names=", ".join(names[:5])), names)
+        if not found and number_key(id) in self._nameless:
+            raise NoImage(Message("import.nameless_image", id=shown), images=())
+        if not found:
+            raise NoImage(Message("import.unlisted_image", id=shown))
+        return found[0]
 
 
 def number_key(id: Any) -> object:
@@ -176,12 +167,10 @@ def category_name(categories: dict[object, set[str]], id: Any) -> str:
 
 def _listed_image(image: dict[str, Any], split: str | None) -> ShapedImage:
     """Return an image of the list `images`, without shapes."""
-    width, height = image.get("width"), image.get("height")
-    size = (width, height) if isinstance(width, int) and isinstance(height, int) and width > 0 < height else None
     name = image["file_name"]
     if not isinstance(name, str) or not name.strip():
         raise UnreadableLabel(Message("import.key_missing", key="file_name"))
-    return ShapedImage(name, size, split=split, lost=Counter())
+    return ShapedImage(name, stored_size(image.get("width"), image.get("height")), split=split)
 
 
 def _shapes(entry: dict[str, Any], label: str, image: ShapedImage) -> Iterator[Shape]:
@@ -269,6 +258,134 @@ def _uncompressed(text: str) -> list[int]:
             value += counts[-2]
         counts.append(value)
     return counts
+
+
+# --- panoptic -------------------------------------------------------------------------------------
+
+Read = Callable[[tuple[int, ...]], np.ndarray]
+_PANOPTIC_FOLDER = "panoptic"  # part of the names of folders with segment images
+
+
+_panoptic_files = json_counts(b'"images"', b'"annotations"', b'"segments_info"', count=b'"segments_info"')
+
+
+def panoptic_score(tree: FileTree) -> int:
+    return sum(_panoptic_files(tree).values())
+
+
+def find_panoptic(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
+    """Return the labels of panoptic files. `known` is not used, since categories have names."""
+    files = list(_panoptic_files(tree))
+    masks = _SegmentImages(tree)
+    parsed: dict[str, list[ShapedImage | Refusal] | Exception] = {}
+    for name in files:
+        try:
+            parsed[name] = list(_parse_panoptic(masks, name))
+        except (*FAULTS, Problem) as error:
+            parsed[name] = error
+
+    def parse(_: FileTree, name: str) -> list[ShapedImage | Refusal]:
+        found = parsed[name]
+        if isinstance(found, Exception):
+            raise UnreadableLabel(reason(found))
+        return found
+
+    others = FileTree(tree.root, tuple(name for name in tree.files if name not in masks.used), tree.chosen)
+    batch = find_shapes(others, files, parse, options)
+    batch.mask_files = [tree.path(name) for name in sorted(masks.used)]
+    return batch
+
+
+class _SegmentImages:
+    """Search of the images with segments. used: those that were found, as paths below the tree."""
+
+    def __init__(self, tree: FileTree) -> None:
+        self.tree, self.used = tree, set[str]()
+        self.read = lru_cache(maxsize=1)(_read)  # the segments of an image are read one after the other
+        self._by_name: dict[str, list[str]] = defaultdict(list)
+        for name in tree.images:
+            self._by_name[PurePosixPath(name).name.casefold()].append(name)
+
+    def find(self, label: str, name: str, image: str) -> Path | None:
+        """Return the segments stored as `name` in the file `label`, or None. image: name of the labeled image.
+
+        They are in a folder with the name of the label file, in one named after panoptic segments, or in one of masks;
+        anywhere in the tree only if they cannot be the labeled image itself.
+        """
+        path = PureWindowsPath(name).as_posix()
+        known = self._by_name.get(PurePosixPath(path).name.casefold(), [])
+        beside = str(PurePosixPath(label).with_suffix("") / path).casefold()
+        in_folder = [one for one in known if _PANOPTIC_FOLDER in str(PurePosixPath(one).parent).casefold()]
+        other_name = PurePosixPath(path).name.casefold() != PureWindowsPath(image).name.casefold()
+        for candidates in (
+            [one for one in known if one.casefold() == beside],
+            [one for one in in_folder if _common_split(one, label)],
+            in_folder,
+            [one for one in known if is_in_mask_folder(one)],
+            known if other_name else [],
+        ):
+            if len(candidates) == 1:
+                self.used.add(candidates[0])
+                return self.tree.path(candidates[0])
+        return None
+
+
+def _common_split(mask: str, label: str) -> bool:
+    return split_of(PurePosixPath(mask).parent) == split_of(label)
+
+
+def _parse_panoptic(masks: _SegmentImages, name: str) -> Iterator[ShapedImage | Refusal]:
+    content = load(masks.tree, name)
+    images = ListedImages(masks.tree, name, content)
+    names = named_categories(content)
+    stuff = {number_key(one["id"]) for one in content.get("categories") or [] if one.get("isthing") == 0}
+
+    def read(entry: dict[str, Any], image: ShapedImage) -> list[Shape]:
+        """Read the segments of an image. Pixels without one are ignored if the background has segments of its own."""
+        file = label_text(entry, "file_name")
+        mask = masks.find(name, file, image.name)
+        if mask is None:
+            raise UnreadableLabel(Message("import.panoptic_mask", path=file[:200]))
+        image.size = image.size or image_size(mask)
+        segments = listed(entry["segments_info"])
+        numbers = tuple(int(one["id"]) for one in segments)
+        pixels = partial(_pixels, partial(masks.read, mask, image.size), numbers)
+        background = False
+
+        def read_segment(segment: dict[str, Any], image: ShapedImage) -> Shape:
+            nonlocal background
+            label = category_name(names, segment.get("category_id"))
+            background |= number_key(segment.get("category_id")) in stuff
+            image.lose(Message("lost.crowd"), segment.get("iscrowd"))
+            return Shape(label, "bitmap", [(0, 0)], bitmap=partial(pixels, int(segment["id"])))
+
+        image.read("segment", segments, read_segment)
+        return [Shape(IGNORE, "bitmap", [(0, 0)], bitmap=partial(pixels, 0))] if background else []
+
+    yield from each_entry(masks.tree.path(name), "annotation", images.annotations, images.of, read)
+    yield from images.images
+    yield from images.refused
+
+
+def _pixels(read: Read, numbers: tuple[int, ...], number: int) -> np.ndarray:
+    return read(numbers) == number
+
+
+def _read(path: Path, size: tuple[int, int], numbers: tuple[int, ...]) -> np.ndarray:
+    """Return the number of each pixel's segment, int32 (H, W). numbers: listed segments. Raises UnreadableLabel."""
+    raw = read_raw(path, size)
+    values = raw.values.astype(np.int32)
+    if raw.palette is not None:
+        values = raw.palette.astype(np.int32)[values]
+    if values.ndim == 3:
+        values = values[..., 0] + (values[..., 1] << 8) + (values[..., 2] << 16)
+    unlisted = set(np.unique(values).tolist()) - {0, *numbers}
+    if unlisted and values.max() < 256:  # three equal channels
+        values = values * 0x010101
+        unlisted = set(np.unique(values).tolist()) - {0, *numbers}
+    if unlisted:
+        raise UnreadableLabel(Message("import.panoptic_ids", n=len(unlisted)))
+    return values
 
 
 # --- writing ----------------------------------------------------------------------------------------

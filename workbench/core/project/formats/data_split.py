@@ -12,11 +12,10 @@ from workbench.core.project.formats.base import (
     FileTree,
     ImportedEntry,
     ImportedLabels,
-    UnreadableLabel,
     suffix_of,
     without_suffix,
 )
-from workbench.core.project.formats.text_files import read_text
+from workbench.core.project.formats.text_files import text_lines
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 _SPLITS = {
@@ -67,11 +66,7 @@ def listed_rows(tree: FileTree) -> Iterator[tuple[str, str, list[str]]]:
         split = _split_named(words[0]) if words else None
         if split is None or not _LIST_WORDS.issuperset(words[1:]):
             continue
-        try:
-            text = read_text(tree, tree.path(name), limit=_LARGEST)
-        except (FileNotFoundError, ValueError, UnreadableLabel):
-            continue
-        for line in text.splitlines():
+        for line in text_lines(tree, name, limit=_LARGEST) or ():
             columns = line.split("\t") if "\t" in line else _COLUMN.findall(line) or line.split()
             if len(columns) == 1:
                 columns = re.split("[,;]", columns[0])

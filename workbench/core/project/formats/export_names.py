@@ -16,7 +16,6 @@ from workbench.core.project.formats.shape_labels import BACKGROUND, IGNORE
 
 Accepts = Callable[[str], bool]
 
-# Characters that XML and lists with one name per line cannot hold.
 _TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
 _NOT_IN_FILES = re.compile(r'[\\/:*?"<>|]')
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # names of devices of Windows
@@ -24,17 +23,18 @@ _LONGEST = 150  # bytes of a file name made here
 _LONGEST_FILE = 200  # bytes, so that "_mask.png" can follow
 
 
-def is_text(name: str) -> bool:
+def is_one_line(name: str) -> bool:
+    """Return True for a name that XML and lists with one name per line can hold."""
     return _TEXT.fullmatch(name) is not None
 
 
 def is_label(name: str) -> bool:
     """Return True for the name of a class that label files hold: labelme gives two names another meaning."""
-    return is_text(name) and name == name.strip() and name not in (IGNORE, BACKGROUND)
+    return is_one_line(name) and name == name.strip() and name not in (IGNORE, BACKGROUND)
 
 
 def is_cell(name: str) -> bool:
-    return is_text(name) and name == name.strip()
+    return is_one_line(name) and name == name.strip()
 
 
 def is_path_cell(name: str) -> bool:
@@ -42,7 +42,7 @@ def is_path_cell(name: str) -> bool:
 
 
 def is_path(name: str) -> bool:
-    return is_text(name) and "\\" not in name
+    return is_one_line(name) and "\\" not in name
 
 
 def is_path_without_blanks(name: str) -> bool:
@@ -52,7 +52,7 @@ def is_path_without_blanks(name: str) -> bool:
 def is_file_name(name: str) -> bool:
     """Return True for the name of a file or folder on every system."""
     return (
-        is_text(name)
+        is_one_line(name)
         and _NOT_IN_FILES.search(name) is None
         and name == name.strip().strip(".")
         and _RESERVED.match(name) is None
@@ -73,7 +73,7 @@ def listed_as(list_of_one: str, *, unlike: str = "(?!)") -> Accepts:
 
     def accepts(name: str) -> bool:
         found = parse_text("labels.txt", list_of_one.replace("{name}", name))
-        return is_text(name) and re.match(unlike, name) is None and found is not None and found.names == {1: name}
+        return is_one_line(name) and re.match(unlike, name) is None and found is not None and found.names == {1: name}
 
     return accepts
 

@@ -21,12 +21,19 @@ class ImageFinder:
         self._tree = tree
         self._masks = masks_beside_images(tree)
         self.names = [name for name in tree.images if name not in self._masks and not is_in_mask_folder(name)]
+        self._exact = frozenset(self.names)
         self._known = {comparable(name): name for name in self.names}
         # Images may lie beside their labels, in a folder "annotations".
         self._all = {comparable(name): name for name in tree.images}
         self._by_stem: dict[str, list[str]] = {}
         for name in self.names:
             self._by_stem.setdefault(comparable(PurePosixPath(name).stem), []).append(name)
+
+    def _named(self, stem: str) -> list[str]:
+        """Return the images of a name in any spelling; of two in one folder that differ in case, the exact one."""
+        found = self._by_stem.get(comparable(stem), [])
+        exact = {PurePosixPath(one).parent for one in found if PurePosixPath(one).stem == stem}
+        return [one for one in found if PurePosixPath(one).parent not in exact or PurePosixPath(one).stem == stem]
 
     @staticmethod
     def _nearest(images: list[str], label: str, split: str | None) -> list[str]:
@@ -56,7 +63,7 @@ class ImageFinder:
         if inside is not None and inside == self._tree.originals.image_of(label, name):
             return inside, "", False
         stem, folder = PurePosixPath(label).stem, comparable(str(PurePosixPath(label).parent))
-        named = self._by_stem.get(comparable(stem), [])
+        named = self._named(stem)
         if not named and PurePosixPath(stem).suffix.lower() in IMAGE_SUFFIXES:  # "a.png.json"
             named = [one for one in self._by_stem.get(comparable(PurePosixPath(stem).stem), []) if one.endswith(stem)]
         if not named or inside in named:
@@ -91,10 +98,11 @@ class ImageFinder:
         path = PurePosixPath(name)
         stem, suffix = (path.stem, path.suffix) if path.suffix.lower() in IMAGE_SUFFIXES else (path.name, "")
         for folder in (PurePosixPath(label).parent, PurePosixPath()):
-            known = self._known.get(_normal(folder / name))
+            place = _normal(folder / name)
+            known = place if place in self._exact else self._known.get(comparable(place))
             if known is not None:
                 return known
-        candidates = self._by_stem.get(comparable(stem), []) or self._by_stem.get(comparable(path.stem), [])
+        candidates = self._named(stem) or self._named(path.stem)
         if suffix:
             file = comparable(PurePosixPath(name).name)
             candidates = [c for c in candidates if comparable(PurePosixPath(c).name) == file] or candidates
@@ -144,7 +152,7 @@ def _normal(path: PurePosixPath) -> str:
             parts.pop()
         elif part != ".":
             parts.append(part)
-    return comparable("/".join(parts))
+    return "/".join(parts)
 
 
 def _common_end(a: str, b: str) -> int:

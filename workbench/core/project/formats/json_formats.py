@@ -7,8 +7,7 @@ import binascii
 import io
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
@@ -16,23 +15,21 @@ from typing import Any
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, Refusal, UnreadableLabel
+from workbench.core.project.formats.base import FileTree, Refusal, UnreadableLabel
 from workbench.core.project.formats.coco import whole_bitmap
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.shape_labels import (
     BACKGROUND,
     ShapedImage,
+    ShapeReader,
     each_image,
-    find_shapes,
-    in_layers,
     label_text,
     listed,
-    set_verdict,
+    stored_size,
 )
 from workbench.core.project.formats.shapes import Shape, pairs, rotated
-from workbench.core.project.formats.text_files import json_files, load
+from workbench.core.project.formats.text_files import json_counts, load
 
-Parse = Callable[[FileTree, str], Iterator[ShapedImage | Refusal]]
 _CITYSCAPES_ENDINGS = ("_polygons", "_gtFine", "_gtCoarse", "_gtBboxCityPersons")
 _CITYSCAPES_IMAGE = "_leftImg8bit"
 _CITYSCAPES_GROUP = "group"  # end of the label of several objects drawn as one: "cargroup"
@@ -41,53 +38,26 @@ _ISAT_KINDS = ("polygon", "line", "point")
 _LARGEST_BITMAP = 64 << 20  # bytes of an uncompressed bitmap file
 
 
-@dataclass(frozen=True)
-class JsonFormat:
-    """Format of JSON files that list shapes with the names of their classes.
-
-    parse: yields the images of a file. keys: texts that its files contain. image_key: the one that occurs once for each
-    image; None for files with one image. folder: name of the folder of its files, if all tools use it.
-    """
-
-    parse: Parse
-    keys: tuple[bytes, ...]
-    image_key: bytes | None = None
-    folder: str | None = None
-
-    def recognition_score(self, tree: FileTree) -> int:
-        """Return the likely number of labels in a tree."""
-        return sum(1 if self.image_key is None else data.count(self.image_key) for _, data in self._files(tree))
-
-    def find(self, tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
-        """Return the labels found. `known` is not used, since shapes have names."""
-        return find_shapes(tree, [name for name, _ in self._files(tree)], self.parse, options)
-
-    def _files(self, tree: FileTree) -> Iterator[tuple[str, bytes]]:
-        for name, data in json_files(tree, *self.keys):
-            if self.folder in (None, PurePosixPath(name).parent.name):
-                yield name, data
-
-
 def _parse_cityscapes(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     """Yield the image of a file: polygons that are painted over one another in their order."""
     content = load(tree, name)
     objects = content.get("objects") if isinstance(content, dict) else None
     if not isinstance(objects, list):
         raise UnreadableLabel(Message("import.no_polygons"))
-    shaped = ShapedImage(_cityscapes_image(name, tree), split=split_of(name), lost=Counter())
-    width, height = content.get("imgWidth"), content.get("imgHeight")
-    if isinstance(width, int) and isinstance(height, int) and width > 0 < height:
-        shaped.size = width, height
+    size = stored_size(content.get("imgWidth"), content.get("imgHeight"))
+    shaped = ShapedImage(_cityscapes_image(name, tree), size, split=split_of(name))
     named = {str(one.get("label")) for one in objects if isinstance(one, dict)}
-    for number, one in enumerate(objects, 1):
-        with shaped.entry("object", number):
-            label = label_text(one, "label")
-            if one.get("deleted"):
-                continue
-            if label.endswith(_CITYSCAPES_GROUP) and label.removesuffix(_CITYSCAPES_GROUP) in named:
-                shaped.lost[Message("lost.group_marks")] += 1
-                label = label.removesuffix(_CITYSCAPES_GROUP)
-            shaped.shapes.append(Shape(BACKGROUND if label == "unlabeled" else label, "polygon", one["polygon"]))
+
+    def read(entry: dict[str, Any], image: ShapedImage) -> Shape | None:
+        label = label_text(entry, "label")
+        if entry.get("deleted"):
+            return None
+        if label.endswith(_CITYSCAPES_GROUP) and label.removesuffix(_CITYSCAPES_GROUP) in named:
+            image.lose(Message("lost.group_marks"))
+            label = label.removesuffix(_CITYSCAPES_GROUP)
+        return Shape(BACKGROUND if label == "unlabeled" else label, "polygon", entry["polygon"])
+
+    shaped.read("object", objects, read)
     yield shaped
 
 
@@ -105,14 +75,15 @@ def _cityscapes_image(name: str, tree: FileTree) -> str:
 def _parse_createml(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     """Yield the images of a file, with boxes given by their centers."""
 
+    def box(entry: dict[str, Any], image: ShapedImage) -> Shape:
+        stored = entry["coordinates"]
+        x, y, width, height = (float(stored[key]) for key in ("x", "y", "width", "height"))
+        corners = [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)]
+        return Shape(label_text(entry, "label"), "box", corners)
+
     def parse(image: dict[str, Any]) -> ShapedImage:
         shaped = ShapedImage(label_text(image, "image"), split=split_of(name))
-        for number, entry in enumerate(listed(image.get("annotations", [])), 1):
-            with shaped.entry("annotation", number):
-                box = entry["coordinates"]
-                x, y, width, height = (float(box[key]) for key in ("x", "y", "width", "height"))
-                corners = [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)]
-                shaped.shapes.append(Shape(label_text(entry, "label"), "box", corners))
+        shaped.read("annotation", image.get("annotations", []), box)
         return shaped
 
     return each_image(tree, name, "image", listed(load(tree, name)), parse)
@@ -125,46 +96,42 @@ def _parse_datumaro(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal
 
     def parse(item: dict[str, Any]) -> ShapedImage:
         image = item.get("image") or {}
-        size = image.get("size")  # height, width
-        stored = (int(size[1]), int(size[0])) if size else None
+        height, width = image.get("size") or (None, None)
         path = image.get("path") or item["id"]
-        shaped = ShapedImage(str(path), stored, split=split_of(name), lost=Counter())
-        for number, entry in in_layers(item.get("annotations", []), "z_order"):
-            with shaped.entry("annotation", number):
-                _add_datumaro(entry, labels, shaped)
+        shaped = ShapedImage(str(path), stored_size(width, height), split=split_of(name))
+        shaped.read("annotation", item.get("annotations", []), partial(_datumaro_shape, labels), "z_order")
         return shaped
 
     return each_image(tree, name, "item", listed(content["items"]), parse)
 
 
-def _add_datumaro(entry: dict[str, Any], labels: list[str], shaped: ShapedImage) -> None:
+def _datumaro_shape(labels: list[str], entry: dict[str, Any], image: ShapedImage) -> Shape | None:
     number = entry.get("label_id")
     listed_label = isinstance(number, int) and 0 <= number < len(labels)
     if labels and not listed_label:
         raise UnreadableLabel(Message("import.unlisted_category", id=str(number)[:80]))
     label = labels[number] if isinstance(number, int) and listed_label else f"class_{number}"
     kind = entry.get("type")
-    if kind in ("polygon", "polyline"):
-        shaped.shapes.append(Shape(label, "polygon" if kind == "polygon" else "line", list(pairs(entry["points"]))))
-    elif kind == "bbox":
+    if kind == "label":
+        image.set_verdict(label)
+        return None
+    if kind == "mask":
+        return Shape(label, "bitmap", [(0, 0)], bitmap=whole_bitmap(entry["rle"], image))
+    if kind == "bbox":
         x, y, width, height = entry["bbox"]
-        shaped.shapes.append(Shape(label, "box", [(x, y), (x + width, y + height)]))
-    elif kind == "mask":
-        shaped.shapes.append(Shape(label, "bitmap", [(0, 0)], bitmap=whole_bitmap(entry["rle"], shaped)))
-    elif kind == "ellipse":
-        x0, y0, x1, y1 = entry["points"]
-        radii = (x1 - x0) / 2, (y1 - y0) / 2
-        shaped.shapes.append(Shape(label, "ellipse", [((x0 + x1) / 2, (y0 + y1) / 2), radii]))
-    elif kind == "points":
-        shaped.shapes.append(Shape(label, "point", list(pairs(entry["points"]))))
-    elif kind == "label":
-        set_verdict(shaped, label)
-    elif kind == "rotated_bbox":
-        x, y, width, height, degrees = entry["points"]
+        return Shape(label, "box", [(x, y), (x + width, y + height)])
+    points = entry.get("points")
+    if kind in ("polygon", "polyline", "points"):
+        kinds = {"polygon": "polygon", "polyline": "line", "points": "point"}
+        return Shape(label, kinds[kind], list(pairs(listed(points))))
+    if kind == "ellipse":
+        x0, y0, x1, y1 = listed(points)
+        return Shape(label, "ellipse", [((x0 + x1) / 2, (y0 + y1) / 2), ((x1 - x0) / 2, (y1 - y0) / 2)])
+    if kind == "rotated_bbox":
+        x, y, width, height, degrees = listed(points)
         corners = [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)]
-        shaped.shapes.append(rotated(Shape(label, "box", corners), degrees))
-    else:
-        raise UnreadableLabel(Message("import.shape_kind", kind=kind))
+        return rotated(Shape(label, "box", corners), degrees)
+    raise UnreadableLabel(Message("import.shape_kind", kind=kind))
 
 
 def _parse_eiseg(tree: FileTree, name: str) -> Iterator[ShapedImage]:
@@ -173,9 +140,7 @@ def _parse_eiseg(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     if not isinstance(content, list):
         raise UnreadableLabel(Message("import.no_polygons"))
     shaped = ShapedImage(name, split=split_of(name))
-    for number, one in enumerate(content, 1):
-        with shaped.entry("object", number):
-            shaped.shapes.append(Shape(label_text(one, "name"), "polygon", one["points"]))
+    shaped.read("object", content, lambda one, _: Shape(label_text(one, "name"), "polygon", one["points"]))
     yield shaped
 
 
@@ -186,23 +151,21 @@ def _parse_isat(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     if not isinstance(info, dict) or not isinstance(objects, list):
         raise UnreadableLabel(Message("import.no_polygons"))
     image = PureWindowsPath(str(info.get("folder") or ""), str(info.get("name") or PurePosixPath(name).stem))
-    shaped = ShapedImage(str(image), split=split_of(name), lost=Counter())
-    width, height = info.get("width"), info.get("height")
-    if isinstance(width, int) and isinstance(height, int) and width > 0 < height:
-        shaped.size = width, height
-    shaped.lost[Message("lost.notes")] += bool(info.get("note"))
+    shaped = ShapedImage(str(image), stored_size(info.get("width"), info.get("height")), split=split_of(name))
+    shaped.lose(Message("lost.notes"), info.get("note"))
     groups: Counter[tuple[str, str]] = Counter()
-    for number, one in in_layers(objects, "layer"):
-        with shaped.entry("object", number):
-            label, kind = label_text(one, "category"), one.get("shape_type") or "polygon"
-            points = one.get("segmentation") or []
-            shaped.lost[Message("lost.notes")] += bool(one.get("note"))
-            shaped.lost[Message("lost.crowd")] += one.get("iscrowd") not in (None, "", "false", "False", 0)
-            if kind not in _ISAT_KINDS:
-                raise UnreadableLabel(Message("import.shape_kind", kind=kind))
-            background = label.strip() == _ISAT_BACKGROUND
-            shaped.shapes.append(Shape(BACKGROUND if background else label, kind, points, outline=True))
-            groups[label, str(one.get("group"))] += one.get("group") not in (None, "") and not background
+
+    def read(one: dict[str, Any], image: ShapedImage) -> Shape:
+        label, kind = label_text(one, "category"), one.get("shape_type") or "polygon"
+        image.lose(Message("lost.notes"), one.get("note"))
+        image.lose(Message("lost.crowd"), one.get("iscrowd") not in (None, "", "false", "False", 0))
+        if kind not in _ISAT_KINDS:
+            raise UnreadableLabel(Message("import.shape_kind", kind=kind))
+        background = label.strip() == _ISAT_BACKGROUND
+        groups[label, str(one.get("group"))] += one.get("group") not in (None, "") and not background
+        return Shape(BACKGROUND if background else label, kind, one.get("segmentation") or [], outline=True)
+
+    shaped.read("object", objects, read, "layer")
     shaped.lost[Message("lost.several_polygons")] += sum(count > 1 for count in groups.values())
     yield shaped
 
@@ -211,14 +174,10 @@ def _parse_supervisely(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     """Yield the image of a file in a folder "ann": polygons, boxes and bitmaps."""
     content = load(tree, name)
     size = content.get("size") or {}
-    stored = (size["width"], size["height"]) if size.get("width") and size.get("height") else None
-    # "ann/part.jpg.json" belongs to "img/part.jpg".
-    path = PurePosixPath(name)
+    path = PurePosixPath(name)  # "ann/part.jpg.json" belongs to "img/part.jpg"
     image = str(path.parent.parent / "img" / path.stem)
-    shaped = ShapedImage(image, stored, split=split_of(name), lost=Counter())
-    for number, entry in enumerate(listed(content["objects"]), 1):
-        with shaped.entry("object", number):
-            shaped.shapes.append(_supervisely_shape(entry))
+    shaped = ShapedImage(image, stored_size(size.get("width"), size.get("height")), split=split_of(name))
+    shaped.read("object", content["objects"], lambda entry, _: _supervisely_shape(entry))
     _add_supervisely_tags(content.get("tags") or [], shaped)
     yield shaped
 
@@ -229,12 +188,12 @@ def _add_supervisely_tags(tags: list[Any], shaped: ShapedImage) -> None:
     shaped.split = next((split for name in names if (split := split_of(name))), shaped.split)
     others = [name for name in names if split_of(name) is None]
     values = [tag for tag in tags if isinstance(tag, dict) and tag.get("value") is not None]
-    if len(others) == 1 and not values:
-        shaped.verdict = others[0]
-    elif others and not shaped.shapes:
-        shaped.refuse(Message("import.several_flags", names=", ".join(others[:5])))
-    elif others:
+    if values and shaped.shapes:
         shaped.lost[Message("lost.image_tags")] += len(others)
+    elif values and others:
+        shaped.refuse(Message("import.several_flags", names=", ".join(others[:5])))
+    else:
+        shaped.set_flags(others)
 
 
 def _supervisely_shape(entry: dict[str, Any]) -> Shape:
@@ -267,9 +226,11 @@ def _supervisely_bitmap(data: str) -> np.ndarray:
     return (pixels[..., :3].any(axis=2)) & (pixels[..., 3] > 0)
 
 
-CITYSCAPES = JsonFormat(_parse_cityscapes, (b'"imgHeight"', b'"objects"', b'"polygon"'))
-CREATEML = JsonFormat(_parse_createml, (b'"image"', b'"annotations"', b'"coordinates"'), b'"image"')
-DATUMARO = JsonFormat(_parse_datumaro, (b'"items"', b'"categories"', b'"annotations"'), b'"annotations"')
-EISEG = JsonFormat(_parse_eiseg, (b'"labelIdx"', b'"points"'))
-ISAT = JsonFormat(_parse_isat, (b'"info"', b'"objects"', b'"ISAT'))
-SUPERVISELY = JsonFormat(_parse_supervisely, (b'"objects"', b'"size"'), folder="ann")
+CITYSCAPES = ShapeReader(json_counts(b'"imgHeight"', b'"objects"', b'"polygon"'), _parse_cityscapes)
+CREATEML = ShapeReader(json_counts(b'"image"', b'"annotations"', b'"coordinates"', count=b'"image"'), _parse_createml)
+DATUMARO = ShapeReader(
+    json_counts(b'"items"', b'"categories"', b'"annotations"', count=b'"annotations"'), _parse_datumaro
+)
+EISEG = ShapeReader(json_counts(b'"labelIdx"', b'"points"'), _parse_eiseg)
+ISAT = ShapeReader(json_counts(b'"info"', b'"objects"', b'"ISAT'), _parse_isat)
+SUPERVISELY = ShapeReader(json_counts(b'"objects"', b'"size"', folder="ann"), _parse_supervisely)

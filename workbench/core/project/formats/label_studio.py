@@ -1,12 +1,12 @@
-"""Label Studio: tasks with shapes in percent of the image and choices, in the exports JSON, JSON-MIN and CSV."""
+"""Label Studio: JSON, JSON-MIN and CSV exports, and its brush masks as image files, one per class and annotation."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -15,102 +15,88 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import (
-    FileTree,
-    ImportedLabels,
-    ImportOptions,
-    Refusal,
-    UnreadableLabel,
-)
+from workbench.core.project.formats.base import FAULTS, FileTree, Refusal, UnreadableLabel, entry_name, suffix_of
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.label_tables import LARGEST
+from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.shape_labels import (
     ShapedImage,
+    ShapeReader,
     each_image,
-    find_shapes,
     label_text,
     listed,
-    set_verdict,
+    one_name,
+    stored_size,
 )
 from workbench.core.project.formats.shapes import Shape, rotated
-from workbench.core.project.formats.text_files import json_files, load, read_text
+from workbench.core.project.formats.text_files import (
+    LARGEST_SET,
+    json_counts,
+    json_files,
+    load,
+    read_text,
+    table_rows,
+    texts,
+)
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import parse_json
 
-_KEYS = (b'"annotations"', b'"from_name"', b'"result"')
-_FLAT_KEYS = (b'"annotation_id"', b'"annotator"')  # of JSON-MIN
 _SHAPES = ("polygon", "rectangle", "ellipse", "brush", "keypoint")
 _NO_LABELS = frozenset("id annotator annotation_id created_at updated_at lead_time agreement".split())
+_COLUMNS = ("annotation_id", "annotator")  # of JSON-MIN and of tables
+_files = json_counts(b'"annotations"', b'"from_name"', b'"result"', count=b'"result"')
+_flat_files = json_counts(*(f'"{key}"'.encode() for key in _COLUMNS), count=b'"annotation_id"', without=b'"result"')
 
 
-def recognition_score(tree: FileTree) -> int:
-    full = sum(data.count(b'"result"') for _, data in json_files(tree, *_KEYS))
-    flat = sum(data.count(b'"annotation_id"') for _, data in _flat_files(tree))
-    return full + flat + sum(map(len, _tables(tree).values()))
+def _counts(tree: FileTree) -> dict[str, int]:
+    tables = {
+        name: len(table_rows(text))
+        for name, text in texts(tree, ".csv", ".tsv")
+        if all(column in text[:2000] for column in _COLUMNS)
+    }
+    return _files(tree) | _flat_files(tree) | tables
 
 
-def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
-    """Return the labels found. `known` is not used, since regions have names."""
-    found = [name for name, _ in json_files(tree, *_KEYS)]
-    rows = _tables(tree)
-    files = [*found, *(name for name, _ in _flat_files(tree)), *rows]
-    return find_shapes(tree, files, lambda tree, name: _parse(tree, name, rows.get(name)), options)
-
-
-def _flat_files(tree: FileTree) -> Iterator[tuple[str, bytes]]:
-    for name, data in json_files(tree, *_FLAT_KEYS):
-        if _KEYS[2] not in data:
-            yield name, data
-
-
-def _tables(tree: FileTree) -> dict[str, list[dict[str, str]]]:
-    """Return the rows of the CSV files."""
-    found = {}
-    for name in tree.with_suffix(".csv", ".tsv"):
-        try:
-            text = read_text(tree, tree.path(name), limit=LARGEST)
-            first = text[:2000]
-            if "annotation_id" in first and "annotator" in first:
-                separator = "\t" if "\t" in first.split("\n", 1)[0] else ","
-                found[name] = list(csv.DictReader(io.StringIO(text), delimiter=separator))
-        except (FileNotFoundError, ValueError, UnreadableLabel, csv.Error):
-            continue
-    return found
-
-
-def _parse(tree: FileTree, name: str, rows: list[dict[str, str]] | None) -> Iterator[ShapedImage | Refusal]:
-    content = load(tree, name) if rows is None else rows
+def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
+    is_table = suffix_of(name) != ".json"
+    content = table_rows(read_text(tree, tree.path(name), limit=LARGEST_SET)) if is_table else load(tree, name)
 
     def parse(task: dict[str, Any]) -> ShapedImage | None:
-        task = task if rows is None else _unpacked(task)
+        task = _unpacked(task) if is_table else task
         if not isinstance(task.get("annotations"), list):
             task = _task_of(task)
         names = image_names(task)
         stems = [PurePosixPath(one).stem for one in names]
         file = next((one for one, stem in zip(names, stems) if stem in tree.image_stems), names[0])
-        shaped = ShapedImage(file, split=split_of(name), lost=Counter())
+        shaped = ShapedImage(file, split=split_of(name))
         annotations = [one for one in listed(task["annotations"]) if not one.get("was_cancelled")]
-        if len(annotations) > 1:
-            shaped.lost[Message("lost.further_annotations")] += len(annotations) - 1
         results = listed(annotations[-1]["result"]) if annotations else []
-        if not results and any(one.get("result") for one in annotations):
-            shaped.refuse(Message("import.empty_repetition"))
+        for number, other in enumerate(annotations[:-1], 1):
+            if _content(other) != _content(annotations[-1]):
+                why = Message("import.further_annotation")
+                shaped.entries += 1
+                shaped.refused.append((entry_name("annotation", other.get("id", number)), why))
         labels = {one.get("id"): one for one in results if isinstance(one, dict) and one.get("type") == "labels"}
-        for number, result in enumerate(results, 1):
-            with shaped.entry("region", number):
-                _add(result, shaped, labels)
+        shaped.read("region", results, partial(_region, labels))
         return shaped if annotations else None
 
     tasks = content if isinstance(content, list) else [content]
-    return each_image(tree, name, "task" if rows is None else "row", tasks, parse)
+    return each_image(tree, name, "row" if is_table else "task", tasks, parse)
+
+
+READER = ShapeReader(_counts, _parse)
+
+
+def _content(annotation: dict[str, Any]) -> Counter[str]:
+    """Return what an annotation says of the image, for comparison with another one of the same image."""
+    results = annotation.get("result")
+    if not isinstance(results, list):
+        return Counter([repr(results)])
+    return Counter(repr((one.get("type"), one.get("value"))) if isinstance(one, dict) else "" for one in results)
 
 
 def _unpacked(row: dict[str, str]) -> dict[str, Any]:
     """Return a row of a table, with the values of its cells that hold JSON."""
-    values: dict[str, Any] = {}
-    for key, cell in row.items():
-        values[key] = parse_json(cell.encode()) if cell and cell[0] in "[{" else cell
-    return values
+    return {key: parse_json(cell.encode()) if cell and cell[0] in "[{" else cell for key, cell in row.items()}
 
 
 def _task_of(row: dict[str, Any]) -> dict[str, Any]:
@@ -153,26 +139,26 @@ def image_names(task: dict[str, Any]) -> list[str]:
     return [path if address and name else str(task.get("file_upload") or "")]
 
 
-def _add(result: dict[str, Any], shaped: ShapedImage, labels: dict[Any, dict[str, Any]]) -> None:
+def _region(labels: dict[Any, dict[str, Any]], result: dict[str, Any], image: ShapedImage) -> Shape | None:
+    """Return the shape of a result; None for one of the whole image. labels: those of regions, by id."""
     value, kind = result.get("value") or {}, str(result.get("type"))
     if kind == "choices":
         choices = _list_of(value.get("choices"))
         if len(choices) != 1:
             raise UnreadableLabel(Message("import.several_flags", names=", ".join(map(str, choices[:5]))))
-        set_verdict(shaped, str(choices[0]))
-        return
+        image.set_verdict(str(choices[0]))
+        return None
     form = kind.removesuffix("labels")
     if kind == "labels" and result.get("id") is not None:
-        return  # the label of a region of the same id
+        return None  # the label of a region of the same id
     if form not in _SHAPES:
         raise UnreadableLabel(Message("import.shape_kind", kind=kind))
     named = labels.get(result.get("id"), {}).get("value") or {}
     names = _list_of(value.get(kind) or value.get("labels") or named.get("labels"))
     if not names and form == kind:
         names = ["defect"]  # a control without names
-    if len(names) > 1:
-        raise UnreadableLabel(Message("import.several_names", names=", ".join(map(str, names[:5]))))
-    shaped.shapes.append(_shape(form, value, result, label_text(names, 0), shaped))
+    one_name(names)
+    return _shape(form, value, result, label_text(names, 0), image)
 
 
 def _list_of(names: Any) -> list[Any]:
@@ -182,10 +168,10 @@ def _list_of(names: Any) -> list[Any]:
 
 
 def _shape(form: str, value: dict[str, Any], result: dict[str, Any], label: str, shaped: ShapedImage) -> Shape:
-    width, height = result.get("original_width") or 0, result.get("original_height") or 0
+    width, height = stored_size(result.get("original_width"), result.get("original_height")) or (0, 0)
     if form == "brush":
-        shaped.size = int(width), int(height)
-        return Shape(label, "bitmap", [(0, 0)], bitmap=partial(decode_brush, value["rle"], int(height), int(width)))
+        shaped.size = width, height
+        return Shape(label, "bitmap", [(0, 0)], bitmap=partial(decode_brush, value["rle"], height, width))
     if form == "polygon":
         points = [(px / 100, py / 100) for px, py in value["points"]]
         return Shape(label, "polygon", points, fractions=True)
@@ -251,3 +237,80 @@ def decode_brush(data: list[int], height: int, width: int) -> np.ndarray:
                 out[index] = number(word)
         filled = end
     return out.reshape(height, width, 4)[..., 3] > 0
+
+
+# --- masks as image files ------------------------------------------------------------------------
+
+_MASK_NAME = re.compile(r"task-(?P<task>\d+)-annotation-(?P<annotation>\d+)-by-.*?-tag-(?P<label>.+)-\d+", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class TaskMasks:
+    """Masks of one task. masks: path -> class name. image: path of its image, None if it is not in the tree.
+
+    unused: masks of earlier annotations of the same image.
+    """
+
+    task: int
+    masks: dict[str, str]
+    image: str | None
+    unused: tuple[str, ...] = ()
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Names that the image may have in the project."""
+        return f"task-{self.task}", str(self.task)
+
+
+def count_task_masks(tree: FileTree) -> int:
+    """Return the number of masks in a tree whose names are those of Label Studio."""
+    return sum(1 for file in tree.with_suffix(".png") if _MASK_NAME.fullmatch(PurePosixPath(file).stem))
+
+
+def task_masks(tree: FileTree) -> list[TaskMasks]:
+    """Return the masks in a tree by task; of several annotations of a task, the last one.
+
+    The image of a task has the name in a JSON export beside the masks, or the number of the task.
+    """
+    found: dict[int, dict[int, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    for file in tree.with_suffix(".png"):
+        match = _MASK_NAME.fullmatch(PurePosixPath(file).stem)
+        if match is not None:
+            found[int(match["task"])][int(match["annotation"])][file] = match["label"]
+    if not found:
+        return []
+    images = _task_images(tree)
+    tasks = []
+    for task, by_annotation in found.items():
+        masks = by_annotation[max(by_annotation)]
+        unused = tuple(mask for earlier in by_annotation.values() if earlier is not masks for mask in earlier)
+        tasks.append(TaskMasks(task, masks, images.get(task), unused))
+    return tasks
+
+
+def _task_images(tree: FileTree) -> dict[int, str]:
+    """Return task number -> path of the image."""
+    finder = ImageFinder(tree)
+    stems = Counter(PurePosixPath(name).stem for name in finder.names)
+    by_stem = {PurePosixPath(name).stem: name for name in finder.names}
+    images = {}
+    for stem, name in by_stem.items():
+        number = stem.removeprefix("task-")
+        if number.isdecimal() and stems[stem] == 1:
+            images[int(number)] = name
+    for file, _ in json_files(tree, b'"id"'):
+        try:
+            content = load(tree, file)
+        except FAULTS:
+            continue
+        for task in content if isinstance(content, list) else [content]:
+            if isinstance(task, dict) and isinstance(task.get("id"), int) and (name := _stored_name(task)):
+                found = finder.find(name, file)
+                if found is not None:
+                    images[task["id"]] = found
+    return images
+
+
+def _stored_name(task: dict[str, Any]) -> str:
+    """Return the file name in a task of the exports JSON and JSON-MIN, "" if there is none."""
+    return image_names(task if isinstance(task.get("data"), dict) else {"data": task})[0]

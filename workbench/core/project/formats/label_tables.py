@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 
-from workbench.core.project.formats.base import FileTree, UnreadableLabel
-from workbench.core.project.formats.text_files import read_text
+from workbench.core.project.formats.base import FileTree
+from workbench.core.project.formats.text_files import LARGEST_SET, read_text, texts
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
-LARGEST = 256 << 20  # bytes of a table
 _SEPARATORS = ",;\t| "
 _SAMPLE = 200  # rows that are examined to find the column of the images
 
@@ -46,14 +45,15 @@ class LabelTable:
 
 def tables(tree: FileTree) -> Iterator[LabelTable]:
     """Yield the tables of a tree."""
-    for file in tree.with_suffix(".csv", ".tsv", ".txt"):
-        try:
-            text = read_text(tree, tree.path(file), limit=LARGEST)
-        except (FileNotFoundError, ValueError, UnreadableLabel):
-            continue
+    for file, text in texts(tree, ".csv", ".tsv", ".txt"):
         table = parse_table(file, text, tree.image_stems)
         if table is not None:
             yield table
+
+
+def table_of(tree: FileTree, file: str) -> LabelTable | None:
+    """Return the table in a file, None if it is none. Raises FileNotFoundError, ValueError, UnreadableLabel."""
+    return parse_table(file, read_text(tree, tree.path(file), limit=LARGEST_SET), tree.image_stems)
 
 
 def parse_table(file: str, text: str, stems: frozenset[str] = frozenset()) -> LabelTable | None:

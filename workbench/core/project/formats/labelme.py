@@ -16,7 +16,7 @@ import numpy as np
 
 from workbench.core.messages import Message
 from workbench.core.names import as_text, is_text
-from workbench.core.project.formats.base import FileTree, ImportedLabels, ImportOptions, UnreadableLabel
+from workbench.core.project.formats.base import FileTree, UnreadableLabel
 from workbench.core.project.formats.label_export import (
     ExportedImage,
     LabelExport,
@@ -24,7 +24,7 @@ from workbench.core.project.formats.label_export import (
     inset_polygon,
     regions,
 )
-from workbench.core.project.formats.shape_labels import IGNORE, ShapedImage, find_shapes, label_text
+from workbench.core.project.formats.shape_labels import IGNORE, ShapedImage, ShapeReader, label_text, stored_size
 from workbench.core.project.formats.shapes import Shape, checked
 from workbench.core.project.formats.text_files import LARGEST, json_files, load
 from workbench.core.project.project import DONT_CARE
@@ -45,28 +45,23 @@ _KINDS = {
     "points": "point",
     "mask": "bitmap",
 }
-# Keys of X-AnyLabeling's shapes that a class map cannot hold: key -> content, counted where it is set.
+# Keys of X-AnyLabeling's shapes that a class map cannot hold, counted where they are set.
 _ATTRIBUTES = {
-    "group_id": "group numbers",
-    "difficult": "flags “difficult”",
-    "description": "descriptions",
-    "score": "scores",
-    "attributes": "shapes' attributes",
-    "kie_linking": "links between shapes",
+    "group_id": Message("lost.groups"),
+    "difficult": Message("lost.difficult"),
+    "description": Message("lost.descriptions"),
+    "score": Message("lost.scores"),
+    "attributes": Message("lost.attributes"),
+    "kie_linking": Message("lost.links"),
 }
-
-
-def recognition_score(tree: FileTree) -> int:
-    return sum(b'"tracks"' not in data for _, data in json_files(tree, b'"shapes"'))  # unlike backups of CVAT
-
-
-def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
-    """Return the labels found. `known` is not used, since shapes carry names."""
-    files = [name for name in tree.with_suffix(".json") if PurePosixPath(name).name not in _OTHER_FILES]
-    return find_shapes(tree, files, _parse, options)
-
-
 _OTHER_FILES = ("mask_grayscale_map.json", "mask_color_map.json")
+
+
+def _files(tree: FileTree) -> dict[str, int]:
+    """Return all JSON files, which may be damaged ones, with 0 for those that hold no shapes or are backups of CVAT."""
+    found = {name: int(b'"tracks"' not in data) for name, data in json_files(tree, b'"shapes"')}
+    others = (name for name in tree.with_suffix(".json") if PurePosixPath(name).name not in _OTHER_FILES)
+    return dict.fromkeys(others, 0) | found
 
 
 def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
@@ -76,37 +71,25 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     image_name = content.get("imagePath")
     if not isinstance(image_name, str) or not image_name:
         image_name = PurePosixPath(name).stem
-    width, height = content.get("imageWidth"), content.get("imageHeight")
-    stored = None
-    if isinstance(width, int) and isinstance(height, int) and width > 0 and height > 0:
-        stored = width, height
-    shaped = ShapedImage(image_name, stored, lost=Counter())
+    shaped = ShapedImage(image_name, stored_size(content.get("imageWidth"), content.get("imageHeight")))
     if content.get("imageData"):
         shaped.embedded = partial(_embedded, tree, name)
-    for number, entry in enumerate(content["shapes"], 1):
-        with shaped.entry("shape", number):
-            _add(entry, shaped)
-    chosen = _flags(content)
-    if len(chosen) == 1:
-        shaped.verdict = chosen[0]
-    elif chosen:
-        message = Message("import.several_flags", names=", ".join(chosen))
-        if shaped.shapes:
-            shaped.notes.append(message)
-        else:
-            shaped.refuse(message)
+    shaped.read("shape", content["shapes"], _read)
+    shaped.set_flags(_flags(content))
     flags = Counter(flag for entry in content["shapes"] for flag in _flags(entry))
     if flags:
         names = ", ".join(f"{flag} ({count})" if count > 1 else flag for flag, count in flags.items())
         shaped.notes.append(Message("import.shape_flags", names=names))
-    if content.get("description"):
-        shaped.lost[Message("lost.descriptions")] += 1
+    shaped.lose(Message("lost.descriptions"), content.get("description"))
     yield shaped
 
 
-def _flags(entry: dict[str, Any]) -> list[str]:
+READER = ShapeReader(_files, _parse)
+
+
+def _flags(entry: Any) -> list[str]:
     """Return the flags of an image or a shape that are set."""
-    flags = entry.get("flags")
+    flags = entry.get("flags") if isinstance(entry, dict) else None
     return [flag for flag, on in flags.items() if on is True] if isinstance(flags, dict) else []
 
 
@@ -117,13 +100,13 @@ def _embedded(tree: FileTree, name: str) -> bytes:
         raise UnreadableLabel(Message("import.embedded_damaged")) from None
 
 
-def _add(entry: Any, shaped: ShapedImage) -> None:
+def _read(entry: Any, image: ShapedImage) -> Shape:
     label, kind = label_text(entry, "label"), entry.get("shape_type") or "polygon"
     points = entry.get("points") or []
     for key, lost in _ATTRIBUTES.items():
-        shaped.lost[lost] += entry.get(key) not in (None, "", False, [], {})
+        image.lose(lost, entry.get(key) not in (None, "", False, [], {}))
     if kind == "cuboid":
-        shaped.lost[Message("lost.depths")] += 1
+        image.lose(Message("lost.depths"))
         hull = cv2.convexHull(np.array(checked(points), np.float32))
         kind, points = "polygon", hull.reshape(-1, 2).tolist()
     if kind == "rectangle" and len(points) > 2:
@@ -131,7 +114,7 @@ def _add(entry: Any, shaped: ShapedImage) -> None:
     if kind not in _KINDS:
         raise UnreadableLabel(Message("import.shape_kind", kind=kind))
     bitmap = partial(_bitmap, entry.get("mask")) if kind == "mask" else None
-    shaped.shapes.append(Shape(label, _KINDS[kind], points, bitmap=bitmap))
+    return Shape(label, _KINDS[kind], points, bitmap=bitmap)
 
 
 def _bitmap(encoded: Any) -> np.ndarray:

@@ -229,9 +229,7 @@ def read_array(path: Path) -> tuple[np.ndarray, int] | None:
         instances = len(np.unique(first[first > 0]))
     if array.ndim != 2:
         raise UnreadableLabel(Message("import.no_mask_array"))
-    ids = _integers(np.asarray(array))
-    # In MATLAB, numbers start at 1, which is the background (BSDS, CrackForest).
-    return (ids - 1 if suffix == ".mat" and ids.size and ids.min() == 1 else ids), instances
+    return _integers(np.asarray(array)), instances
 
 
 def _from_archive(path: Path) -> np.ndarray:

@@ -6,6 +6,7 @@ assigned.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -164,7 +165,7 @@ class _Engine:
             stems[without_suffix(file).casefold()].append(file)
         pairs: dict[str, str] = {}
         for group in stems.values():
-            if len(group) != 2:
+            if len(group) != 2 or suffix_of(group[0]) == suffix_of(group[1]):
                 continue
             first, second = sorted(group, key=lambda file: suffix_of(file) != ".png")
             if suffix_of(first) != ".png" and (suffix_of(first) not in _LOSSLESS or suffix_of(second) in _LOSSLESS):
@@ -391,7 +392,7 @@ def _best(mask: str, images: list[str]) -> list[str]:
     name, path = file_name(mask), PurePosixPath(mask)
     own = set(name.folders)
 
-    def agreement(image: str) -> tuple[int, bool, bool, bool, bool]:
+    def agreement(image: str) -> tuple[int, bool, bool, bool, bool, bool]:
         other = file_name(image)
         return (
             len(own.intersection(other.folders)),
@@ -399,10 +400,16 @@ def _best(mask: str, images: list[str]) -> list[str]:
             own.issuperset(other.folders),
             PurePosixPath(image).parent == path.parent,
             PurePosixPath(image).stem.casefold() == path.stem.casefold(),
+            _spelled(image) <= _spelled(mask),
         )
 
     best = max(map(agreement, images))
     return [image for image in images if agreement(image) == best]
+
+
+def _spelled(file: str) -> set[str]:
+    """Return the words of a file's name as they are written, which tell "A.png" from "a.png"."""
+    return set(re.findall(r"[^\W_]+", PurePosixPath(file).stem))
 
 
 def _numbers(words: tuple[str, ...]) -> tuple[str, ...]:

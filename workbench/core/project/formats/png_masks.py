@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -20,11 +20,13 @@ from workbench.core.project.formats.base import (
     ImportOptions,
     Refusal,
     distinctive_folders,
+    entry_name,
     is_good,
+    suffix_of,
 )
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, encode_numbers, palette
 from workbench.core.project.formats.label_lists import LabelList, find_lists, write_list
-from workbench.core.project.formats.label_studio_masks import count_task_masks, task_masks
+from workbench.core.project.formats.label_studio import TaskMasks, count_task_masks, task_masks
 from workbench.core.project.formats.mask_content import MaskContent, content_of, describe, size_of
 from workbench.core.project.formats.mask_files import losses_of, read_raw
 from workbench.core.project.formats.mask_names import without_mask_words
@@ -61,6 +63,8 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
         pairs = pairing.not_masks  # the user says that they are masks
         masks = list(pairs)
     contents = {mask: content_of(tree, mask, _size(tree, pairs.get(mask))) for mask in masks}
+    bases = _matlab_bases(contents)
+    contents |= {mask: replace(one, values=one.values - 1) for mask in bases if (one := contents[mask]) is not None}
     lists, unreadable = find_lists(tree, masks)
     meanings = _meanings(contents, lists, known, options)
     largest = max((meaning.largest for meaning in meanings.values()), default=0)
@@ -79,31 +83,46 @@ def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> Impor
     batch = ImportedLabels(keep_ids=keep_ids, mask_files=[tree.path(mask) for mask in files])
 
     def reader(group: Iterable[str]) -> Callable[[int, int], ImportedLabel]:
-        return partial(_read, [(tree.path(m), contents[m], meanings[m], names.get(m, names[""])) for m in group])
+        parts = [_Part(tree.path(m), contents[m], meanings[m], names.get(m, names[""]), m in bases) for m in group]
+        return partial(_read, parts)
 
     for image, found in of_image.items():
         for group in [found] if merged else [[mask] for mask in found]:
-            batch.entries.append(
-                ImportedEntry(tree.path(group[0]), tree.path(image), image, reader(group), count=len(group))
-            )
+            refused = _further(task for task in tasks if task.image == image and group[0] == found[0])
+            entry = ImportedEntry(tree.path(group[0]), tree.path(image), image, reader(group), refused=refused)
+            batch.entries.append(replace(entry, count=len(group) + len(refused)))
     for mask in pairing.unpaired:
         aliases = () if mask in pairing.strange else spellings(mask)
         batch.entries.append(ImportedEntry(tree.path(mask), None, mask, reader([mask]), aliases=aliases))
     for task in tasks:
         if task.image is None:
-            first, missing = next(iter(task.masks)), Message("import.task_image", n=task.task)
-            entry = ImportedEntry(tree.path(first), None, first, reader(task.masks), task.aliases, missing=missing)
-            batch.entries.append(replace(entry, count=len(task.masks)))
+            first, refused = next(iter(task.masks)), _further([task])
+            entry = ImportedEntry(tree.path(first), None, first, reader(task.masks), task.aliases, refused=refused)
+            missing = Message("import.task_image", n=task.task)
+            batch.entries.append(replace(entry, count=len(task.masks) + len(refused), missing=missing))
     batch.refused = [*unreadable, *_refusals(tree, pairing, any_masks=bool(masks))]
     batch.pairings = pairing.choices
-    if unused:
-        batch.notes.append(Message("import.lost", n=len(unused), name=Message("lost.earlier_masks")))
+    if bases:
+        batch.notes.append(Message("import.matlab_base"))
     if masks or pairing.open:
         _add_others(tree, [image for image in pairing.images if image not in of_image], batch)
     for meaning in {id(one): one for one in meanings.values()}.values():
         batch.unlisted += meaning.unlisted
         batch.notes += _describe_source(meaning, [contents[mask] for mask in masks if meanings[mask] is meaning])
     return batch
+
+
+def _further(tasks: Iterable[TaskMasks]) -> tuple[tuple[str, str], ...]:
+    """Return the masks of earlier annotations of an image, as refused entries."""
+    unused = (PurePosixPath(mask).name for task in tasks for mask in task.unused)
+    return tuple((entry_name("mask", name), Message("import.further_annotation")) for name in unused)
+
+
+def _matlab_bases(contents: Mapping[str, MaskContent | None]) -> set[str]:
+    """Return the MATLAB files if their numbers start at 1, the background (BSDS, CrackForest), in all of them."""
+    files = {mask: one for mask, one in contents.items() if suffix_of(mask) == ".mat" and one is not None}
+    smallest = min((int(one.values[0]) for one in files.values() if one.values.size), default=0)
+    return set(files) if smallest == 1 else set()
 
 
 def _meanings(
@@ -153,17 +172,30 @@ def _read_good(width: int, height: int) -> ImportedLabel:
     return ImportedLabel(np.zeros((height, width), np.uint8), verdict="OK")
 
 
-def _read(parts: list[tuple[Path, MaskContent | None, ValueMeaning, str]], width: int, height: int) -> ImportedLabel:
-    """Return the label of one mask, or of several masks of different classes.
+@dataclass(frozen=True)
+class _Part:
+    """Mask of an image. content: of its file. name: of its only class. from_one: its numbers start at 1."""
 
-    parts: (file, its content, meaning of its values, name of a single class).
-    """
-    lost: Counter[str] = Counter()
-    labels = []
-    for path, content, meaning, name in parts:
-        raw = read_raw(path, (width, height))
-        labels.append(meaning.apply(raw, content or describe(raw, losses_of(path)), name))
-        lost["import.instances"] += raw.instances
+    path: Path
+    content: MaskContent | None
+    meaning: ValueMeaning
+    name: str
+    from_one: bool
+
+    def read(self, width: int, height: int) -> tuple[np.ndarray, dict[int, str], int]:
+        """Return ids, uint8 (H, W), their names, and the number of objects. Raises UnreadableLabel."""
+        raw = read_raw(self.path, (width, height))
+        if self.from_one:
+            raw = replace(raw, values=raw.values - 1)
+        content = self.content or describe(raw, losses_of(self.path))
+        return *self.meaning.apply(raw, content, self.name), raw.instances
+
+
+def _read(parts: list[_Part], width: int, height: int) -> ImportedLabel:
+    """Return the label of one mask, or of several masks of different classes."""
+    found = [part.read(width, height) for part in parts]
+    lost = Counter({"import.instances": sum(instances for *_, instances in found)})
+    labels = [(mask, names) for mask, names, _ in found]
     if len(labels) == 1:
         return ImportedLabel(*labels[0], lost=lost)
     merged = np.zeros((height, width), np.uint8)

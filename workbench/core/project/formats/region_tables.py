@@ -1,24 +1,21 @@
-"""Tables with a row for each region: boxes (TensorFlow, RetinaNet, keras-yolo3) and run lengths (Severstal)."""
+"""Tables with a row for each region: boxes (TensorFlow, RetinaNet, keras-yolo3) and run lengths (Severstal).
+
+Also the text files of DeepPCB, with a box for each line.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import (
-    FileTree,
-    ImportedLabels,
-    ImportOptions,
-    UnreadableLabel,
-)
+from workbench.core.project.formats.base import FileTree, Refusal, UnreadableLabel
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.label_tables import LabelTable, tables
-from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
+from workbench.core.project.formats.label_tables import LabelTable, table_of, tables
+from workbench.core.project.formats.shape_labels import ShapedImage, ShapeReader, each_entry, stored_size
 from workbench.core.project.formats.shapes import Shape
-from workbench.core.project.formats.text_files import read_text
+from workbench.core.project.formats.text_files import text_lines
 
 _RUNS = ("encodedpixels", "encoded_pixels", "rle", "rle_mask")
 _CLASS = ("class", "classid", "class_id", "label", "labelname", "name", "category", "class_name", "classname")
@@ -28,14 +25,10 @@ _LISTED_BOX = re.compile(r"-?\d+(?:\.\d+)?(?:,-?\d+(?:\.\d+)?){3},\d+")  # left,
 _NAME_FILES = ("_classes.txt", "classes.txt")
 
 
-def recognition_score(tree: FileTree) -> int:
-    return sum(len({_image(table, row) for row in table.rows}) for table in tables(tree) if is_region_table(table))
-
-
-def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
-    """Return the labels found. `known` is not used, since rows name their class."""
-    found = {table.file: table for table in tables(tree) if is_region_table(table)}
-    return find_shapes(tree, list(found), lambda tree, name: _parse(tree, found[name]), options)
+def _counts(tree: FileTree) -> dict[str, int]:
+    return {
+        table.file: len({_image(table, row) for row in table.rows}) for table in tables(tree) if is_region_table(table)
+    }
 
 
 def is_region_table(table: LabelTable) -> bool:
@@ -73,45 +66,49 @@ def _image(table: LabelTable, row: Sequence[str]) -> str:
     return re.sub(r"(\.\w+)_\d+$", r"\1", table.image_name(row))
 
 
-def _parse(tree: FileTree, table: LabelTable) -> Iterator[ShapedImage]:
+def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
+    table = table_of(tree, name)
+    if table is None:
+        raise UnreadableLabel(Message("import.unreadable"))
     images: dict[str, ShapedImage] = {}
-    split = split_of(table.file)
     boxes, runs = _box_columns(table), table.column(*_RUNS)
-    names = _names(tree, table.file)
+    names = _names(tree, name)
     width, height = table.column("width", "image_width"), table.column("height", "image_height")
     fractions = boxes is not None and _are_fractions(table, boxes[0])
-    for number, row in enumerate(table.rows, 2 if table.titles else 1):
-        name = _image(table, row)
-        shaped = images.setdefault(name, ShapedImage(name, split=split, lost=Counter()))
-        with shaped.entry("row", number):
-            if len(row) < len(table.header):
-                raise UnreadableLabel(Message("import.cut_row", n=len(row), m=len(table.header)))
-            if boxes is not None:
-                columns, corners = boxes
-                if width is not None and height is not None and not {width, height} & set(columns):
-                    shaped.size = _size(row[width], row[height])
-                shaped.shapes += _box(row, columns, corners, _label(table, row), fractions)
-            elif runs is not None:
-                shaped.shapes += _runs(row[runs], _label(table, row))
-            else:
-                for cell in row[1:]:
-                    *box, kind = cell.split(",")
-                    corners_of = [(float(box[0]), float(box[1])), (float(box[2]), float(box[3]))]
-                    if names and int(kind) not in names:
-                        raise UnreadableLabel(Message("import.unlisted_category", id=kind))
-                    shaped.shapes.append(Shape(names.get(int(kind), f"class_{kind}"), "box", corners_of))
+
+    def image_of(row: list[str]) -> ShapedImage:
+        image = _image(table, row)
+        return images.setdefault(image, ShapedImage(image, split=split_of(name)))
+
+    def read(row: list[str], image: ShapedImage) -> Iterator[Shape]:
+        if len(row) < len(table.header):
+            raise UnreadableLabel(Message("import.cut_row", n=len(row), m=len(table.header)))
+        if boxes is not None:
+            columns, corners = boxes
+            if width is not None and height is not None and not {width, height} & set(columns):
+                image.size = stored_size(row[width], row[height])
+            yield from _box(row, columns, corners, _label(table, row), fractions)
+        elif runs is not None:
+            yield from _runs(row[runs], _label(table, row))
+        else:
+            for cell in row[1:]:
+                *box, kind = cell.split(",")
+                corners_of = [(float(box[0]), float(box[1])), (float(box[2]), float(box[3]))]
+                if names and int(kind) not in names:
+                    raise UnreadableLabel(Message("import.unlisted_category", id=kind))
+                yield Shape(names.get(int(kind), f"class_{kind}"), "box", corners_of)
+
+    rows = dict(enumerate(table.rows, 2 if table.titles else 1))
+    yield from each_entry(tree.path(name), "row", rows, image_of, read)
     yield from images.values()
+
+
+READER = ShapeReader(_counts, _parse)
 
 
 def _are_fractions(table: LabelTable, columns: Sequence[int]) -> bool:
     cells = [row[column] for row in table.rows[:200] for column in columns if column < len(row) and row[column]]
     return any("." in cell for cell in cells) and all(_is_number(cell) and abs(float(cell)) <= 1 for cell in cells)
-
-
-def _size(width: str, height: str) -> tuple[int, int] | None:
-    return (
-        (int(width), int(height)) if width.isdecimal() and height.isdecimal() and int(width) and int(height) else None
-    )
 
 
 def _label(table: LabelTable, row: Sequence[str]) -> str:
@@ -146,10 +143,36 @@ def _runs(cell: str, label: str) -> Iterator[Shape]:
 
 def _names(tree: FileTree, file: str) -> dict[int, str]:
     """Return the class names in the folder of a list of boxes."""
-    for name in _NAME_FILES:
-        try:
-            text = read_text(tree, tree.path(str(PurePosixPath(file).with_name(name))), limit=1 << 20)
-        except (FileNotFoundError, ValueError, UnreadableLabel):
-            continue
-        return dict(enumerate(line.strip() for line in text.splitlines() if line.strip()))
-    return {}
+    lists = (text_lines(tree, str(PurePosixPath(file).with_name(name))) for name in _NAME_FILES)
+    return dict(enumerate(map(str.strip, next(filter(None, lists), []))))
+
+
+# --- DeepPCB ------------------------------------------------------------------------------------------
+
+_PCB_LINE = re.compile(r"(\d+)[ ,]+(\d+)[ ,]+(\d+)[ ,]+(\d+)[ ,]+([1-6])\s*")
+_PCB_LARGEST = 16 << 20  # bytes of a label file
+_PCB_NAMES = ("open", "short", "mousebite", "spur", "copper", "pin-hole")  # of the numbers from 1
+
+
+def _pcb_files(tree: FileTree) -> dict[str, int]:
+    """Return the text files with one box in pixels and a class number per line, for images X_test beside templates."""
+    names = [name for name in tree.with_suffix(".txt") if f"{PurePosixPath(name).stem}_test" in tree.image_stems]
+    return {name: 1 for name in names if (lines := _pcb_boxes(tree, name)) and all(lines)}
+
+
+def _pcb_boxes(tree: FileTree, name: str) -> list[re.Match[str] | None]:
+    """Return left, top, right, bottom and class number of each line; None for a line of another kind."""
+    return [_PCB_LINE.fullmatch(line) for line in text_lines(tree, name, limit=_PCB_LARGEST) or ()]
+
+
+def _parse_pcb(tree: FileTree, name: str) -> Iterator[ShapedImage]:
+    def box(line: re.Match[str], image: ShapedImage) -> Shape:
+        left, top, right, bottom, number = map(int, line.groups())
+        return Shape(_PCB_NAMES[number - 1], "box", [(left, top), (right, bottom)])
+
+    shaped = ShapedImage(f"{PurePosixPath(name).stem}_test")
+    shaped.read("line", _pcb_boxes(tree, name), box)
+    yield shaped
+
+
+DEEPPCB = ShapeReader(_pcb_files, _parse_pcb)

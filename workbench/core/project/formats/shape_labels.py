@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,10 @@ from workbench.inference.io.opencv import cv2
 IGNORE, BACKGROUND = "__ignore__", "_background_"  # labels of labelme
 
 
+# Shapes of an entry of a label file; None or nothing for an entry that is not one of pixels.
+Shapes = Shape | Iterable[Shape] | None
+
+
 @dataclass
 class ShapedImage:
     """Shapes of one image. name: path of the image as stored in the label file. size: (width, height), if stored.
@@ -60,29 +64,177 @@ class ShapedImage:
     refused: list[tuple[str, str]] = field(default_factory=list)
     entries: int = 0
 
-    @contextlib.contextmanager
-    def entry(self, kind: str, id: object) -> Iterator[None]:
+    def read(self, kind: str, entries: Any, parse: Callable[[Any, ShapedImage], Shapes], layer: str = "") -> None:
+        """Read a list of entries of the image, see `numbered`. parse: returns the shapes of one."""
+        for number, entry in numbered(entries, layer):
+            self.read_entry(kind, number, parse, entry)
+
+    def read_entry(self, kind: str, id: object, parse: Callable[[Any, ShapedImage], Shapes], entry: Any = None) -> None:
         """Read one entry of the image: one that is faulty is refused by its kind and id, and the others are kept."""
         self.entries += 1
-        before = len(self.shapes)
         try:
-            yield
+            found = parse(entry, self)
+            shapes = [found] if isinstance(found, Shape) else list(found or ())
         except FAULTS as error:
-            del self.shapes[before:]
             self.refused.append((entry_name(kind, id), reason(error)))
-        for number in range(before, len(self.shapes)):
-            self.shapes[number] = replace(self.shapes[number], entry=(kind, id))
+        else:
+            self.shapes += [replace(shape, entry=(kind, id)) for shape in shapes]
+
+    def lose(self, kind: str, present: object = True) -> None:
+        """Count content that no class map can hold, if it is present. kind: message with its name."""
+        self.lost[kind] += bool(present)
 
     def refuse(self, why: str) -> None:
         """Leave out the label of the whole image."""
         self.refused.append(("", why))
 
+    def set_verdict(self, verdict: str) -> None:
+        """Take over a label of the whole image. Raises UnreadableLabel if it has another one."""
+        if self.verdict not in (None, verdict):
+            raise UnreadableLabel(Message("import.several_flags", names=f"{self.verdict}, {verdict}"))
+        self.verdict = verdict
 
-_MARGIN = 4  # pixels around the points of a shape that may be painted
-_MOST_SEARCHED = 1 << 26  # pixels of a mask in which merged objects are counted, which needs four bytes per pixel
+    def set_flags(self, names: Sequence[str]) -> None:
+        """Take over the only flag of the image as its verdict; several are an entry that is refused."""
+
+        def read(names: Sequence[str], image: ShapedImage) -> None:
+            if len(names) > 1:
+                raise UnreadableLabel(Message("import.several_flags", names=", ".join(names[:5])))
+            image.set_verdict(names[0])
+
+        if names:
+            self.read_entry("flag", ", ".join(names), read, names)
+
 
 # Images of a label file, and entries of it that belong to no known image.
 Parser = Callable[[FileTree, str], Iterable["ShapedImage | Refusal"]]
+
+
+@dataclass(frozen=True)
+class ShapeReader:
+    """Reader of a kind of label files.
+
+    files: returns the files of a tree with the likely number of their labels, which may be 0. parse: yields the images
+    of a file.
+    """
+
+    files: Callable[[FileTree], dict[str, int]]
+    parse: Parser
+
+    def recognition_score(self, tree: FileTree) -> int:
+        """Return the likely number of labels in a tree."""
+        return sum(self.files(tree).values())
+
+    def find(self, tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
+        """Return the labels found. `known` is not used, since shapes have the names of their classes."""
+        return find_shapes(tree, list(self.files(tree)), self.parse, options)
+
+
+def each_image(
+    tree: FileTree, name: str, kind: str, entries: Iterable[Any], parse: Callable[[Any], ShapedImage | None]
+) -> Iterator[ShapedImage | Refusal]:
+    """Yield the image of each entry of the file `name`. A faulty entry is refused by its number."""
+    for number, entry in enumerate(entries, 1):
+        try:
+            shaped = parse(entry)
+        except FAULTS as error:
+            yield Refusal(tree.path(name), reason(error), entry_name(kind, number))
+        else:
+            if shaped is not None:
+                yield shaped
+
+
+class NoImage(UnreadableLabel):
+    """Entry of a label file that belongs to no image of it, or to several. names, images: see `Refusal`."""
+
+    def __init__(self, why: str, names: tuple[str, ...] = (), images: tuple[Path, ...] | None = None) -> None:
+        super().__init__(why)
+        self.names, self.images = names, images
+
+
+def each_entry(
+    path: Path,
+    kind: str,
+    entries: Any,
+    image_of: Callable[[Any], ShapedImage],
+    parse: Callable[[Any, ShapedImage], Shapes],
+    *,
+    layer: str = "",
+    id: object = None,
+) -> Iterator[Refusal]:
+    """Read a list of entries of a file, see `numbered`, each of which names its image; yield those without one.
+
+    image_of: returns the image of an entry. parse: returns the shapes of one, as for `ShapedImage.read`. id: of what
+    the entries are parts of, by which they are named in place of their numbers.
+    """
+    for number, entry in numbered(entries, layer):
+        number = number if id is None else id
+        try:
+            image = image_of(entry)
+        except FAULTS as error:
+            names, images = (error.names, error.images) if isinstance(error, NoImage) else ((), None)
+            yield Refusal(path, reason(error), entry_name(kind, number), images, names)
+        else:
+            image.read_entry(kind, number, parse, entry)
+
+
+def image_at(images: Mapping[Any, ShapedImage], key: Any) -> ShapedImage:
+    """Return the image of a file with this number or id. Raises NoImage."""
+    image = images.get(key) if isinstance(key, (str, int)) else None
+    if image is None:
+        raise NoImage(Message("import.unlisted_image", id=str(key)[:80]))
+    return image
+
+
+def numbered(entries: Any, layer: str = "") -> list[tuple[Any, Any]]:
+    """Return (number or key, entry) of a list or an object of a label file. Raises UnreadableLabel for another value.
+
+    layer: key of the layers, of which the lowest is first. Entries without one are in layer 0.
+    """
+    found = list(entries.items() if isinstance(entries, dict) else enumerate(listed(entries), 1))
+
+    def layer_of(numbered_entry: tuple[Any, Any]) -> float:
+        try:
+            return float(numbered_entry[1].get(layer) or 0)
+        except (TypeError, ValueError, AttributeError):
+            return 0.0
+
+    return sorted(found, key=layer_of) if layer else found
+
+
+def listed(value: Any) -> list[Any]:
+    """Return a list of a label file. Raises UnreadableLabel for another value."""
+    if not isinstance(value, list):
+        raise UnreadableLabel(Message("import.unexpected_content"))
+    return value
+
+
+def label_text(entry: Any, key: str | int) -> str:
+    """Return the name of a class at a key or place; it may be a number. Raises LookupError, UnreadableLabel."""
+    value = entry[key]
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise UnreadableLabel(Message("import.no_label"))
+    return str(value)
+
+
+def one_name(names: Sequence[str]) -> str:
+    """Return the only name of a region, "" if it has none. Raises UnreadableLabel if it has several."""
+    if len(names) > 1:
+        raise UnreadableLabel(Message("import.several_names", names=", ".join(map(str, names[:5]))))
+    return "".join(map(str, names))
+
+
+def stored_size(width: Any, height: Any) -> tuple[int, int] | None:
+    """Return the size of an image as a label file states it, as numbers or texts; None if it is no size."""
+    try:
+        size = int(float(width)), int(float(height))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return size if min(size) > 0 else None
+
+
+_MARGIN = 4  # pixels around the points of a shape that may be painted
+_MOST_SEARCHED = 1 << 26  # pixels of a mask in which merged objects are counted, which needs four bytes per pixel
 
 
 def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: ImportOptions) -> ImportedLabels:
@@ -118,55 +270,6 @@ def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: Im
         batch.notes.append(Message("import.empty_labels", n=empty))
     batch.notes += [Message("import.lost", n=count, name=kind) for kind, count in sorted(lost.items())]
     return batch
-
-
-def each_image(
-    tree: FileTree, name: str, kind: str, entries: Iterable[Any], parse: Callable[[Any], ShapedImage | None]
-) -> Iterator[ShapedImage | Refusal]:
-    """Yield the image of each entry of the file `name`. A faulty entry is refused by its number."""
-    for number, entry in enumerate(entries, 1):
-        try:
-            shaped = parse(entry)
-        except FAULTS as error:
-            yield Refusal(tree.path(name), reason(error), entry_name(kind, number))
-        else:
-            if shaped is not None:
-                yield shaped
-
-
-def listed(value: Any) -> list[Any]:
-    """Return a list of a label file. Raises UnreadableLabel for another value."""
-    if not isinstance(value, list):
-        raise UnreadableLabel(Message("import.unexpected_content"))
-    return value
-
-
-def in_layers(entries: Any, key: str) -> list[tuple[int, Any]]:
-    """Return (number, entry) of a list, with the lowest layer first. Entries without a layer are in layer 0."""
-
-    def layer(numbered: tuple[int, Any]) -> float:
-        value = numbered[1].get(key) if isinstance(numbered[1], dict) else 0
-        try:
-            return float(value or 0)
-        except (TypeError, ValueError):
-            return 0.0
-
-    return sorted(enumerate(listed(entries), 1), key=layer)
-
-
-def label_text(entry: Any, key: str | int) -> str:
-    """Return the name of a class at a key or place; it may be a number. Raises LookupError, UnreadableLabel."""
-    value = entry[key]
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise UnreadableLabel(Message("import.no_label"))
-    return str(value)
-
-
-def set_verdict(shaped: ShapedImage, verdict: str) -> None:
-    """Take over a label of the whole image. Raises UnreadableLabel if it has another one."""
-    if shaped.verdict not in (None, verdict):
-        raise UnreadableLabel(Message("import.several_flags", names=f"{shaped.verdict}, {verdict}"))
-    shaped.verdict = verdict
 
 
 def _parse_again(

@@ -1,11 +1,14 @@
-"""Text files of other tools: encodings (stated, UTF-8, UTF-16, else chosen or guessed), and JSON label files."""
+"""Text files of other tools: encodings (stated, UTF-8, UTF-16, else chosen or guessed), JSON, XML and CSV files."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
+from xml.etree.ElementTree import Element, ParseError
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, UnreadableLabel, reason
@@ -24,6 +27,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _UNLIKELY = re.compile("[\u0250-\u02ff\u0340-\u037f]")
 _GB2312 = re.compile(rb"(?:[\x00-\x7f]|[\xb0-\xf7][\xa1-\xfe])*")
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]*?encoding\s*=\s*[\"']([\w.:-]+)[\"']")
+_XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _SHOWN = re.compile(r"[^\s\"'<>\[\]{},;|]*[^\x00-\x7f][^\"'<>\[\]{},;|\n\r\t]*")
 
 
@@ -75,6 +79,66 @@ def read_text(tree: FileTree, path: Path, *, limit: int) -> str:
         shown = dict.fromkeys(match.strip() for match in _SHOWN.findall(text))
         tree.guesses[path] = guessed, tuple(shown)[:_EXAMPLES]
     return text
+
+
+def texts(tree: FileTree, *suffixes: str) -> Iterator[tuple[str, str]]:
+    """Yield (name, content) of the text files with a suffix; those that cannot be read are left out."""
+    for name in tree.with_suffix(*suffixes):
+        try:
+            yield name, read_text(tree, tree.path(name), limit=LARGEST_SET)
+        except (FileNotFoundError, ValueError, UnreadableLabel):
+            continue
+
+
+def text_lines(tree: FileTree, name: str, *, limit: int = 1 << 20) -> list[str] | None:
+    """Return the lines of a text file that are not blank, or None if it cannot be read."""
+    try:
+        text = read_text(tree, tree.path(name), limit=limit)
+    except (FileNotFoundError, ValueError, UnreadableLabel):
+        return None
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def table_rows(text: str) -> list[dict[str, str]]:
+    """Return the rows of a table whose columns have titles, separated by tabs or commas. Raises UnreadableLabel."""
+    first = text.split("\n", 1)[0]
+    try:
+        return list(csv.DictReader(io.StringIO(text.lstrip("#")), delimiter="\t" if "\t" in first else ","))
+    except csv.Error:
+        raise UnreadableLabel(Message("import.unexpected_content")) from None
+
+
+def xml_root(tree: FileTree, name: str) -> Element:
+    """Return the root element of an XML file. Entities are not expanded. Raises UnreadableLabel."""
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    try:
+        text = read_text(tree, tree.path(name), limit=LARGEST_SET)
+        return fromstring(_XML_DECLARATION.sub("", text, count=1))  # the parser supports few encodings
+    except ParseError as error:
+        raise UnreadableLabel(Message("import.no_xml_line", n=error.position[0])) from None
+    except DefusedXmlException:
+        raise UnreadableLabel(Message("import.no_xml")) from None
+
+
+def json_counts(
+    *keys: bytes, count: bytes | None = None, without: bytes | None = None, folder: str | None = None
+) -> Callable[[FileTree], dict[str, int]]:
+    """Return the function from a tree to its JSON files that contain all `keys`, with their likely number of labels.
+
+    count: key that occurs once for each label; None for files with one label. without: key of another format. folder:
+    name of the folder of the files, if all tools use it.
+    """
+
+    def counts(tree: FileTree) -> dict[str, int]:
+        return {
+            name: 1 if count is None else max(1, data.count(count))
+            for name, data in json_files(tree, *keys)
+            if (without is None or without not in data) and folder in (None, PurePosixPath(name).parent.name)
+        }
+
+    return counts
 
 
 def json_files(tree: FileTree, *keys: bytes) -> Iterator[tuple[str, bytes]]:

@@ -22,7 +22,6 @@ from workbench.core.project.formats.base import (
     ImportedLabels,
     ImportOptions,
     Refusal,
-    UnreadableLabel,
     distinctive_folders,
     entry_name,
     without_suffix,
@@ -33,7 +32,7 @@ from workbench.core.project.formats.label_export import ExportedImage, LabelExpo
 from workbench.core.project.formats.label_tables import LabelTable, tables
 from workbench.core.project.formats.mask_pairing import masks_beside_images
 from workbench.core.project.formats.region_tables import is_region_table
-from workbench.core.project.formats.text_files import read_text
+from workbench.core.project.formats.text_files import text_lines
 from workbench.core.project.storage import write_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
@@ -154,14 +153,8 @@ def _verdict_columns(table: LabelTable) -> list[int]:
 
 
 def _label_names(tree: FileTree) -> list[str]:
-    for name in tree.files:
-        if PurePosixPath(name).name.casefold() in _NAME_LISTS:
-            try:
-                lines = read_text(tree, tree.path(name), limit=1 << 20).splitlines()
-            except (FileNotFoundError, ValueError, UnreadableLabel):
-                continue
-            return [re.sub(r"^\s*\d+\s+(?=\S)", "", line).strip() for line in lines if line.strip()]
-    return []
+    lists = (text_lines(tree, name) for name in tree.files if PurePosixPath(name).name.casefold() in _NAME_LISTS)
+    return [re.sub(r"^\s*\d+\s+(?=\S)", "", line).strip() for line in next(filter(None, lists), [])]
 
 
 def folder_score(tree: FileTree) -> int:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import math
-from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import PurePosixPath, PureWindowsPath
@@ -16,130 +13,104 @@ from workbench.core.messages import Message
 from workbench.core.project.formats.base import (
     FAULTS,
     FileTree,
-    ImportedLabels,
-    ImportOptions,
     Refusal,
     UnreadableLabel,
     entry_name,
     reason,
+    suffix_of,
 )
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.label_tables import LARGEST
 from workbench.core.project.formats.shape_labels import (
     ShapedImage,
+    ShapeReader,
+    each_entry,
     each_image,
-    find_shapes,
+    image_at,
     label_text,
-    listed,
-    set_verdict,
+    numbered,
+    one_name,
 )
 from workbench.core.project.formats.shapes import Shape, pairs, rotated
-from workbench.core.project.formats.text_files import json_files, load, read_text
+from workbench.core.project.formats.text_files import LARGEST_SET, json_counts, load, read_text, table_rows, texts
 from workbench.inference.io.json_io import parse_json
 
-_KEYS = (b'"shape_attributes"', b'"filename"')
-_PROJECT_KEYS = (b'"metadata"', b'"attribute"', b'"vid"', b'"xy"')  # of VIA 3
 _COLUMNS = ("filename", "region_shape_attributes", "region_attributes")
 _POINT, _RECT, _CIRCLE, _ELLIPSE, _LINE, _POLYLINE, _POLYGON = range(1, 8)  # kinds of shapes of VIA 3
+_files = json_counts(b'"shape_attributes"', b'"filename"', count=b'"filename"')
+_projects = json_counts(b'"metadata"', b'"attribute"', b'"vid"', b'"xy"', count=b'"fname"')  # of VIA 3
 
 
-def recognition_score(tree: FileTree) -> int:
-    return (
-        sum(data.count(b'"filename"') for _, data in json_files(tree, *_KEYS))
-        + sum(data.count(b'"fname"') for _, data in json_files(tree, *_PROJECT_KEYS))
-        + sum(len({row["filename"] for row in rows}) for rows in _tables(tree).values())
-    )
-
-
-def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
-    """Return the labels found. `known` is not used, since regions have names."""
-    parsers = {name: _parse for name, _ in json_files(tree, *_KEYS)}
-    parsers |= {name: _parse_project for name, _ in json_files(tree, *_PROJECT_KEYS)}
-    parsers |= {name: partial(_parse_table, rows=rows) for name, rows in _tables(tree).items()}
-    return find_shapes(tree, list(parsers), lambda tree, name: parsers[name](tree, name), options)
+def _counts(tree: FileTree) -> dict[str, int]:
+    tables = {
+        name: len({row["filename"] for row in table_rows(text)})
+        for name, text in texts(tree, ".csv")
+        if all(column in text[:2000] for column in _COLUMNS)
+    }
+    return _files(tree) | _projects(tree) | tables
 
 
 def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
-    """Yield the images of a file of VIA 1 or 2, with their regions."""
+    if suffix_of(name) == ".csv":
+        return _parse_table(tree, name)
     content = load(tree, name)
+    if all(isinstance(content.get(key), dict) for key in ("file", "metadata", "attribute")):
+        return _parse_project(tree, name, content)
     images = content.get("_via_img_metadata", content).values()
     named = any(_has_names(image) for image in images)
 
     def parse(image: dict[str, Any]) -> ShapedImage:
-        shaped = ShapedImage(label_text(image, "filename"), split=split_of(name), lost=Counter())
-        regions = image.get("regions", [])
-        for number, region in enumerate(regions.values() if isinstance(regions, dict) else listed(regions), 1):
-            with shaped.entry("region", number):
-                _add(region["shape_attributes"], region["region_attributes"], shaped, named=named)
+        shaped = ShapedImage(label_text(image, "filename"), split=split_of(name))
+        shaped.read("region", image.get("regions", []), partial(_region, named=named))
         return shaped
 
     return each_image(tree, name, "image", images, parse)
 
 
+READER = ShapeReader(_counts, _parse)
+
+
 def _has_names(image: Any) -> bool:
     """Return True if a region of an image has an attribute, which is its name."""
-    regions = image.get("regions") if isinstance(image, dict) else None
-    entries = regions.values() if isinstance(regions, dict) else regions if isinstance(regions, list) else ()
-    return any(isinstance(region, dict) and bool(region.get("region_attributes")) for region in entries)
+    with contextlib.suppress(*FAULTS):
+        return any(bool(region.get("region_attributes")) for _, region in numbered(image.get("regions")))
+    return False
 
 
-def _parse_table(tree: FileTree, name: str, rows: list[dict[str, str]]) -> Iterator[ShapedImage | Refusal]:
+def _parse_table(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     """Yield the images of a CSV file, which has a row for each region and one for each image without regions."""
-    images: dict[str, ShapedImage] = {}
+    rows = table_rows(read_text(tree, tree.path(name), limit=LARGEST_SET))
     named = any((row["region_attributes"] or "{}").strip() != "{}" for row in rows)
-    for number, row in enumerate(rows, 2):
-        file = row["filename"]
-        if not file:
-            yield Refusal(tree.path(name), Message("import.key_missing", key="filename"), entry_name("row", number))
-            continue
-        shaped = images.setdefault(file, ShapedImage(file, split=split_of(name), lost=Counter()))
-        with shaped.entry("row", number):
-            shape = parse_json((row["region_shape_attributes"] or "{}").encode())
-            if shape:
-                _add(shape, parse_json((row["region_attributes"] or "{}").encode()), shaped, named=named)
+    images: dict[str, ShapedImage] = {}
+
+    def image_of(row: dict[str, str]) -> ShapedImage:
+        if not row["filename"]:
+            raise UnreadableLabel(Message("import.key_missing", key="filename"))
+        return images.setdefault(row["filename"], ShapedImage(row["filename"], split=split_of(name)))
+
+    def read(row: dict[str, str], image: ShapedImage) -> Shape | None:
+        shape, attributes = (parse_json((row[key] or "{}").encode()) for key in _COLUMNS[1:])
+        region = {"shape_attributes": shape, "region_attributes": attributes}
+        return _region(region, image, named=named) if shape else None
+
+    yield from each_entry(tree.path(name), "row", dict(enumerate(rows, 2)), image_of, read)
     yield from images.values()
 
 
-def _tables(tree: FileTree) -> dict[str, list[dict[str, str]]]:
-    """Return the rows of the CSV files."""
-    found = {}
-    for name in tree.with_suffix(".csv"):
-        try:
-            text = read_text(tree, tree.path(name), limit=LARGEST)
-            if all(column in text[:2000] for column in _COLUMNS):
-                found[name] = list(csv.DictReader(io.StringIO(text.lstrip("#"))))
-        except (FileNotFoundError, ValueError, UnreadableLabel, csv.Error):
-            continue
-    return found
+def _region(region: dict[str, Any], image: ShapedImage, *, named: bool) -> Shape:
+    """Return the shape of a region. named: other regions of the file have names, so that this one must have one too.
 
-
-def _add(shape: dict[str, Any], attributes: Any, shaped: ShapedImage, *, named: bool) -> None:
-    """Add a shape. named: other regions of the file have names, so that this one must have one too."""
-    if named and not attributes:
-        raise UnreadableLabel(Message("import.no_label"))
-    shaped.shapes.append(_shape(shape, _label(attributes)))
-
-
-def _label(attributes: Any) -> str:
-    """Return the value of the first attribute; of a group of check boxes, the one that is checked.
-
-    Raises UnreadableLabel if all attributes are empty, or several boxes are checked.
+    Its name is the first attribute that is not empty; of a group of check boxes, the one that is checked.
     """
-    for value in attributes.values():
-        if isinstance(value, dict):
-            checked = [key for key, on in value.items() if on]
-            _refuse_several(checked)
-            value = "".join(checked)
-        if value:
-            return str(value)
-    if attributes:
+    attributes = region["region_attributes"]
+    values = [
+        one_name([key for key, on in value.items() if on]) if isinstance(value, dict) else str(value or "")
+        for value in attributes.values()
+    ]
+    names = [value for value in values if value]
+    if not names and (attributes or named):
         raise UnreadableLabel(Message("import.no_label"))
-    return "defect"
-
-
-def _refuse_several(names: list[str]) -> None:
-    if len(names) > 1:
-        raise UnreadableLabel(Message("import.several_names", names=", ".join(names[:5])))
+    image.lost[Message("lost.attributes")] += max(0, len(names) - 1)
+    return _shape(region["shape_attributes"], names[0] if names else "defect")
 
 
 def _shape(shape: dict[str, Any], label: str) -> Shape:
@@ -159,11 +130,8 @@ def _shape(shape: dict[str, Any], label: str) -> Shape:
     raise UnreadableLabel(Message("import.shape_kind", kind=kind))
 
 
-def _parse_project(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
+def _parse_project(tree: FileTree, name: str, content: dict[str, Any]) -> Iterator[ShapedImage | Refusal]:
     """Yield the images of a project of VIA 3. A view shows one image; other files are videos and sounds."""
-    content = load(tree, name)
-    if not all(isinstance(content.get(key), dict) for key in ("file", "metadata", "attribute")):
-        raise UnreadableLabel(Message("import.no_polygons"))
     views: dict[str, str] = {}
     for number, view in (content.get("view") or {}).items():
         with contextlib.suppress(*FAULTS):  # its regions are refused below
@@ -172,27 +140,29 @@ def _parse_project(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]
     for number, file in content["file"].items():
         try:
             path = PureWindowsPath(str(file.get("fname") or file.get("src") or "")).as_posix()
-            images[str(number)] = ShapedImage(PurePosixPath(path).name, split=split_of(name), lost=Counter())
+            images[str(number)] = ShapedImage(PurePosixPath(path).name, split=split_of(name))
         except FAULTS as error:
             yield Refusal(tree.path(name), reason(error), entry_name("image", number), ())
     named = any(map(_has_value, content["metadata"].values()))
-    for number, entry in content["metadata"].items():
-        view = str(entry["vid"]) if isinstance(entry, dict) and "vid" in entry else ""
-        shaped = images.get(views.get(view, view))
-        if shaped is None:
-            why = Message("import.unlisted_image", id=view[:80])
-            yield Refusal(tree.path(name), why, entry_name("region", number))
-            continue
-        with shaped.entry("region", number):
-            label = _project_label(entry.get("av"), content["attribute"])
-            if entry.get("xy"):
-                if named and not label:
-                    raise UnreadableLabel(Message("import.no_label"))
-                shaped.shapes.append(_project_shape(entry["xy"], label or "defect"))
-            elif label:
-                set_verdict(shaped, label)
-            else:
-                shaped.lost[Message("lost.image_tags")] += 1
+
+    def image_of(entry: dict[str, Any]) -> ShapedImage:
+        view = str(entry["vid"])
+        return image_at(images, views.get(view, view))
+
+    def read(entry: dict[str, Any], image: ShapedImage) -> Shape | None:
+        names = _project_names(entry.get("av"), content["attribute"])
+        image.lost[Message("lost.attributes")] += max(0, len(names) - 1)
+        if entry.get("xy"):
+            if named and not names:
+                raise UnreadableLabel(Message("import.no_label"))
+            return _project_shape(entry["xy"], names[0] if names else "defect")
+        if names:
+            image.set_verdict(names[0])
+        else:
+            image.lose(Message("lost.image_tags"))
+        return None
+
+    yield from each_entry(tree.path(name), "region", content["metadata"], image_of, read)
     yield from images.values()
 
 
@@ -202,15 +172,15 @@ def _has_value(entry: Any) -> bool:
     return isinstance(values, dict) and any(value not in ("", None) for value in values.values())
 
 
-def _project_label(values: Any, attributes: dict[str, Any]) -> str:
-    """Return the first value: the name of the chosen option, or a text. Raises UnreadableLabel if several are."""
+def _project_names(values: Any, attributes: dict[str, Any]) -> list[str]:
+    """Return the values that are not empty: names of options, or texts. Raises UnreadableLabel for several options."""
+    names = []
     for number, value in (values or {}).items():
         options = (attributes.get(number) or {}).get("options") or {}
         if value not in ("", None):
-            if options:
-                _refuse_several([str(options.get(one, one)) for one in str(value).split(",")])
-            return str(options.get(str(value), value))
-    return ""
+            chosen = str(value).split(",") if options else [str(value)]
+            names.append(one_name([str(options.get(one, one)) for one in chosen]))
+    return names
 
 
 def _project_shape(numbers: list[Any], label: str) -> Shape:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -27,7 +27,7 @@ from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, polygon, regions
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape
-from workbench.core.project.formats.text_files import decode_text, read_text
+from workbench.core.project.formats.text_files import decode_text, text_lines
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.project.source_trust import need_trust, outside_places
 from workbench.core.project.storage import write_text
@@ -79,7 +79,7 @@ def _label_files(tree: FileTree) -> dict[str, list[str] | None]:
         path = PurePosixPath(name)
         exported = tree.originals.of(tree.path(name)) is not None
         if exported or (path.name.casefold() not in NAME_FILES and path.stem.casefold() not in _LISTS):
-            lines = _text_lines(tree, name)
+            lines = text_lines(tree, name, limit=_LARGEST)
             of_image = exported or comparable(path.stem) in stems
             if of_image or (lines is not None and all(map(_is_object, lines))):
                 files[name] = lines
@@ -92,15 +92,6 @@ def _label_files(tree: FileTree) -> dict[str, list[str] | None]:
         or PurePosixPath(name).parent in folders
         or "labels" in PurePosixPath(name.casefold()).parts[:-1]
     }
-
-
-def _text_lines(tree: FileTree, name: str) -> list[str] | None:
-    """Return the lines of a text file that are not blank, or None if it cannot be read."""
-    try:
-        text = read_text(tree, tree.path(name), limit=_LARGEST)
-    except (FileNotFoundError, ValueError, UnreadableLabel):
-        return None
-    return [line for line in text.splitlines() if line.strip()]
 
 
 def _is_object(line: str) -> bool:
@@ -132,9 +123,9 @@ class _Reader:
 
     def parse(self, tree: FileTree, name: str) -> Iterator[ShapedImage]:
         split = split_of(str(PurePosixPath(name).parent))
-        shaped = ShapedImage(_image_name(name), split=split, lost=Counter())
+        shaped = ShapedImage(_image_name(name), split=split)
         names = self._names.of(name) or self._known
-        lines = _text_lines(tree, name)
+        lines = text_lines(tree, name, limit=_LARGEST)
         if names is self._known and self._refused is not None:  # their numbers would become other classes
             shaped.refuse(self._refused)
         elif lines is None:
@@ -143,12 +134,10 @@ class _Reader:
             shaped.refuse(Message("import.no_yolo"))
             shaped.entries += len(lines)
         else:
-            for number, line in enumerate(lines, 1):
-                with shaped.entry("line", number):
-                    shaped.shapes.append(self._shape(line, names, shaped))
+            shaped.read("line", lines, partial(self._shape, names))
         yield shaped
 
-    def _shape(self, line: str, names: dict[int, str], shaped: ShapedImage) -> Shape:
+    def _shape(self, names: dict[int, str], line: str, image: ShapedImage) -> Shape:
         if not _is_object(line):
             raise UnreadableLabel(Message("import.yolo_line"))
         number = int(float(line.split()[0]))
@@ -158,7 +147,7 @@ class _Reader:
         numbers, track = _fractions(line)
         count = len(numbers)
         if count > 5 and (self._with_points or _has_visibilities(numbers)):
-            shaped.lost[Message("lost.key_points")] += 1
+            image.lose(Message("lost.key_points"))
             numbers = numbers[:4]
         elif count > 6 and self._maybe_points:
             raise UnreadableLabel(Message("import.yolo_points"))
@@ -313,11 +302,7 @@ def _names_of(settings: dict[str, Any]) -> dict[int, str]:
 
 
 def _listed_names(tree: FileTree, name: str) -> dict[int, str]:
-    try:
-        text = read_text(tree, tree.path(name), limit=1 << 20)
-    except (FileNotFoundError, ValueError, UnreadableLabel):
-        return {}
-    return dict(enumerate(line.strip() for line in text.splitlines() if line.strip()))
+    return dict(enumerate(map(str.strip, text_lines(tree, name) or ())))
 
 
 # --- writing ----------------------------------------------------------------------------------------

@@ -1,0 +1,313 @@
+"""CVAT: files "for images" and "for video" (XML), which are also written, and backups of tasks and projects.
+
+A backup has a folder for each task with task.json, annotations.json and the images in data/.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+import numpy as np
+
+from workbench.core.messages import Message
+from workbench.core.project.formats.base import FileTree, Refusal, UnreadableLabel
+from workbench.core.project.formats.data_split import split_of
+from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelRegion, polygon, regions
+from workbench.core.project.formats.mask_pairing import is_in_mask_folder
+from workbench.core.project.formats.shape_labels import (
+    ShapedImage,
+    ShapeReader,
+    each_entry,
+    each_image,
+    image_at,
+    label_text,
+    stored_size,
+)
+from workbench.core.project.formats.shapes import Shape, pairs, rotated
+from workbench.core.project.formats.text_files import json_files, load, text_lines, texts, xml_root
+from workbench.core.project.storage import write_text
+from workbench.inference.io.json_io import parse_json
+from workbench.inference.io.natural_order import natural_key
+
+_KINDS = {"polygon": "polygon", "polyline": "line", "points": "point", "mask": "bitmap"}
+_SUBSETS = {"train": "train", "validation": "val", "val": "val", "test": "test"}
+_LARGEST_MANIFEST = 256 << 20  # bytes
+
+
+def _xml_files(tree: FileTree) -> dict[str, int]:
+    return {
+        name: max(1, text.count("<image "))
+        for name, text in texts(tree, ".xml")
+        if "<annotations" in text and ("<image " in text or "<track " in text)
+    }
+
+
+def _parse_xml(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
+    root = xml_root(tree, name)
+
+    def parse(image: Element) -> ShapedImage:
+        if not image.get("name"):
+            raise UnreadableLabel(Message("import.key_missing", key="name"))
+        shaped = ShapedImage(image.get("name") or "", stored_size(image.get("width"), image.get("height")))
+        shaped.split = _SUBSETS.get((image.get("subset") or "").casefold()) or split_of(name)
+        shaped.read("shape", list(image), _read_element, "z_order")
+        return shaped
+
+    yield from each_image(tree, name, "image", root.findall("image"), parse)
+    yield from _frames_of_video(root, _frame_names(tree, root))
+
+
+def _read_element(entry: Element, image: ShapedImage) -> Shape | None:
+    label = label_text(entry.attrib, "label")
+    if entry.tag == "tag":
+        image.set_verdict(label)
+        return None
+    return _element_shape(entry, label, image)
+
+
+XML = ShapeReader(_xml_files, _parse_xml)
+
+
+def _frame_names(tree: FileTree, root: Element) -> list[str]:
+    """Return the images of a task of single images in the order of their frames; [] for a video.
+
+    The images of a video are named frame_000000; others are in natural order, which is that of the frames if there are
+    as many images as frames.
+    """
+    count = root.findtext("meta/task/size") or root.findtext("meta/job/size")
+    images = [name for name in tree.images if not is_in_mask_folder(name)]
+    if any(PurePosixPath(name).stem == "frame_000000" for name in images) or str(len(images)) != count:
+        return []
+    return sorted(images, key=natural_key)
+
+
+def _frames_of_video(root: Element, names: Sequence[str]) -> Iterator[ShapedImage]:
+    """Yield the frames of a video that show objects. The tracks, which join objects of several frames, are counted."""
+    frames: dict[int, ShapedImage] = defaultdict(lambda: ShapedImage(""))
+    lost: Counter[str] = Counter()
+    original = root.find("meta/task/original_size")
+    if original is None:
+        original = root.find("meta/original_size")
+    size = None if original is None else stored_size(original.findtext("width"), original.findtext("height"))
+    for track in root.findall("track"):
+
+        def read(entry: Element, image: ShapedImage, track: Element = track) -> Shape:
+            return _element_shape(entry, label_text(track.attrib, "label"), image)
+
+        lost[Message("lost.tracks")] += 1
+        for entry in track:
+            lost[Message("lost.key_frames")] += entry.get("keyframe") == "1"
+            if entry.get("outside") != "1" and (entry.get("frame") or "").isdecimal():
+                number = int(entry.get("frame") or 0)
+                frames[number].name = names[number] if number < len(names) else f"frame_{number:06d}"
+                frames[number].size = size
+                frames[number].read_entry("track", track.get("id") or "", read, entry)
+    for number in sorted(frames):
+        frames[number].lost += lost
+        lost.clear()  # the losses of the whole file are counted with its first frame
+        yield frames[number]
+
+
+def _element_shape(entry: Element, label: str, image: ShapedImage) -> Shape:
+    kind, bitmap = entry.tag, None
+    if kind == "box":
+        points = [_numbers(entry, "xtl", "ytl"), _numbers(entry, "xbr", "ybr")]
+    elif kind in ("polygon", "polyline", "points"):
+        texts_of = (entry.get("points") or "").split(";")
+        points = [tuple(float(value) for value in pair.split(",")) for pair in texts_of if pair.strip()]
+    elif kind == "ellipse":
+        points = [_numbers(entry, "cx", "cy"), _numbers(entry, "rx", "ry")]
+    elif kind == "mask":
+        width, height = (int(value) for value in _numbers(entry, "width", "height"))
+        points = [_numbers(entry, "left", "top")]
+        runs = [int(value) for value in (entry.get("rle") or "").split(",") if value.strip()]
+        bitmap = partial(_decode_mask, runs, height, width)
+    else:
+        raise UnreadableLabel(Message("import.shape_kind", kind=kind))
+    image.lose(Message("lost.attributes"), entry.find("attribute") is not None)
+    shape = Shape(label, _KINDS.get(kind, kind), points, bitmap=bitmap)
+    return rotated(shape, float(entry.get("rotation") or 0))
+
+
+def _numbers(entry: Element, *keys: str) -> tuple[float, ...]:
+    return tuple(float(entry.get(key) or "nan") for key in keys)
+
+
+def _decode_mask(lengths: Sequence[int], height: int, width: int) -> np.ndarray:
+    """Return a mask, bool (height, width), of CVAT's run lengths: row by row, background first."""
+    runs: Any = np.array(lengths, np.int64)
+    if not 0 < height * width <= 1 << 30 or (runs < 0).any() or runs.sum() != height * width:
+        raise UnreadableLabel(Message("import.run_lengths"))
+    return np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(height, width)
+
+
+# --- backups ------------------------------------------------------------------------------------------
+
+
+def _backups(tree: FileTree) -> dict[str, int]:
+    found = [PurePosixPath(name) for name, _ in json_files(tree, b'"shapes"', b'"tracks"')]
+    names = [
+        str(one) for one in found if one.name == "annotations.json" and str(one.with_name("task.json")) in tree.names
+    ]
+    return {name: len(_frames(tree, name, _task(tree, name))) for name in names}
+
+
+def _task(tree: FileTree, annotations: str) -> dict[str, Any]:
+    try:
+        task = load(tree, str(PurePosixPath(annotations).with_name("task.json")))
+    except UnreadableLabel:
+        return {}
+    return task if isinstance(task, dict) else {}
+
+
+def _frames(tree: FileTree, annotations: str, task: dict[str, Any]) -> dict[int, tuple[str, tuple[int, int] | None]]:
+    """Return the images of a task: number of the frame -> (path below the task's data, size).
+
+    The manifest lists them; without one, they are in the order of their names. Deleted frames are left out.
+    """
+    data = PurePosixPath(annotations).with_name("data")
+    images = [name for name in tree.images if PurePosixPath(name).is_relative_to(data)]
+    frames: list[tuple[str, tuple[int, int] | None]] = [
+        (PurePosixPath(name).relative_to(data).as_posix(), None) for name in sorted(images, key=natural_key)
+    ]
+    if (manifest := str(data / "manifest.jsonl")) in tree.names:
+        lines = text_lines(tree, manifest, limit=_LARGEST_MANIFEST)
+        if lines is None:
+            raise UnreadableLabel(Message("import.unreadable"))
+        entries = [parse_json(line) for line in lines]
+        named = [entry for entry in entries if isinstance(entry, dict) and "name" in entry and "extension" in entry]
+        frames = [
+            (f"{entry['name']}{entry['extension']}", stored_size(entry.get("width"), entry.get("height")))
+            for entry in named
+        ] or frames
+    stored = task.get("data")
+    settings: dict[str, Any] = stored if isinstance(stored, dict) else {}
+    step = str(settings.get("frame_filter") or "").rpartition("=")[2]
+    start, stop = (settings.get(key) for key in ("start_frame", "stop_frame"))
+    first = start if isinstance(start, int) else 0
+    last = stop + 1 if isinstance(stop, int) and stop > 0 else len(frames)
+    chosen = frames[first : last : int(step) if step.isdecimal() and int(step) else 1]
+    deleted = settings.get("deleted_frames") or ()
+    return {number: image for number, image in enumerate(chosen) if number not in deleted}
+
+
+def _parse_backup(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
+    content = load(tree, name)
+    task, path = _task(tree, name), tree.path(name)
+    split = _SUBSETS.get(str(task.get("subset") or "").casefold())
+    frames = _frames(tree, name, task).items()
+    images = {number: ShapedImage(file, size, split=split) for number, (file, size) in frames}
+    tracked = False
+
+    def image_of(entry: dict[str, Any]) -> ShapedImage:
+        return image_at(images, entry.get("frame"))
+
+    def read_tag(tag: dict[str, Any], image: ShapedImage) -> None:
+        image.set_verdict(label_text(tag, "label"))
+
+    def read_shape(entry: dict[str, Any], image: ShapedImage) -> Shape:
+        return _stored_shape(entry, label_text(entry, "label"), image)
+
+    for job in content if isinstance(content, list) else [content]:
+        yield from each_entry(path, "shape", job.get("tags") or [], image_of, read_tag)
+        yield from each_entry(path, "shape", job.get("shapes") or [], image_of, read_shape, layer="z_order")
+        for number, track in enumerate(job.get("tracks") or (), 1):
+            tracked = True
+
+            def read(entry: dict[str, Any], image: ShapedImage, track: dict[str, Any] = track) -> Shape | None:
+                image.lose(Message("lost.between_key_frames"))
+                return None if entry.get("outside") else _stored_shape(entry, label_text(track, "label"), image)
+
+            yield from each_entry(path, "track", track.get("shapes") or [], image_of, read, id=number)
+    for image in images.values():
+        if image.shapes or image.verdict is not None or not tracked:  # CVAT shows tracks between their key frames too
+            yield image
+
+
+def _stored_shape(entry: dict[str, Any], label: str, image: ShapedImage) -> Shape:
+    kind, numbers, bitmap = str(entry.get("type")), entry.get("points") or [], None
+    if kind not in ("mask", "ellipse", "rectangle", *_KINDS):
+        raise UnreadableLabel(Message("import.shape_kind", kind=kind))
+    if kind == "mask":
+        *runs, left, top, right, bottom = (int(value) for value in numbers)
+        points, bitmap = [(left, top)], partial(_decode_mask, runs, bottom - top + 1, right - left + 1)
+    elif kind == "ellipse":
+        x, y, right, top = numbers
+        points = [(x, y), (right - x, y - top)]
+    else:
+        points = list(pairs(numbers))
+    image.lose(Message("lost.attributes"), entry.get("attributes"))
+    image.lose(Message("lost.groups"), entry.get("group"))
+    shape = Shape(label, "box" if kind == "rectangle" else _KINDS.get(kind, kind), points, bitmap=bitmap)
+    return rotated(shape, float(entry.get("rotation") or 0))
+
+
+BACKUP = ShapeReader(_backups, _parse_backup)
+
+
+# --- writing ------------------------------------------------------------------------------------------
+
+
+class CvatWriter:
+    """annotations.xml and images/. Regions are masks (the default) or polygons; a verdict is a tag of the image."""
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+        self._polygons = export.options.shapes == "polygon"
+        self._root = Element("annotations")
+        SubElement(self._root, "version").text = "1.1"
+        labels = SubElement(SubElement(SubElement(self._root, "meta"), "task"), "labels")
+        names = [(info.name, info.color) for info in export.classes]
+        names += [(verdict, "#808080") for verdict in export.verdicts.exported]
+        for name, color in dict(names).items():
+            label = SubElement(labels, "label")
+            SubElement(label, "name").text = name
+            SubElement(label, "color").text = color
+            SubElement(label, "attributes")
+        self._number = 0
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        export.lose_areas(image)
+        export.lose_background(image)
+        export.copy_image(image, PurePosixPath("images", export.image_name(image)))
+        entry = SubElement(self._root, "image", id=str(self._number), name=export.image_name(image))
+        if image.split:
+            entry.set("subset", {"train": "Train", "val": "Validation", "test": "Test"}[image.split])
+        entry.set("width", str(image.width))
+        entry.set("height", str(image.height))
+        self._number += 1
+        if image.verdict is not None:
+            SubElement(entry, "tag", label=image.verdict, source="manual")
+        for order, region in enumerate(regions(image.mask, tuple(export.numbers)) if image.mask is not None else ()):
+            self._add_region(entry, region, order)
+
+    def _add_region(self, entry: Element, region: LabelRegion, order: int) -> None:
+        name = self._export.names[self._export.numbers[region.class_id]]
+        common = {"label": name, "source": "manual", "occluded": "0"}
+        if self._polygons:
+            points = ";".join(f"{x:.2f},{y:.2f}" for x, y in polygon(region).tolist())
+            SubElement(entry, "polygon", common | {"points": points, "z_order": str(order)})
+            return
+        rect = region.rect
+        position = {"left": rect.x, "top": rect.y, "width": rect.width, "height": rect.height}
+        attributes = {"rle": run_lengths(region.inside)} | {key: str(value) for key, value in position.items()}
+        SubElement(entry, "mask", common | attributes | {"z_order": str(order)})
+
+    def finish(self) -> None:
+        indent(self._root)
+        text = tostring(self._root, encoding="unicode")
+        path = self._export.out / "annotations.xml"
+        write_text(path, f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n')
+
+
+def run_lengths(inside: np.ndarray) -> str:
+    """Return CVAT's run lengths of a mask, bool (H, W): row by row, background first."""
+    flat = inside.ravel()
+    counts = np.diff(np.flatnonzero(flat[1:] != flat[:-1]) + 1, prepend=0, append=len(flat)).tolist()
+    return ", ".join(map(str, [0, *counts] if flat[0] else counts))
