@@ -11547,14 +11547,6 @@
         <translation>少于三个点的多边形</translation>
     </message>
     <message>
-        <source>further annotations of the same image</source>
-        <translation>同一张图片的其他标注</translation>
-    </message>
-    <message>
-        <source>masks of earlier annotations of the same image</source>
-        <translation>同一张图片较早标注的掩膜</translation>
-    </message>
-    <message>
         <source>descriptions</source>
         <translation>描述文字</translation>
     </message>
@@ -12823,8 +12815,36 @@
         <translation>此工作点仅为本次评估设定，未保存到训练记录。</translation>
     </message>
     <message>
+        <source>scores</source>
+        <translation>分数</translation>
+    </message>
+    <message>
+        <source>links between shapes</source>
+        <translation>形状之间的关联</translation>
+    </message>
+    <message>
         <source>the region has several names ({names}), and none is used</source>
         <translation>该区域有多个名称（{names}），均未采用</translation>
+    </message>
+    <message>
+        <source>it labels the image otherwise than its last annotation, which is the one that was used</source>
+        <translation>它对该图片的标注与最后一次标注不同，实际采用的是最后一次</translation>
+    </message>
+    <message>
+        <source>In the MATLAB files the numbers start at 1, which was taken for the background.</source>
+        <translation>MATLAB 文件中的编号从 1 开始，1 被当作背景。</translation>
+    </message>
+    <message>
+        <source>it is stored as {key}, because another image has its name, or one that differs only in case</source>
+        <translation>它以 {key} 为名保存，因为另一张图片与它同名，或只有大小写不同</translation>
+    </message>
+    <message>
+        <source>flags {id}</source>
+        <translation>标记 {id}</translation>
+    </message>
+    <message>
+        <source>mask {id}</source>
+        <translation>掩膜 {id}</translation>
     </message>
     <message>
         <source>{n} labeled {n:image|images} of {m} {m:group|groups}. Labels: revision `{revision}`; validation and test: `{hash}`.</source>
@@ -13469,10 +13489,6 @@
     <message>
         <source>the size of the image is unknown</source>
         <translation>图像尺寸未知</translation>
-    </message>
-    <message>
-        <source>the last annotation of the image is empty, earlier ones are not</source>
-        <translation>图像的最后一次标注为空，而之前的不为空</translation>
     </message>
     <message>
         <source>the mask is damaged</source>
