@@ -11919,6 +11919,10 @@
         <translation>{first}{rest}</translation>
     </message>
     <message>
+        <source>{n} labeled {n:image that adjoins|images that adjoin} validation/test images in {n:its|their} series {n:is|are} left out of the training, because neighbors often show the same part.</source>
+        <translation>{n} 张已标注图片在编号序列中与验证/测试图片相邻，未用于训练，因为相邻图片往往属于同一零件。</translation>
+    </message>
+    <message>
         <source>Images without a labeled defect that have a false alarm.</source>
         <translation>没有标注缺陷但有误报的图片。</translation>
     </message>

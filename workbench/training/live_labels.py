@@ -149,7 +149,7 @@ class LiveLabels:
         item.group = group_of_added(project, held_out, item, note)
         if note.pin in ("val", "test"):
             raise _Rejected(Message("labels.pinned"))
-        if item.group in {other.group for other in held_out}:
+        if key in dataset.gap or item.group in {other.group for other in held_out}:
             raise _Rejected(Message("labels.same_group"))
         return item, "new"
 

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from tests.conftest import fill_project, scratched
+from tests.core.runs.planned_projects import with_verdicts
 from workbench.core import problems
+from workbench.core.documents.document import Paragraph
+from workbench.core.documents.run_blocks import data_blocks
 from workbench.core.images.image_files import image_size
 from workbench.core.project import annotation
 from workbench.core.project.project import Grouping
@@ -59,6 +62,17 @@ def test_groups_are_never_divided_between_splits(project):
     split = by_split(dataset)
     for name, share in shares(60, 20).items():
         assert abs(len(split[name]) / 80 - share) < 0.12
+
+
+def test_images_beside_held_out_ones_are_left_out_and_reported(project):
+    with_verdicts(project, 100)
+    dataset = collect(project, "resnet")
+    numbers = {split: [int(key[:-4]) for key in keys] for split, keys in by_split(dataset).items()}
+    held_out = numbers["val"] + numbers["test"]
+    assert min(abs(a - b) for a in numbers["train"] for b in held_out) > 1
+    assert dataset.gap and len(dataset.items) + len(dataset.gap) == 100 and not dataset.skipped
+    texts = [block.text for block in data_blocks(dataset) if isinstance(block, Paragraph)]
+    assert any(f"{len(dataset.gap)} labeled image" in text for text in texts)
 
 
 def test_few_defects_are_all_used_for_training(project):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.core.project.annotation import Note
-from workbench.core.runs.held_out import Item, divide_parts, split_by_part
+from workbench.core.project.grouping import number_series
+from workbench.core.project.project import Grouping
+from workbench.core.runs.held_out import Item, border_images, divide_parts, split_by_part
 
 
 def series(name: str, count: int, *, size: int = 5, **fields) -> list[Item]:
@@ -51,6 +53,52 @@ def test_large_and_small_defects_are_held_out(project):
     splits = split(project, items)
     large = [splits[item.key] for item in items[:40]]
     assert large.count("val") >= 3 and large.count("test") >= 3
+
+
+def nearest(items: list[Item], left_out: set[str]) -> int:
+    """Return the smallest distance of a training number to a held-out number of the same series."""
+    numbers: dict[tuple[str, bool], list[int]] = {}
+    for item in items:
+        if item.key not in left_out:
+            name, number = item.key.rsplit("_", 1)
+            numbers.setdefault((name, item.split == "train"), []).append(int(number[:-4]))
+    names = {name for name, _ in numbers}
+    return min(abs(a - b) for name in names for a in numbers[name, True] for b in numbers.get((name, False), []))
+
+
+def numbered(kinds: int, count: int) -> list[Item]:
+    """Return series without gaps, cut into parts by the automatic grouping."""
+    items = [item for kind in range(kinds) for item in series(f"kind{kind}", count, verdict=f"{kind}")]
+    groups = {key: chunk[0] for chunk in number_series([item.key for item in items]) for key in chunk}
+    return [item.model_copy(update={"group": groups[item.key]}) for item in items]
+
+
+def test_a_gap_separates_training_and_held_out_numbers(project):
+    items = numbered(6, 110)
+    split(project, items)
+    assert nearest(items, set()) == 1
+    left_out = border_images(project, items, set())
+    training = sum(item.split == "train" for item in items)
+    assert nearest(items, left_out) == 4 and 0 < len(left_out) <= training / 20
+    kept = min(left_out)
+    assert border_images(project, items, {kept}) == left_out - {kept}
+
+
+def test_the_gap_is_narrow_where_it_would_cost_many_images(project):
+    items = numbered(2, 50)
+    split(project, items)
+    left_out = border_images(project, items, set())
+    assert nearest(items, left_out) in (2, 3) and len(left_out) <= sum(item.split == "train" for item in items) / 20
+
+
+def test_no_image_is_left_out_of_few_or_with_a_rule_of_the_user(project):
+    items = numbered(2, 20)
+    split(project, items)
+    assert nearest(items, set()) == 1 and not border_images(project, items, set())
+    items = numbered(6, 110)
+    split(project, items)
+    project.file.grouping = Grouping(rule="folder")
+    assert not border_images(project, items, set())
 
 
 def test_class_on_two_parts_stays_in_training(project):

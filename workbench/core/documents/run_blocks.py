@@ -112,6 +112,8 @@ def data_blocks(dataset: Dataset) -> list[Block]:
     blocks += [Paragraph(text), *split_of_parts(dataset)]
     if dataset.skipped:
         blocks.append(Paragraph(Message("card.skipped", n=len(dataset.skipped), why=dataset.skipped[0].why)))
+    if dataset.gap:
+        blocks.append(Paragraph(Message("card.gap", n=len(dataset.gap))))
     return blocks
 
 

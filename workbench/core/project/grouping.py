@@ -189,7 +189,7 @@ def number_series(keys: Sequence[str]) -> list[list[str]]:
     """Return series of keys that differ in numbers only, sorted by the last number and split at the widest gaps."""
     series: dict[str, list[tuple[int, str]]] = {}
     for key in keys:
-        skeleton, number = _split_number(key)
+        skeleton, number = split_number(key)
         if number is not None:
             series.setdefault(skeleton, []).append((number, key))
     target = max(1, min(10, len(keys) // 20))
@@ -279,17 +279,17 @@ def group_of_added(
 
 
 def _is_neighbor(key: str, item: GroupedImage, held_out: Sequence[GroupedImage]) -> bool:
-    skeleton, number = _split_number(key)
-    if number is None or _split_number(item.key)[0] != skeleton:
+    skeleton, number = split_number(key)
+    if number is None or split_number(item.key)[0] != skeleton:
         return False
-    own = _split_number(item.key)[1]
-    members = (_split_number(other.key) for other in held_out if other.group == item.group)
+    own = split_number(item.key)[1]
+    members = (split_number(other.key) for other in held_out if other.group == item.group)
     numbers = sorted(n for s, n in members if s == skeleton and n is not None)
     max_gap = max((b - a for a, b in zip(numbers, numbers[1:])), default=1)
     return own is not None and abs(number - own) <= max(1, max_gap)
 
 
-def _split_number(key: str) -> tuple[str, int | None]:
-    """Return a name with its numbers replaced, and its last number."""
+def split_number(key: str) -> tuple[str, int | None]:
+    """Return a name without its folder and with its numbers replaced, and its last number, None without one."""
     numbers = re.findall(r"\d+", Path(key).stem)
     return re.sub(r"\d+", "#", Path(key).stem), int(numbers[-1]) if numbers else None

@@ -22,7 +22,15 @@ from workbench.core.project import annotation
 from workbench.core.project.grouping import group
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project
 from workbench.core.project.project_labels import has_label_files
-from workbench.core.runs.held_out import FEWEST, FEWEST_PARTS, Item, informative_items, rare_classes, split_by_part
+from workbench.core.runs.held_out import (
+    FEWEST,
+    FEWEST_PARTS,
+    Item,
+    border_images,
+    informative_items,
+    rare_classes,
+    split_by_part,
+)
 from workbench.core.stored_model import StoredModel
 
 
@@ -50,6 +58,7 @@ class Dataset(MessageModel):
     items: list[Item] = []  # as of the creation of the run
     joined: list[AddedImage] = []  # added since then, in order
     skipped: list[SkippedImage] = []
+    gap: list[str] = []  # keys of labeled images that adjoin validation/test images in their series, and are not used
     held_out_note: Text = ""  # empty if enough images are held out
 
     @property
@@ -106,6 +115,8 @@ def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Co
         raise problems.OnlyBackground()
     group(project, dataset.items, notes)
     split_by_part(project, dataset.items, notes, set(trained_keys))
+    gap = border_images(project, dataset.items, {*trained_keys, *(key for key, note in notes.items() if note.pin)})
+    dataset.items, dataset.gap = [item for item in dataset.items if item.key not in gap], sorted(gap)
     _write_held_out_note(dataset, set(trained_keys))
     return dataset
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.core.project import annotation
 from workbench.core.project.annotation import Split
+from workbench.core.project.grouping import split_number
 from workbench.core.project.project import Project
 from workbench.core.stored_model import StoredModel
 from workbench.inference.io.natural_order import natural_key
@@ -21,6 +22,8 @@ _MANY = 30  # images of a class from which on they are divided by painted area
 FEWEST_PARTS = 3  # that show a class; with fewer, all of them are needed for training
 _LEAST = 0.75  # of its share, below which a split gets further groups
 _LARGEST = 2.0  # images of a class in a held-out part, relative to the share to hold out
+_GAPS = (3, 2, 1)  # numbers of a series between training and held-out images, the widest that costs few images
+_GAP_COST = 0.05  # greatest share of the training images that is left out for it
 
 
 class Item(StoredModel):
@@ -208,6 +211,37 @@ def _fill_small_splits(items: list[Item], target_shares: dict[Split, float], kep
                         item.split = split
                 showing.subtract(contents[name])
                 count += len(groups.pop(name))
+
+
+def border_images(project: Project, items: list[Item], kept: set[str]) -> set[str]:
+    """Return the keys of training images to leave out because their numbers adjoin those of held-out images.
+
+    With the automatic grouping, series of numbers are cut into parts, so images at both sides of a cut may show the
+    same part, or overlap. A gap separates them (block cross-validation with a buffer, Roberts et al. 2017), as wide as
+    a twentieth of the training images allows. No image is left out of which training has few.
+
+    items: with splits. kept: keys of images that stay in training.
+    """
+    if project.file.grouping.rule != "auto":
+        return set()
+    series: dict[tuple[str, str], list[tuple[int, Item]]] = {}
+    for item in items:
+        name, number = split_number(item.key)
+        if number is not None:
+            series.setdefault((item.key.rpartition("/")[0], name), []).append((number, item))
+    training = [item for item in items if item.split == "train"]
+    showing = Counter(kind for item in training for kind in _kinds(item))
+    distances: dict[str, int] = {}
+    for members in series.values():
+        held_out = np.array([number for number, item in members if item.split != "train"])
+        for number, item in members if held_out.size else ():
+            if item.split == "train" and item.key not in kept and min(showing[kind] for kind in _kinds(item)) >= _MANY:
+                distances[item.key] = int(np.abs(held_out - number).min())
+    for gap in _GAPS:
+        keys = {key for key, distance in distances.items() if distance <= gap}
+        if len(keys) <= _GAP_COST * len(training):
+            return keys
+    return set()
 
 
 def _kinds(item: Item) -> list[object]:
