@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from workbench.core.project import annotation
-from workbench.core.project.formats.label_lists import parse_text
+from workbench.core.project.formats.mask_values import parse_text
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
 

@@ -11,7 +11,7 @@ from itertools import chain
 
 from workbench.core.names import numbered_names
 from workbench.core.project.formats.base import comparable, is_good, suffix_of, without_suffix
-from workbench.core.project.formats.label_lists import parse_text
+from workbench.core.project.formats.mask_values import parse_text
 from workbench.core.project.formats.shape_labels import BACKGROUND, IGNORE
 
 Accepts = Callable[[str], bool]

@@ -18,7 +18,7 @@ from workbench.core.project.formats.label_export import (
     palette,
     regions,
 )
-from workbench.core.project.formats.label_lists import write_list
+from workbench.core.project.formats.mask_values import write_list
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
 from workbench.core.project.storage import write_bytes, write_text
 

@@ -15,8 +15,7 @@ from pathlib import Path, PurePosixPath
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, PairingChoice, suffix_of, without_suffix
 from workbench.core.project.formats.data_split import listed_pairs
-from workbench.core.project.formats.mask_content import content_of, size_of
-from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES
+from workbench.core.project.formats.mask_files import ARRAY_SUFFIXES, content_of, size_of
 from workbench.core.project.formats.mask_names import (
     CERTAIN,
     LIKELY,

@@ -1,4 +1,4 @@
-"""Meaning of the values in foreign masks: ids, one class in black and white, or colors.
+"""Meaning of the values in foreign masks: ids, one class in black and white, or colors, and lists that name them.
 
 An anti-aliased edge resembles ids and an empty mask fits any meaning, so the meaning comes from all masks. Each file is
 then judged by itself: one that does not fit it is refused, and never becomes a label without defects.
@@ -6,22 +6,186 @@ then judged by itself: one that does not fit it is refused, and never becomes a 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import ImportOptions, UnreadableLabel
-from workbench.core.project.formats.label_lists import Color, LabelList
-from workbench.core.project.formats.mask_content import GRAINY, MANY_COLORS, MANY_GRAYS, MaskContent
-from workbench.core.project.formats.mask_files import RawMask, codes_of
+from workbench.core.project.formats.base import FileTree, ImportOptions, Refusal, UnreadableLabel, reason
+from workbench.core.project.formats.mask_files import GRAINY, MANY_COLORS, MANY_GRAYS, MaskContent, RawMask, codes_of
+from workbench.core.project.formats.text_files import read_text
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
+from workbench.inference.io.json_io import parse_json
 
 OWN_NOT_LABELED = (64, 64, 64)  # palette entry by which the workbench's own masks mark 255
 MOST_IDS = 40  # more ids without names are numbers of objects
+_GRAY = 0x010101  # color of a gray value of 1
+
+LIST_FILES = (
+    "_classes.csv",
+    "class_dict.csv",
+    "classes.csv",
+    "label_colors.txt",
+    "labelcolors.txt",
+    "mask_grayscale_map.json",
+    "mask_color_map.json",
+    "labelmap.txt",
+    "labels.txt",
+    "class_names.txt",
+    "classes.txt",
+    "label.txt",
+    "label_names.txt",
+)
+BACKGROUND_NAMES = frozenset(("background", "_background_", "__background__", "bg", "背景"))
+IGNORE_NAMES = frozenset(("__ignore__", "ignore", "void", "_ignore_", "忽略"))
+_CVAT = re.compile(r"^(?P<name>.+):(?P<colour>\d+,\d+,\d+)?:[^:]*:[^:]*$")
+_HEX = re.compile(r"^#[0-9a-f]{6}$", re.IGNORECASE)  # a class named by its color, not a comment
+_PADDLELABEL = re.compile(r"^(?P<name>.+?)\s+(?:-\s+)?(?P<colour>\d{1,3}\s+\d{1,3}\s+\d{1,3})$")
+_COLOR_FIRST = re.compile(r"^(?P<colour>\d{1,3}[\s,]+\d{1,3}[\s,]+\d{1,3})[\s,]+(?P<name>\S.*)$")  # CamVid
+
+
+# --- lists --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LabelList:
+    """Class names of masks.
+
+    names: id -> class name, without background. ignored: values that mean "don't care". colors: 0xRRGGBB -> id of
+    `names`, 0 for background, 255 for "don't care". values: gray value -> id, if they are not the ids themselves.
+    """
+
+    file: str = ""
+    names: dict[int, str] = field(default_factory=dict)
+    ignored: frozenset[int] = frozenset()
+    colors: dict[int, int] = field(default_factory=dict)
+    values: dict[int, int] = field(default_factory=dict)
+
+
+def find_lists(tree: FileTree, masks: Iterable[str]) -> tuple[dict[str, LabelList | None], list[Refusal]]:
+    """Return the list nearest to each mask: in its folder or the nearest parent, up to one above the tree.
+
+    Lists in an unknown encoding are refused.
+    """
+    found: dict[Path, LabelList | None] = {}
+    refused: list[Refusal] = []
+
+    def nearest(folder: Path) -> LabelList | None:
+        if folder not in found:
+            own = None
+            for file in (folder / name for name in LIST_FILES):
+                try:
+                    own = own or (parse_list(tree, file) if file.is_file() else None)
+                except UnreadableLabel as error:
+                    refused.append(Refusal(file, reason(error)))
+            found[folder] = own or (nearest(folder.parent) if folder != tree.root.parent else None)
+        return found[folder]
+
+    return {mask: nearest(tree.path(mask).parent) for mask in masks}, refused
+
+
+def parse_list(tree: FileTree, path: Path) -> LabelList | None:
+    """Return the list in a file, None if it is no such list. Raises UnreadableLabel for an unknown encoding."""
+    try:
+        text = read_text(tree, path, limit=1 << 20)
+    except (FileNotFoundError, ValueError):
+        return None
+    return _from_map(path.name, text) if path.suffix == ".json" else parse_text(path.name, text)
+
+
+def parse_text(file: str, text: str) -> LabelList | None:
+    """Return the list in the text of a file of this name, None if it is no such list.
+
+    A list without background starts at 1; labelme's `__ignore__` has the value -1, and what follows are plain names.
+    """
+    lines = [line for line in map(str.strip, text.splitlines()) if line]
+    first_name = lines[0].casefold() if lines else ""
+    if first_name not in IGNORE_NAMES | BACKGROUND_NAMES:
+        lines = [line for line in lines if not line.startswith("#") or _CVAT.match(line) or _HEX.match(line)]
+    if not lines or len(lines) > 256:
+        return None
+    if file.endswith(".csv"):
+        return _from_table(file, lines)
+    if first_name in IGNORE_NAMES:
+        return _from_rows(file, [(line, None) for line in lines])
+    matches = [_COLOR_FIRST.match(line) for line in lines]
+    if all(matches):
+        return _from_colors(file, [(match["name"], match["colour"]) for match in matches if match])
+    # PaddleLabel numbers the names of object masks.
+    if all(line.endswith(f" {number}") for number, line in enumerate(lines[1:], 1)):
+        lines[1:] = [line.rpartition(" ")[0].strip() for line in lines[1:]]
+    rows = [(line, _CVAT.match(line) or _PADDLELABEL.match(line)) for line in lines]
+    found = [(match["name"].strip(), _color(match["colour"] or "")) if match else (line, None) for line, match in rows]
+    return _from_rows(file, found)
+
+
+def _from_rows(file: str, rows: Sequence[tuple[str, int | None]]) -> LabelList:
+    """Return the list of (class name, color) in the order of the ids."""
+    first_name = rows[0][0].casefold()
+    first_id = -1 if first_name in IGNORE_NAMES else 0 if first_name in BACKGROUND_NAMES else 1
+    ids = [
+        0 if name.casefold() in BACKGROUND_NAMES else NOT_LABELED if name.casefold() in IGNORE_NAMES else id
+        for id, (name, _) in enumerate(rows, first_id)
+    ]
+    names = {id: name for id, (name, _) in zip(ids, rows) if id not in (0, NOT_LABELED)}
+    colors = {color: id for id, (_, color) in zip(ids, rows) if color is not None}
+    return LabelList(file, names, frozenset({NOT_LABELED} & set(ids)), colors)
+
+
+def _from_colors(file: str, rows: Sequence[tuple[str, str]]) -> LabelList:
+    """Return the list of (class name, "red green blue"); black is background, whatever its name."""
+    colors = [(name, color) for name, text in rows if (color := _color(text)) is not None]
+    background = [color for name, color in colors if not color or name.casefold() in BACKGROUND_NAMES]
+    named = list(enumerate((one for one in colors if one[1] not in background), 1))
+    table = {color: id for id, (_, color) in named}
+    return LabelList(file, {id: name for id, (name, _) in named}, colors=dict.fromkeys(background, 0) | table)
+
+
+def _from_table(file: str, lines: list[str]) -> LabelList | None:
+    """Return the list of Roboflow's "Pixel Value, Class" table, or of CamVid's "name,r,g,b"."""
+    first = [cell.strip().casefold() for cell in re.split("[,;]", lines[0])]
+    if first[1:4] in (["r", "g", "b"], ["red", "green", "blue"]):
+        rows = [re.split("[,;]", line) for line in lines[1:]]
+        return _from_colors(file, [(row[0].strip(), " ".join(row[1:4])) for row in rows])
+    if first[0] != "pixel value":
+        return None
+    cells = [[cell.strip() for cell in line.split(",", 1)] for line in lines[1:]]
+    names = {int(row[0]): row[1] for row in cells if len(row) == 2 and row[0].isdecimal()}
+    return LabelList(file, {id: name for id, name in names.items() if name.casefold() not in BACKGROUND_NAMES and id})
+
+
+def _from_map(file: str, text: str) -> LabelList | None:
+    """Return the list of X-AnyLabeling's map of classes to gray values or colors."""
+    try:
+        content = parse_json(text.encode())
+        entries = list(enumerate(content["colors"].items(), 1))
+        names = {id: str(name) for id, (name, _) in entries}
+        if content["type"] == "grayscale":
+            return LabelList(file, names, values={int(value): id for id, (_, value) in entries})
+        colors = {int(red) << 16 | int(green) << 8 | int(blue): id for id, (_, (red, green, blue)) in entries}
+        return LabelList(file, names, colors={0: 0} | colors)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return None
+
+
+def _color(text: str) -> int | None:
+    """Return "red green blue" as a number 0xRRGGBB, None if these are not three numbers."""
+    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    return numbers[0] << 16 | numbers[1] << 8 | numbers[2] if len(numbers) == 3 else None
+
+
+def write_list(names: Mapping[int, str], first: Sequence[str] = ("__ignore__", "_background_")) -> str:
+    """Return a list with a line for each id after those of `first`, by default as labelme writes its labels.txt."""
+    lines = [*first, *(names.get(id, f"_unused_{id}_") for id in range(1, max(names, default=0) + 1))]
+    return "".join(f"{line}\n" for line in lines)
+
+
+# --- meaning ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -43,14 +207,9 @@ class ValueMeaning:
     unlisted: Counter[int] = field(default_factory=Counter)
 
     @property
-    def single(self) -> bool:
-        """True if all values except 0 are the one class, which the user named."""
-        return self.options.class_name is not None
-
-    @property
     def is_one_class(self) -> bool:
         """True if each mask shows one class."""
-        return self.single or (self.gray == "one class" and self.one_each)
+        return self.options.class_name is not None or (self.gray == "one class" and self.one_each)
 
     @property
     def threshold(self) -> int:
@@ -60,131 +219,105 @@ class ValueMeaning:
     def apply(self, raw: RawMask, content: MaskContent, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
         """Return ids, uint8 (H, W), and the names of those present. content: of the same file.
 
-        Raises UnreadableLabel.
+        single_name: name of the class of a file that shows one class. Raises UnreadableLabel.
         """
-        explicit, lossy = self.options.threshold is not None, content.lossy
-        if lossy and not explicit and (raw.kind != "grey" or not content.two_levels):
+        explicit, is_gray = self.options.threshold is not None, raw.kind == "grey"
+        if content.lossy and not explicit and not (is_gray and content.two_levels):
             raise UnreadableLabel(Message("import.lossy_mask"))
-        if raw.kind == "colour" or (raw.kind == "grey" and self._are_colors(content)):
-            return self._color(raw, single_name)
-        black_and_white = raw.kind == "grey" and (lossy or self.gray == "one class") and int(raw.values.max()) > 1
-        if black_and_white and not explicit and not self.is_one_class:
-            raise UnreadableLabel(Message("import.white_among_ids"))
-        if raw.kind == "bits":
-            return self._region(raw.values > 0, single_name)
-        if explicit or (raw.kind == "grey" and (self.gray == "one class" or lossy)):
-            return self._one_class(raw, content, single_name)
-        if self.single:
-            special = raw.values >= DONT_CARE if raw.kind == "palette" else np.zeros(raw.values.shape, bool)
-            mask, names = self._region((raw.values > 0) & ~special, single_name)
-            mask[special] = DONT_CARE
-            return mask, names
-        return self._ids(raw, content)
+        in_color = raw.kind == "colour" or (is_gray and self._are_colors(content))
+        two_levels = raw.kind == "bits" or (is_gray and not in_color and (content.lossy or self.gray == "one class"))
+        if explicit or two_levels:
+            if is_gray and not explicit and not self.is_one_class and content.values[-1] > 1:
+                raise UnreadableLabel(Message("import.white_among_ids"))
+            region = self._region(raw, content)
+            mask = (~region if self.options.invert else region).astype(np.uint8)
+            return mask, {1: single_name} if mask.any() else {}
+        if self.options.class_name is not None:
+            values = raw.values if raw.values.ndim == 2 else raw.values.max(axis=2)
+            mask = (values > 0).astype(np.uint8)
+            mask[(values >= DONT_CARE) & (raw.kind == "palette")] = DONT_CARE
+            return mask, {1: single_name} if (mask == 1).any() else {}
+        codes, used = raw.values, content.values.tolist()
+        if codes.ndim == 3:
+            codes = codes_of(codes)
+            used = np.unique(codes).tolist()
+        step = _GRAY if in_color and is_gray else 1
+        table, names = self._colors([value * step for value in used]) if in_color else self._ids(raw, content, used)
+        ids = np.zeros(used[-1] + 1, np.uint8)
+        ids[used] = [table[value * step] for value in used]
+        found = {id: names.get(id, f"class_{id}") for id in np.unique(ids[used]).tolist() if 0 < id <= MAX_CLASS_ID}
+        return ids[codes], found
 
     def _are_colors(self, content: MaskContent) -> bool:
         """Return True if the gray values are colors of the set: those of a file without any other color."""
-        colors = self.listed.colors if self.listed is not None and self.listed.colors else map(_split, self.colors)
-        known = {color[0] for color in colors if len(set(color)) == 1} | {0}
+        colors = self.listed.colors if self.listed is not None and self.listed.colors else self.colors
+        known = {color // _GRAY for color in colors if color % _GRAY == 0} | {0}
         return len(known) > 1 and known.issuperset(content.values.tolist())
 
-    def _region(self, region: np.ndarray, name: str) -> tuple[np.ndarray, dict[int, str]]:
-        mask = (~region if self.options.invert else region).astype(np.uint8)
-        return mask, {1: name} if mask.any() else {}
-
-    def _one_class(self, raw: RawMask, content: MaskContent, name: str) -> tuple[np.ndarray, dict[int, str]]:
+    def _region(self, raw: RawMask, content: MaskContent) -> np.ndarray:
+        """Return the pixels of the defect in a mask of one class, bool (H, W)."""
         explicit, values = self.options.threshold is not None, raw.values
+        if values.ndim == 3:
+            values = values.max(axis=2)
         largest = int(values.max()) if values.size else 0
-        if raw.kind == "palette" or (largest <= 1 and not content.lossy):
-            return self._region(values > 0, name)
+        if raw.kind in ("bits", "palette") or (largest <= 1 and not content.lossy):
+            return values > 0
         if not explicit and (content.grays > MANY_GRAYS or content.flat < GRAINY):
             raise UnreadableLabel(Message("import.many_grays_threshold"))
         threshold = self.threshold if explicit or largest < 256 else (largest + 1) // 2
         if 1 < largest < threshold:
             raise UnreadableLabel(Message("import.threshold", n=threshold, m=largest))
-        return self._region(values >= threshold, name)
+        return values >= threshold
 
-    def _ids(self, raw: RawMask, content: MaskContent) -> tuple[np.ndarray, dict[int, str]]:
-        used = content.values.tolist()
-        ids = [id for id in used if 0 < id <= MAX_CLASS_ID]
-        if self.listed is not None and self.listed.values:
-            return self._listed_values(raw, used)
-        out_of_range = [id for id in used if id > NOT_LABELED]
-        if raw.kind == "grey" and not ids and used[-1:] == [NOT_LABELED] and not (self.listed and self.listed.ignored):
+    def _ids(self, raw: RawMask, content: MaskContent, used: list[int]) -> tuple[dict[int, int], dict[int, str]]:
+        """Return value -> id, and the names of the ids, for the values of a file that numbers its classes."""
+        listed = self.listed
+        ids = [value for value in used if 0 < value <= MAX_CLASS_ID]
+        if listed is not None and listed.values:
+            ids, table = [value for value in used if value], {0: 0} | listed.values
+            self._need(ids, listed.values)
+            return table, listed.names
+        if raw.kind == "grey" and not ids and used[-1:] == [NOT_LABELED] and not (listed and listed.ignored):
             raise UnreadableLabel(Message("import.white_among_ids"))
         if raw.kind == "grey" and len(ids) > MANY_COLORS and content.flat < GRAINY:
             raise UnreadableLabel(Message("import.many_grays"))
-        if self.listed is None and not self.known and len(ids) > MOST_IDS:
+        if listed is None and not self.known and len(ids) > MOST_IDS:
             raise UnreadableLabel(Message("import.instance_numbers", n=len(ids)))
-        if out_of_range:
-            raise UnreadableLabel(Message("import.values_too_large", n=out_of_range[-1], m=MAX_CLASS_ID))
-        names = self._names(ids)
-        mask = raw.values.astype(np.uint8)
-        mask[np.isin(mask, [id for id in ids if id not in names])] = DONT_CARE  # by request
-        if not self._is_own_palette(raw):
-            mask[mask == NOT_LABELED] = DONT_CARE  # 255 means "void" in masks of other tools
-        if self.listed is not None:
-            for value in self.listed.ignored:
-                mask[raw.values == value] = DONT_CARE
-        return mask, names
+        if used[-1] > NOT_LABELED:
+            raise UnreadableLabel(Message("import.values_too_large", n=used[-1], m=MAX_CLASS_ID))
+        names = listed.names if listed is not None else self.known or {id: f"class_{id}" for id in ids}
+        if self.options.unlisted == "refuse":
+            self._need(ids, names)
+        # 255 means "void" in masks of other tools
+        own = raw.palette is not None and len(raw.palette) == 256 and tuple(raw.palette[255]) == OWN_NOT_LABELED
+        special = {DONT_CARE: DONT_CARE, NOT_LABELED: NOT_LABELED if own else DONT_CARE}
+        kept = {id: id if id in names or self.options.unlisted == "name" else DONT_CARE for id in ids}
+        ignored = dict.fromkeys(listed.ignored if listed is not None else (), DONT_CARE)
+        return {0: 0} | special | kept | ignored, names
 
-    def _listed_values(self, raw: RawMask, used: list[int]) -> tuple[np.ndarray, dict[int, str]]:
-        """Return the ids of gray values that a list assigns to classes."""
-        assert self.listed is not None
-        table = self.listed.values | {0: self.listed.values.get(0, 0)}
-        unknown = ", ".join(str(value) for value in used if value not in table)
-        if unknown:
+    def _need(self, ids: Iterable[int], names: Mapping[int, object]) -> None:
+        """Raise UnreadableLabel for ids without a name."""
+        unknown = ", ".join(str(id) for id in ids if id not in names)
+        if unknown and self.listed is not None:
             raise UnreadableLabel(Message("import.ids_not_listed", ids=unknown, file=self.listed.file))
-        mask = np.zeros(raw.values.shape, np.uint8)
-        for value in used:
-            mask[raw.values == value] = table[value]
-        return mask, {id: self.listed.names[id] for value in used if (id := table[value])}
-
-    def _names(self, ids: list[int]) -> dict[int, str]:
-        if self.listed is None and not self.known:
-            return {id: f"class_{id}" for id in ids}
-        source = self.listed.names if self.listed is not None else self.known
-        unknown = ", ".join(str(id) for id in ids if id not in source)
-        if unknown and self.options.unlisted == "refuse":
-            if self.listed is not None:
-                raise UnreadableLabel(Message("import.ids_not_listed", ids=unknown, file=self.listed.file))
+        if unknown:
             raise UnreadableLabel(Message("import.ids_not_in_project", ids=unknown))
-        return {id: source.get(id, f"class_{id}") for id in ids if id in source or self.options.unlisted == "name"}
 
-    @staticmethod
-    def _is_own_palette(raw: RawMask) -> bool:
-        return raw.palette is not None and len(raw.palette) == 256 and tuple(raw.palette[255]) == OWN_NOT_LABELED
-
-    def _color(self, raw: RawMask, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
-        codes = codes_of(raw.values if raw.values.ndim == 3 else np.dstack([raw.values] * 3))
-        used = np.unique(codes).tolist()
-        if self.options.threshold is not None:
-            return self._region(raw.values.reshape(*codes.shape, -1).max(axis=2) >= self.threshold, single_name)
-        if self.single:
-            return self._region(codes > 0, single_name)
-        table: dict[Color, int] = {(0, 0, 0): 0}
-        names: dict[int, str] = {}
-        if self.listed is not None and self.listed.colors:
-            table |= self.listed.colors
-            names = self.listed.names
-        else:
-            if len(used) > MANY_COLORS or not self.colors:
-                raise UnreadableLabel(Message("import.many_colors", n=MANY_COLORS))
-            for position, code in enumerate(self.colors, 1):
-                table[_split(code)] = position
-                names[position] = f"#{code:06x}"
-        mask = np.zeros(codes.shape, np.uint8)
-        used_names: dict[int, str] = {}
+    def _colors(self, used: list[int]) -> tuple[dict[int, int], dict[int, str]]:
+        """Return color -> id, and the names of the ids, for the colors of a file."""
+        listed = self.listed if self.listed is not None and self.listed.colors else None
+        if listed is None and (len(used) > MANY_COLORS or not self.colors):
+            raise UnreadableLabel(Message("import.many_colors", n=MANY_COLORS))
+        table = listed.colors if listed is not None else {code: id for id, code in enumerate(self.colors, 1)}
+        names = listed.names if listed is not None else {id: f"#{code:06x}" for code, id in table.items()}
+        table = {0: 0} | {code: DONT_CARE if id == NOT_LABELED else id for code, id in table.items()}
         for code in used:
-            id = table.get(_split(code))
-            if id is None:
-                color = ", ".join(map(str, _split(code)))
+            if code not in table:
+                color = f"{code >> 16}, {code >> 8 & 255}, {code & 255}"
                 if self.listed is None:
                     raise UnreadableLabel(Message("import.unused_color", color=color))
                 raise UnreadableLabel(Message("import.unlisted_color", color=color, file=self.listed.file))
-            mask[codes == code] = DONT_CARE if id == NOT_LABELED else id
-            if 0 < id <= MAX_CLASS_ID:
-                used_names[id] = names.get(id, f"class_{id}")
-        return mask, used_names
+        return table, names
 
 
 def decide(
@@ -205,7 +338,6 @@ def decide(
         elif content.kind == "grey":
             (ones if values[-1] <= 1 else gray).update(dict(zip(values, content.counts.tolist())))
             files.update(values)
-    largest = max(gray or ones, default=0)
     # with a list of several classes, 1 is an id also beside white masks, which are then refused
     are_ids = bool(ones[1] and gray) and listed is not None and len(listed.names) > 1 and 1 in listed.names
     one_class = options.threshold is not None or (not are_ids and _one_class_values(gray or ones, listed, known))
@@ -219,7 +351,7 @@ def decide(
         known,
         tuple(sorted(colors - {0})) if len(colors) <= MANY_COLORS else (),
         one_each=not colors and sum(id > 0 for id in palette) <= 1,
-        largest=largest,
+        largest=max(gray or ones, default=0),
         unlisted=Counter(strange if options.class_name is None else {}),
     )
 
@@ -242,7 +374,3 @@ def _one_class_values(counts: Counter[int], listed: LabelList | None, known: dic
     bright = sum(counts[value] for value in values if value >= white // 2)
     # Without white, few low numbers are ids, whatever their counts are; with it, 255 may be the border of ids.
     return values[-1] >= white * 0.9 and bright > sum(counts[value] for value in values) - bright
-
-
-def _split(code: int) -> Color:
-    return code >> 16, (code >> 8) & 255, code & 255
