@@ -1877,8 +1877,8 @@
         <translation>检查安装：</translation>
     </message>
     <message>
-        <source>Test the GPU (10 to 12 minutes, writes gpu-report.md):</source>
-        <translation>测试 GPU（10 到 12 分钟，生成 gpu-report.md）：</translation>
+        <source>Test the GPU (a few minutes, writes gpu-report.md):</source>
+        <translation>测试 GPU（需要几分钟，结果写入 gpu-report.md）：</translation>
     </message>
     <message>
         <source>Close</source>

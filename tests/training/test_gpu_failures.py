@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import types
-from pathlib import Path
 
 import paddle
 import pytest
@@ -17,7 +16,6 @@ from workbench.core.runs.events import Finished, Preview, Progress, Trouble
 from workbench.core.runs.run import write_settings
 from workbench.training import device, finalize, previews, profiler, reporter, training_context
 from workbench.training import training_loop as loop
-from workbench.training.acceptance import items
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device, first_line, gpu_failure
 from workbench.training.evaluator import DygraphEngine
@@ -81,29 +79,20 @@ def test_failure_of_the_gpu_is_a_sentence_with_advice(text):
     assert not gpu_failure(OSError("No space left on device")) and not gpu_failure(ValueError(""))
 
 
-def test_failed_item_of_the_acceptance_states_the_cause(monkeypatch):
-    def fail(conditions):
-        raise OSError(LAUNCH_FAILURE)
-
-    monkeypatch.setattr("workbench.training.acceptance.facts.collect", fail)
-    outcome = items.run_target("facts:collect", items.Conditions("gpu:0", Path(), True, None))
-    assert outcome.detail == "OSError: (External) CUDA error(719), unspecified launch failure"
-
-
 # --- in the middle of a run ---------------------------------------------------------------------------
 
 
 def fail_at(number: int, error: Exception):
-    """Return a replacement of `Learner.advance` that raises `error` from its call of this number on."""
-    advance, calls = Learner.advance, []
+    """Return a replacement of `Learner.step` that raises `error` from its call of this number on."""
+    step, calls = Learner.step, []
 
-    def advance_or_fail(self, *arguments, **options):
+    def step_or_fail(self, *arguments, **options):
         calls.append(None)
         if len(calls) >= number:
             raise error
-        return advance(self, *arguments, **options)
+        return step(self, *arguments, **options)
 
-    return advance_or_fail
+    return step_or_fail
 
 
 @pytest.mark.parametrize("text", [LAUNCH_FAILURE, pytest.param(UNKNOWN, marks=pytest.mark.slow)])
@@ -111,7 +100,7 @@ def test_run_whose_gpu_fails_can_be_resumed(gpu_training, monkeypatch, text):
     gpu_training.fits, gpu_training.scale = 4, 1.0
     monkeypatch.setattr(loop, "SAVE_SECONDS", 0.0)
     with monkeypatch.context() as failing:
-        failing.setattr(Learner, "advance", fail_at(3, OSError(text)))
+        failing.setattr(Learner, "step", fail_at(3, OSError(text)))
         with pytest.raises(OSError, match=r"CUDA error\("):
             gpu_training.train()
     assert gpu_training.run.resumable and state_of(gpu_training.run)["step"] >= 1

@@ -6,7 +6,6 @@ import gc
 import json
 import os
 import sys
-import threading
 import types
 import weakref
 
@@ -18,7 +17,7 @@ from tests.training.conftest import make_run, state_of
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, DeviceMissing, RunBroken, WorkerFailed
 from workbench.core.runs import gpu_plan, launch
-from workbench.core.runs.events import Checkpoint, Failed, Finished, Started, Step, Trouble
+from workbench.core.runs.events import Failed, Finished, Started, Step, Trouble
 from workbench.core.runs.run import create_run, write_settings
 from workbench.core.runs.training_settings import concerns, request
 from workbench.inference.engines import EngineError, NotFiniteError, paddle_engine
@@ -37,12 +36,10 @@ from workbench.training import training_loop as loop
 from workbench.training.__main__ import main
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device, is_out_of_memory
-from workbench.training.device_loader import DeviceLoader
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss
 from workbench.training.optimizers import make_optimizer
-from workbench.training.patch_loader import PatchLoader
 from workbench.training.precision import Precision, PrecisionChoice, choose
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.training_context import TrainingContext
@@ -92,7 +89,7 @@ def test_memory_is_released_after_the_tensors_of_the_failed_step(gpu_training, m
     """The step's tensors are gone when the cache is released; a failure of the release does not end the run."""
     references: list[weakref.ref] = []
     counts = []
-    step = Learner.advance
+    step = Learner.step
 
     def fail_once(self, images, truth, rate, **options):
         if not counts:
@@ -106,7 +103,7 @@ def test_memory_is_released_after_the_tensors_of_the_failed_step(gpu_training, m
         counts.append(sum(reference() is not None for reference in references))
         raise OSError(OUT_OF_MEMORY)
 
-    monkeypatch.setattr(Learner, "advance", fail_once)
+    monkeypatch.setattr(Learner, "step", fail_once)
     monkeypatch.setattr(paddle.device.cuda, "empty_cache", release)
     gpu_training.fits, gpu_training.scale = 4, 1.0
     events = gpu_training.train()
@@ -308,7 +305,7 @@ def test_transposed_convolutions_compute_in_16_bits(monkeypatch):
     assert options[0]["custom_white_list"] == {"conv2d_transpose"} and options[0]["dtype"] == "bfloat16"
 
 
-def learner_of(net_widths=(4, 8), *, precision=None, on_gpu=False, kind="adamw", loss=None) -> Learner:
+def learner_of(net_widths=(4, 8), *, precision=None, kind="adamw", loss=None) -> Learner:
     paddle.seed(0)
     nets = [UNet(1, 2, net_widths, contrast=False) for _ in range(2)]
     loss = loss or (lambda a, t: segmentation_loss(a, t, dice_weight=1.0, cross_entropy_weight=1.0))
@@ -320,7 +317,6 @@ def learner_of(net_widths=(4, 8), *, precision=None, on_gpu=False, kind="adamw",
         make_optimizer(nets[0], kind, weight_decay=0.01),
         grad_clip=1.0,
         average=0.9,
-        on_gpu=on_gpu,
     )
 
 
@@ -389,7 +385,7 @@ def test_run_that_diverges_twice_in_16_bits_continues_in_32(gpu_training, monkey
     gpu_training.fits, gpu_training.scale = 4, 2.0**100  # every step overflows
     events = gpu_training.train()
     troubles = [event for event in events if isinstance(event, Trouble)]
-    assert [("diverged at" in event.what, "32 bits" in event.done) for event in troubles] == [
+    assert [("diverged at" in event.what, "32 bits" in event.done) for event in troubles[:3]] == [
         (True, False),
         (True, False),
         (False, True),
@@ -545,7 +541,7 @@ def test_measured_step_computes_the_local_contrast_as_the_training_does(simulate
     context = prepared(run)
     learners = []
 
-    monkeypatch.setattr(Learner, "advance", lambda learner, *_: learners.append(learner))
+    monkeypatch.setattr(Learner, "step", lambda learner, *_: learners.append(learner))
     device_settings.measure_step(run.settings(), run.dataset(), context.device)
     for learner in (context.learner, learners[0]):
         assert learner.net.contrast.interpolated and learner.mean.contrast.interpolated
@@ -556,7 +552,7 @@ def test_measured_step_computes_the_local_contrast_as_the_training_does(simulate
 
 def test_measurement_without_memory_is_a_memory_error(labeled_project, monkeypatch):
     run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
-    monkeypatch.setattr(Learner, "advance", lambda *a, **k: (_ for _ in ()).throw(OSError(OUT_OF_MEMORY)))
+    monkeypatch.setattr(Learner, "step", lambda *a, **k: (_ for _ in ()).throw(OSError(OUT_OF_MEMORY)))
     with pytest.raises(MemoryError):
         device_settings.measure_step(run.settings(), run.dataset(), Device("cpu"))
 
@@ -586,13 +582,6 @@ def test_step_for_which_windows_moves_memory_to_the_computer_does_not_fit(labele
     run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
     with pytest.raises(MemoryError):
         device_settings.measure_step(run.settings(), run.dataset(), Device("cpu", memory=10 * 10**9))
-
-
-def test_end_of_steps_is_awaited_on_the_cpu_with_a_gpu_build(labeled_project, monkeypatch):
-    """There `synchronize` raises TypeError, as the current device is no GPU."""
-    monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
-    run = make_run(labeled_project, device="cpu", widths=[4, 8], stem=1, patch=32, batch=2)
-    assert device_settings.measure_step(run.settings(), run.dataset(), Device("cpu")).seconds > 0
 
 
 def test_probe_reports_the_automatic_device(capfd, monkeypatch):
@@ -680,107 +669,14 @@ def test_paddle_engine_of_an_export_computes_without_tf32(monkeypatch):
     assert not paddle_engine.has_gpu()
 
 
-# --- batches ------------------------------------------------------------------------------------------
-
-
-def test_batch_of_the_next_step_is_prepared_while_the_gpu_computes(gpu_training, monkeypatch):
-    """The batches are those of a run on the CPU; a change of labels or of the patch discards what was prepared."""
-    taken, prepared_steps = [], []
-    take, prefetch = DeviceLoader.take, DeviceLoader.prefetch
-    monkeypatch.setattr(
-        DeviceLoader, "prefetch", lambda self, step: (prepared_steps.append(step), prefetch(self, step))
-    )
-
-    def record(self, step):
-        batch_of_step = take(self, step)
-        taken.append((step, [np.asarray(tensor).copy() for tensor in batch_of_step]))
-        return batch_of_step
-
-    monkeypatch.setattr(DeviceLoader, "take", record)
-    gpu_training.fits, gpu_training.scale = 4, 2.0**36  # some steps overflow
-    settings = gpu_training.run.settings()
-    ways = [way for way in settings.augment if way != "noise"]  # drawn by the GPU
-    gpu_training.run.settings_path.write_text(settings.model_copy(update={"augment": ways}).model_dump_json())
-    assert isinstance(gpu_training.train()[-1], Finished)
-    assert prepared_steps and set(prepared_steps) <= {step + 1 for step, _ in taken}
-    context = prepared(gpu_training.run)
-    plain = PatchLoader(context.sampler, batch=4, threads=1)
-    for step, arrays in taken:
-        images, truth = plain.take(step)
-        np.testing.assert_allclose(arrays[0], images, atol=1e-4)
-        assert (arrays[1] == truth).all() and arrays[0].dtype == np.float32 and arrays[1].dtype == truth.dtype
-    assert sorted(step for step, _ in taken[1:]) == list(range(len(taken) - 1))  # the first one is for the comparison
-    plain.close()
-    loader = DeviceLoader(context.sampler, batch=4, threads=1)
-    loader.prefetch(3)
-    loader.restart()
-    assert loader._ready is None
-    loader.close()
-
-
-def test_algorithms_are_searched_in_the_first_steps_only(gpu_training, monkeypatch):
-    flags = []
-    monkeypatch.setattr(paddle, "set_flags", lambda values: flags.append(values.get("FLAGS_cudnn_exhaustive_search")))
-    gpu_training.fits, gpu_training.scale = 4, 1.0
-    gpu_training.train()
-    assert [flag for flag in flags if flag is not None] == [True, False]
-
-
-def test_algorithms_are_not_searched_for_the_comparison_of_precisions(gpu_training, monkeypatch):
-    """Its batches are smaller than those of the steps, so what is found there would serve no step."""
-    order = []
-    monkeypatch.setattr(loop, "search_algorithms", lambda device, on: order.append(on))
-    monkeypatch.setattr(loop, "computes_alike", lambda *arguments: order.append("compared") or True)
-    gpu_training.fits, gpu_training.scale = 4, 1.0
-    gpu_training.train()
-    assert order == ["compared", True, False]
-
-
 # --- checkpoints --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("gib", "limit"), [(2, 128), (4, 256), (12, 768), (80, 1024), (0, 512)])
-def test_search_for_algorithms_leaves_the_memory_of_a_step(monkeypatch, gib, limit):
-    """Paddle allocates the whole limit for a search: a gigabyte does not fit beside a step on a GPU of four."""
-    flags = {}
-    monkeypatch.setattr(paddle, "set_flags", flags.update)
-    device.search_algorithms(Device("gpu:0", memory=gib << 30), True)
-    assert flags == {"FLAGS_cudnn_exhaustive_search": True, "FLAGS_conv_workspace_size_limit": limit}
-
-
-def test_checkpoint_is_written_beside_the_training(gpu_training, monkeypatch):
-    """A step is taken while the file is written; the event follows the file, and rollback and end wait for it."""
-    writing, stepped, order = threading.Event(), threading.Event(), []
-    save, step = checkpoint.save_last, Learner.advance
-
-    def slow(run, number, *rest):
-        if threading.current_thread() is not threading.main_thread() and not stepped.is_set():
-            writing.set()
-            assert stepped.wait(20), "the training waits for the disk"
-        save(run, number, *rest)
-        order.append(number)
-
-    def observed(self, *arguments, **options):
-        outcome = step(self, *arguments, **options)
-        if writing.is_set():
-            stepped.set()
-        return outcome
-
-    monkeypatch.setattr(checkpoint, "save_last", slow)
-    monkeypatch.setattr(Learner, "advance", observed)
-    monkeypatch.setattr(loop, "SAVE_SECONDS", 0.0)
-    gpu_training.fits, gpu_training.scale = 4, 1.0
-    events = gpu_training.train()
-    saved = [event.step for event in events if isinstance(event, Checkpoint) and event.which == "last"]
-    assert stepped.is_set() and saved and set(saved) <= set(order)
-    assert isinstance(events[-1], Finished) and state_of(gpu_training.run)["step"] == events[0].steps_planned
 
 
 def test_checkpoint_that_cannot_be_written_is_reported_and_retried(gpu_training, monkeypatch):
     save, failed = checkpoint.save_last, []
 
     def full(run, number, *rest):
-        if threading.current_thread() is not threading.main_thread() and len(failed) < 2:
+        if number and len(failed) < 2:
             failed.append(number)
             raise CannotWrite(path="last", why="no space left on device")
         save(run, number, *rest)

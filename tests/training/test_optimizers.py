@@ -6,7 +6,7 @@ import numpy as np
 import paddle
 import pytest
 
-from workbench.training.optimizers import Muon, clip_gradients, orthogonal, orthogonal_fused
+from workbench.training.optimizers import Muon, clip_gradients, orthogonal
 from workbench.training.resnet import ResNet
 from workbench.training.unet import UNet
 
@@ -106,10 +106,3 @@ def test_16_bit_weights_are_copies_of_32_bit_ones():
     master = both[0]._master_weights[net.weight.name]
     np.testing.assert_allclose(master.numpy(), exact.weight.numpy(), atol=1e-7)
     assert (net.weight.astype("float32") == master.astype("bfloat16").astype("float32")).all()
-
-
-@pytest.mark.parametrize("shape", [(24, 24), (16, 150), (96, 32)])
-def test_orthogonal_matrix_in_fewer_operations_is_the_same(shape):
-    matrix = paddle.to_tensor(np.random.default_rng(0).standard_normal(shape, np.float32))
-    np.testing.assert_allclose(orthogonal_fused(matrix).numpy(), orthogonal(matrix).numpy(), atol=1e-5)
-    assert not orthogonal_fused(paddle.zeros(shape)).numpy().any()

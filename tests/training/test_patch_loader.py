@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import paddle
 import pytest
 
 from tests.training.conftest import make_run
@@ -12,7 +13,7 @@ from workbench.core.project.project import Project
 from workbench.core.runs.dataset import AddedImage
 from workbench.inference.io.image_io import write_png
 from workbench.training import networks
-from workbench.training.augment import PatchPose, cut_patch
+from workbench.training.augment import PatchPose, augment_intensity, cut_patch
 from workbench.training.image_cache import ImageCache, defect_positions, shrink_mask
 from workbench.training.losses import IGNORED
 from workbench.training.patch_loader import PatchLoader, PatchSampler
@@ -41,6 +42,45 @@ def test_patches_do_not_depend_on_the_number_of_threads(labeled_project, model):
     finally:
         few.close()
         many.close()
+
+
+@pytest.mark.parametrize("memory", [True, False])
+def test_batches_are_copied_to_a_gpu_from_page_locked_memory_without_waiting(labeled_project, monkeypatch, memory):
+    """They are arrays if there is no memory for them: the step, which needs more, then reports it to all processes."""
+    copied = []
+
+    def cuda(tensor, *, blocking):
+        if not memory:
+            raise OSError("(External) CUDA error(2), out of memory.")
+        copied.append((tensor, blocking))
+        return tensor.clone()
+
+    monkeypatch.setattr(paddle, "CUDAPinnedPlace", paddle.CPUPlace)
+    monkeypatch.setattr(paddle.Tensor, "cuda", cuda)
+    sampler = sampler_of(labeled_project)
+    plain, pinned = (PatchLoader(sampler, batch=4, threads=1, pinned=on) for on in (False, True))
+    for step in range(2):
+        batches = plain.take(step), pinned.take(step)
+        for expected, found in zip(*batches):
+            assert isinstance(expected, np.ndarray) and isinstance(found, paddle.Tensor if memory else np.ndarray)
+            assert np.array_equal(np.asarray(found), expected) and np.asarray(found).dtype == expected.dtype
+    assert [blocking for _, blocking in copied] == [False] * (4 if memory else 0)
+    assert not memory or all(source is one for source, (one, _) in zip(pinned._sources, copied[2:], strict=True))
+    plain.close()
+    pinned.close()
+
+
+def test_gradients_of_the_lighting_exceed_the_tested_one():
+    """The table of changed lighting adds a gradient of a tenth of the range of pixel values, which is half of a usual
+    standard deviation; smaller ones in training do not prepare for it."""
+    black, white = -0.4 / 0.21, 0.6 / 0.21
+    edges = []
+    for number in range(200):
+        even = np.zeros((1, 32, 32), np.float32)
+        image = augment_intensity(even, np.random.default_rng(number), ["lighting"], black=black, white=white)
+        left, right = image[0, 16, [3, -4]]  # where no blur reaches the border
+        edges.append((right - left) / 2 * (31 / 25) / (white - black))
+    assert 0.1 < np.abs(edges).max() <= 0.106
 
 
 def test_patches_hold_defects_as_often_as_requested(labeled_project):

@@ -11,12 +11,13 @@ import numpy as np
 import paddle
 import pytest
 
-from tests.training.conftest import state_of
+from tests.training.conftest import arrays_of, state_of
 from workbench.core.problems import RunBroken, WorkerFailed
 from workbench.core.runs.events import Finished, Started, Step, Trouble
-from workbench.training import device, evaluator, precision, training_loop
+from workbench.training import device, evaluator, losses, precision, training_loop
 from workbench.training.device import Device
 from workbench.training.learner import Learner
+from workbench.training.losses import segmentation_loss
 from workbench.training.network_state import load_weights, weights
 from workbench.training.optimizers import make_optimizer
 from workbench.training.precision import LossScaler, Precision, PrecisionChoice
@@ -49,6 +50,52 @@ def test_first_overflow_with_this_numpy_raises_no_error(simulated_gpu, capfd):
     assert half.step(70.0)[1] and half.precision.loss_scale == 512.0
     assert half.step(70.0) == (pytest.approx(140.0), False)
     assert capfd.readouterr().out == ""
+
+
+def test_loss_scale_grows_after_steps_without_overflow_and_its_count_is_saved(simulated_gpu):
+    half = Half(scale=16.0)
+    scales = []
+    for _ in range(3):
+        half.step(3.0)
+        scales.append(half.precision.loss_scale)
+    assert scales == [16.0, 32.0, 32.0]
+    saved = half.precision.state()
+    assert saved["incr_count"] == 1 and saved["scale"] == [32.0]
+    resumed = Half()
+    resumed.precision.load(saved)
+    resumed.step(3.0)
+    assert resumed.precision.loss_scale == 64.0
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+@pytest.mark.parametrize("number_type", ["fp16", "bf16"])
+def test_overflow_leaves_everything_bitwise_as_it_was(simulated_gpu, kind, number_type):
+    """Except the running statistics of the network in training, which each forward pass moves."""
+
+    def loss(logits, truth):
+        return segmentation_loss(logits, truth, dice_weight=1.0, cross_entropy_weight=1.0)
+
+    def state() -> dict[str, bytes]:
+        state = learner.state_arrays()
+        trained = {name for name, p in learner.net.named_parameters() if not p.stop_gradient}
+        state["weights"] = {name: state["weights"][name] for name in trained}
+        return {f"{stem}/{name}": array.tobytes() for stem, arrays in state.items() for name, array in arrays.items()}
+
+    paddle.seed(0)
+    nets = [UNet(1, 2, (16, 24), contrast=False) for _ in range(2)]
+    half = Precision(PrecisionChoice(number_type, ""))
+    optimizer = make_optimizer(nets[0], kind, weight_decay=0.1)
+    learner = Learner(nets[0], nets[1], loss, half, optimizer, grad_clip=1.0, average=0.9)
+    images = np.random.default_rng(0).normal(size=(4, 1, 16, 16)).astype(np.float32)
+    truth = (images[:, 0] > 0.5).astype(np.uint8)
+    assert not learner.step(images, truth, 1e-3).skipped
+    before, updates, scale = state(), learner.updates, half.loss_scale
+    learner.loss = lambda logits, truth: loss(logits, truth).detach() + (logits * 1e-3).sum() * 3e38 * 10
+    result = learner.step(images, truth, 1e-3)
+    assert result.skipped and not result.diverged and learner.updates == updates
+    assert state() == before and half.loss_scale == (scale / 2 if number_type == "fp16" else None)
+    learner.loss = loss
+    assert not learner.step(images, truth, 1e-3).skipped and state() != before
 
 
 @pytest.mark.parametrize("before", ["nothing", "bf16"])
@@ -167,6 +214,49 @@ def test_training_on_a_gpu_ends_despite_overflows_and_insufficient_memory(gpu_tr
     steps = [event for event in events if isinstance(event, Step)]
     assert steps[0].step - started.steps_planned in (0, 1) and steps[0].loss_scale in (scales[-1], scales[-1] / 2)
     assert steps[-1].step == 2 * started.steps_planned
+
+
+@pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
+def test_killed_training_of_a_gpu_continues_bit_by_bit(gpu_training, monkeypatch):
+    """Also with the number of skipped steps, whose batches are not taken again."""
+    gpu_training.fits, gpu_training.scale = 4, 2.0**36
+    monkeypatch.setattr(training_loop, "SAVE_SECONDS", 0.0)
+    step, calls = Learner.step, []
+
+    def killed(self, *arguments, **options):
+        calls.append(1)
+        if len(calls) == 15:
+            raise ZeroDivisionError
+        return step(self, *arguments, **options)
+
+    monkeypatch.setattr(Learner, "step", killed)
+    with pytest.raises(ZeroDivisionError):
+        gpu_training.train()
+    interrupted = state_of(gpu_training.run)
+    assert interrupted["step"] and interrupted["course"]["skipped"]
+    finished = []
+    for resume in (True, False):
+        gpu_training.train(resume=resume)
+        files = state_of(gpu_training.run)["files"]
+        finished.append({stem: arrays_of(gpu_training.run.last / name) for stem, name in files.items()})
+    for stem, arrays in finished[0].items():
+        assert all((array == finished[1][stem][name]).all() for name, array in arrays.items()), stem
+
+
+@pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
+def test_divergence_of_one_step_is_rolled_back(gpu_training, monkeypatch):
+    gpu_training.fits, gpu_training.scale = 4, 1.0
+    loss, calls = losses.segmentation_loss, []
+
+    def diverging(answer, truth, **options):
+        calls.append(1)
+        return loss(answer, truth, **options) * (float("nan") if len(calls) == 6 else 1.0)
+
+    monkeypatch.setattr(losses, "segmentation_loss", diverging)
+    events = gpu_training.train()
+    assert len([e for e in events if isinstance(e, Trouble) and "diverged" in e.what]) == 1
+    assert isinstance(events[-1], Finished) and events[-1].result["steps"] == events[0].steps_planned
+    assert all(np.isfinite(array).all() for array in arrays_of(gpu_training.run.best / "weights.safetensors").values())
 
 
 @pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")

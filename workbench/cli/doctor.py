@@ -70,11 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="skip the tests of training and of the window; with --gpu run shorter tests",
+        help="skip the tests of training and of the window",
     )
     gpu = parser.add_argument_group("acceptance test of a GPU")
     gpu.add_argument(
-        "--gpu", action="store_true", help="run the acceptance test of the GPU (10 to 12 minutes) and write a report"
+        "--gpu", action="store_true", help="run the acceptance test of the GPU (a few minutes) and write a report"
     )
     gpu.add_argument(
         "--device", metavar="NAME", help="gpu:0, gpu:1, … (the largest GPU), or cpu: rehearse the test without a GPU"
@@ -87,6 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     if options.gpu:
+        if options.quick:
+            raise WrongUse("argument --quick: not with --gpu, whose tests are chosen with --only")
         return gpu_acceptance.run(options, console)
     for name in ("device", "out", "only"):
         if getattr(options, name) is not None:

@@ -107,20 +107,10 @@ def _probe(pipe: int | None) -> int:
 
 
 def _accept(options: argparse.Namespace, pipe: int | None) -> int:
-    """Print the acceptance items, or run one item or one function of the acceptance package and print its outcome."""
-    from workbench.training.acceptance import items
+    """Run one item of the acceptance test and print its outcome."""
+    from workbench.training.acceptance import run_item
 
-    if options.target is None:
-        line = items.listed()
-    else:
-        argument = json.loads(options.argument)
-        conditions = items.Conditions(options.device, options.folder, options.quick, argument)
-        if ":" in options.target:
-            line = items.encode(items.run_target(options.target, conditions))
-        else:
-            line = items.encode(items.run_item(items.find_item(options.target), conditions))
-    if pipe is not None:
-        os.write(pipe, (line + "\n").encode())
+    _print_report(run_item(options.item, options.device, options.folder, options.part), pipe)
     return 0
 
 
@@ -163,12 +153,11 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     for verb in (train, export):
         verb.add_argument("--keep-running", action="store_true", default=keep, help="continue if stdin is closed")
     verbs.add_parser("doctor", help="print the devices and formats that training can use, as one JSON object")
-    accept = verbs.add_parser("accept", help="list the acceptance items of a GPU, or run one (used by doctor --gpu)")
-    accept.add_argument("target", nargs="?", metavar="ITEM")
-    accept.add_argument("--device", default="gpu:0")
-    accept.add_argument("--folder", type=Path, default=Path())
-    accept.add_argument("--argument", default="null", help="JSON value")
-    accept.add_argument("--quick", action="store_true")
+    accept = verbs.add_parser("accept", help="run an item of the acceptance test of a GPU (used by doctor --gpu)")
+    accept.add_argument("item")
+    accept.add_argument("--device", required=True)
+    accept.add_argument("--folder", type=Path, required=True)
+    accept.add_argument("--part", default="", help="name of a process of the item")
     verbs.add_parser("probe", help="print the device that is selected automatically, as one JSON object")
     legacy = verbs.add_parser(
         "legacy", help="write the weights of a run as a program of older Paddle versions (used by export)"

@@ -100,106 +100,57 @@ def cut_square(image: np.ndarray, top: int, left: int, side: int, fill: int | No
     return cv2.copyMakeBorder(part, pad_top, pad_bottom, pad_left, pad_right, cv2.BORDER_REFLECT_101)
 
 
-@dataclass(frozen=True)
-class Intensity:
-    """Change of the intensities of a normalized patch; the defaults change nothing. Ranges: see `draw_intensity`.
-
-    gamma: exponent of the tone curve between the darkest and the brightest pixel value. spread: factor of the contrast;
-    shift: change of the brightness; across, down: gradients, difference between the middle and an edge; sigma: of a
-    Gaussian blur in pixels, 0 for none. All of these belong to "lighting". contrast, brightness, noise: of the
-    augmentations of these names; noise is a standard deviation.
-    """
-
-    gamma: float = 1.0
-    spread: float = 1.0
-    shift: float = 0.0
-    across: float = 0.0
-    down: float = 0.0
-    sigma: float = 0.0
-    contrast: float = 1.0
-    brightness: float = 0.0
-    noise: float = 0.0
-
-
-def draw_intensity(generator: np.random.Generator, ways: Collection[str]) -> Intensity:
-    """Draw a random change. "lighting" is that of another lamp, exposure or focus.
-
-    Its ranges: gamma 0.7 to 1.4, contrast 0.57 to 1.74, brightness 1.2 standard deviations of the pixels,
-    gradients half of one, Gaussian blur of a standard deviation up to 1 pixel in a third of the patches. Brightness and
-    contrast do not change a standardized image, so they may vary more than what makes defects harder to recognize.
-    """
-    lighting = {}
-    if "lighting" in ways:
-        gamma, contrast, shift, across, down, blur = generator.uniform(-1, 1, 6)
-        lighting = {
-            "gamma": 2.0 ** (gamma / 2),
-            "spread": 2.0 ** (0.8 * contrast),
-            "shift": 1.2 * shift,
-            "across": _MAX_GRADIENT * across,
-            "down": _MAX_GRADIENT * down,
-            "sigma": 0.3 + (blur - 1 / 3) * 1.05 if blur > 1 / 3 else 0.0,
-        }
-    shift, stretch = generator.uniform(-1, 1, 2)
-    strength = generator.uniform(-1, 1)
-    return Intensity(
-        **lighting,
-        contrast=1.35**stretch if "contrast" in ways else 1.0,
-        brightness=0.4 * shift if "brightness" in ways else 0.0,
-        noise=0.15 * strength if "noise" in ways and strength > 0 else 0.0,
-    )
-
-
 def augment_intensity(
     patch: np.ndarray, generator: np.random.Generator, ways: Collection[str], *, black: float = 0.0, white: float = 1.0
 ) -> np.ndarray:
     """Vary lighting, brightness, contrast and noise of a normalized patch, float32 (C, H, W), in place.
 
+    "lighting" is that of another lamp, exposure or focus: gamma 0.7 to 1.4, contrast 0.57 to 1.74, brightness 1.2
+    standard deviations of the pixels, gradients half of one, Gaussian blur of a standard deviation up to 1 pixel in a
+    third of the patches. Brightness and contrast do not change a standardized image, so they may vary more than what
+    makes defects harder to recognize.
+
+    ways: augmentations of the run.
     black, white: normalized values of the darkest and the brightest pixel value, between which "lighting" bends the
-    tone curve. A GPU does it for whole batches, see `device_images`.
+        tone curve.
     """
-    return apply_intensity(patch, draw_intensity(generator, ways), generator, ways, black, white)
-
-
-def apply_intensity(
-    patch: np.ndarray,
-    change: Intensity,
-    generator: np.random.Generator,
-    ways: Collection[str],
-    black: float,
-    white: float,
-) -> np.ndarray:
-    """Apply a change to a patch in place, as `augment_intensity`. generator: of the noise."""
     if "lighting" in ways:
-        _vary_lighting(patch, change, black, white)
+        _vary_lighting(patch, generator.uniform(-1, 1, 6), black, white)
+    shift, stretch = generator.uniform(-1, 1, 2)
+    strength = generator.uniform(-1, 1)
     if "contrast" in ways:
-        mean = np.float32(patch.mean())
-        patch -= mean
-        patch *= np.float32(change.contrast)
-        patch += mean
+        _stretch(patch, 1.35**stretch)
     if "brightness" in ways:
-        patch += np.float32(change.brightness)
-    if change.noise:
-        patch += generator.standard_normal(patch.shape, np.float32) * np.float32(change.noise)
+        patch += np.float32(0.4 * shift)
+    if "noise" in ways and strength > 0:
+        patch += generator.standard_normal(patch.shape, np.float32) * np.float32(0.15 * strength)
     return patch
 
 
-def _vary_lighting(patch: np.ndarray, change: Intensity, black: float, white: float) -> None:
+def _vary_lighting(patch: np.ndarray, drawn: np.ndarray, black: float, white: float) -> None:
+    """Vary the lighting by six values of -1..1: gamma, contrast, brightness, gradients across and down, blur."""
+    gamma, contrast, shift, across, down, blur = drawn
     patch -= np.float32(black)
     patch /= np.float32(white - black)
     np.clip(patch, 1e-4, 1, out=patch)
-    np.power(patch, np.float32(change.gamma), out=patch)
+    np.power(patch, np.float32(2.0 ** (gamma / 2)), out=patch)
     patch *= np.float32(white - black)
     patch += np.float32(black)
+    _stretch(patch, 2.0 ** (0.8 * contrast), shift=1.2 * shift)
+    height, width = patch.shape[-2:]
+    patch += np.linspace(-1, 1, width, dtype=np.float32) * np.float32(_MAX_GRADIENT * across)
+    patch += np.linspace(-1, 1, height, dtype=np.float32)[:, None] * np.float32(_MAX_GRADIENT * down)
+    if blur > 1 / 3:
+        for plane in patch:
+            cv2.GaussianBlur(plane, (0, 0), 0.3 + (blur - 1 / 3) * 1.05, dst=plane)
+
+
+def _stretch(patch: np.ndarray, factor: float, shift: float = 0.0) -> None:
+    """Multiply the distances of all pixels from their mean by a factor, and add `shift`."""
     mean = np.float32(patch.mean())
     patch -= mean
-    patch *= np.float32(change.spread)
-    patch += mean + np.float32(change.shift)
-    height, width = patch.shape[-2:]
-    patch += np.linspace(-1, 1, width, dtype=np.float32) * np.float32(change.across)
-    patch += np.linspace(-1, 1, height, dtype=np.float32)[:, None] * np.float32(change.down)
-    if change.sigma:
-        for plane in patch:
-            cv2.GaussianBlur(plane, (0, 0), change.sigma, dst=plane)
+    patch *= np.float32(factor)
+    patch += mean + np.float32(shift)
 
 
 def _flip(patch: np.ndarray, pose: PatchPose) -> np.ndarray:

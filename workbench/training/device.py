@@ -19,7 +19,6 @@ from workbench.core.runs.launch import rank_of_this_process
 
 _SELECTED_GPUS = "FLAGS_selected_gpus"
 
-_MIN_WORKSPACE, _MAX_WORKSPACE = 64 << 20, 1 << 30  # bytes of a convolution's temporary memory
 _PREDICTION_BYTES = 2 << 30  # of a tile of 1,024 pixels in a large UNet in 32 bits, with some to spare
 
 # Texts of Paddle, CUDA, cuDNN and cuBLAS for memory that could not be allocated, in lower case.
@@ -214,19 +213,6 @@ def release_memory(device: Device) -> None:
     if device.is_gpu:
         with contextlib.suppress(OSError, RuntimeError, MemoryError):
             paddle.device.cuda.empty_cache()
-
-
-def search_algorithms(device: Device, on: bool) -> None:
-    """Let cuDNN measure its algorithms for convolutions of new sizes, or take the one that is usually the fastest.
-
-    The algorithms found remain in use: so a search in the first steps serves the whole run, and evaluations of images
-    of various sizes search nothing. A search takes all the memory that the algorithms may use: a sixteenth of a GPU's
-    at most, or it would not fit beside a step on a small one.
-    """
-    if device.is_gpu:
-        limit = min(_MAX_WORKSPACE, max(_MIN_WORKSPACE, (device.memory or 8 << 30) // 16)) >> 20
-        with contextlib.suppress(ValueError, RuntimeError, OSError):
-            paddle.set_flags({"FLAGS_cudnn_exhaustive_search": on, "FLAGS_conv_workspace_size_limit": limit})
 
 
 def processor_name() -> str:

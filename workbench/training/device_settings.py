@@ -109,7 +109,6 @@ def _measure(settings: TrainingSettings, dataset: Dataset, device: Device) -> St
         make_optimizer(net, settings.optimizer, weight_decay=0.0, masters=choice.name != "fp32"),
         grad_clip=settings.grad_clip,
         average=settings.average,
-        on_gpu=device.is_gpu,
     )
     generator = np.random.default_rng(0)
     side = networks.patch_side(settings) if settings.model == "unet" else settings.input_size
@@ -121,8 +120,7 @@ def _measure(settings: TrainingSettings, dataset: Dataset, device: Device) -> St
     durations = []
     for _ in range(_WARM_STEPS + _STEPS):
         started = time.perf_counter()
-        learner.advance(images, truth, 0.0)
-        learner.wait()  # a read of the result would wait in pauses of up to 15 ms on Windows
+        learner.step(images, truth, 0.0)
         durations.append(time.perf_counter() - started)
     return StepCost(float(np.median(durations[_WARM_STEPS:])), *_memory_shares(device))
 

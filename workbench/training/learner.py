@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -14,9 +13,7 @@ import paddle
 from workbench.core.messages import Message
 from workbench.core.problems import RunBroken
 from workbench.training.device import is_out_of_memory
-from workbench.training.device_update import DeviceUpdate, can_be_flat
 from workbench.training.distributed.process_group import ProcessGroup
-from workbench.training.flat_tensors import HostCopy
 from workbench.training.network_state import Arrays, optimizer_tensors, to_array, weights
 from workbench.training.precision import Precision
 
@@ -50,8 +47,6 @@ class Learner:
     this uses the cores far better than threads inside Paddle's operations. Gradients are summed in a fixed order, so a
     run is reproducible bit by bit; the running statistics of the norms are averaged.
     process_group: processes of the run, initially this one only. Each has a learner, and all run the same steps.
-    on_gpu: enqueue the steps; the result of each is read when the next one has been enqueued, so that the GPU never
-    waits for the host. Not at level O2 of mixed precision.
     """
 
     def __init__(
@@ -65,7 +60,6 @@ class Learner:
         grad_clip: float,
         average: float,
         copies: Sequence[paddle.nn.Layer] = (),
-        on_gpu: bool = False,
     ) -> None:
         self.net, self.mean, self.loss, self.precision, self.optimizer = net, mean, loss, precision, optimizer
         self.nets = [net, *copies]
@@ -73,37 +67,30 @@ class Learner:
         self._pool = ThreadPoolExecutor(max(1, len(copies)), thread_name_prefix="copies")
         self.grad_clip, self.average = grad_clip, average
         self.parts = 1
-        self._updates = 0  # of the average
-        self._enqueued: HostCopy | None = None  # result of the step that may not be complete
+        self.updates = 0  # of the average
         precision.prepare(net, self.optimizer)
         for parameter in mean.parameters():
             parameter.stop_gradient = True
         mean.eval()
         self.copy_to_mean()
-        self.device_update = DeviceUpdate(net, mean, optimizer, average) if on_gpu and can_be_flat(net, mean) else None
 
     # --- a step ----------------------------------------------------------------------------------
 
     def step(self, images: Batch, truth: Batch, rate: float, *, batch_size: int = 0) -> StepResult:
-        """Run one optimization step and wait for its result. Arguments and errors as for `advance`."""
-        result = self.advance(images, truth, rate, batch_size=batch_size)
-        result = self.complete() or result
-        assert result is not None
-        return result
+        """Run one optimization step. Raises OutOfMemory, MemoryError, WorkerFailed.
 
-    def advance(self, images: Batch, truth: Batch, rate: float, *, batch_size: int = 0) -> StepResult | None:
-        """Run one optimization step on a batch: float32 (N, C, H, W) and its truth, arrays or tensors on the device.
+        After a MemoryError nothing has changed except slightly the norms' statistics; call `split` and retry.
 
-        Return its result; on a GPU the result of the step before, None if that is known already, see `complete`.
-        batch_size: images in the batch, including those of other processes. Raises OutOfMemory, MemoryError,
-        WorkerFailed. After a MemoryError nothing has changed except slightly the norms' statistics; call `split` and
-        retry.
+        images: float32 (N, C, H, W), an array or a tensor on the device.
+        truth: int64 (N,) or uint8 (N, H, W), as `images`.
+        rate: learning rate.
+        batch_size: images in the batch, including those of other processes.
         """
         self.optimizer.set_lr(rate)
         batch_size = batch_size or len(images)
         group, message = self.process_group, None
 
-        def compute() -> float | paddle.Tensor:
+        def compute() -> float:
             nonlocal message
             total = self._compute(images, truth, batch_size)
             message = group.pack(self.net.parameters())
@@ -111,10 +98,10 @@ class Learner:
 
         agreed = False  # all processes have their gradients
         try:
-            total = group.together(compute)
+            loss = group.together(compute)
             agreed = True
             group.combine(self.net.parameters(), message)
-            return self._apply(total, rate)
+            norm, skipped = self.precision.step(self.optimizer, self.optimizer._parameter_list, self.grad_clip)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -124,55 +111,10 @@ class Learner:
         finally:
             for net in self.nets:
                 net.clear_gradients(set_to_zero=False)
-
-    def _apply(self, total: float | paddle.Tensor, rate: float) -> StepResult | None:
-        if self.device_update is not None:
-            loss = total if isinstance(total, paddle.Tensor) else paddle.full([1], total)
-            enqueued = self.device_update.enqueue(loss, self.precision, self.grad_clip, rate)
-            result, self._enqueued = self.complete(), enqueued
-            return result
-        norm, skipped = self.precision.step(self.optimizer, self.optimizer._parameter_list, self.grad_clip)
-        result = StepResult(float(total), norm, skipped)
+        result = StepResult(loss, norm, skipped)
         if not result.diverged and not result.skipped:
             self._update_mean()
         return result
-
-    @property
-    def enqueued(self) -> int:
-        """Number of steps whose result is not known: 0 or 1."""
-        return int(self._enqueued is not None)
-
-    def complete(self) -> StepResult | None:
-        """Wait for a step that was enqueued. Return its result; None if all results are known."""
-        enqueued, self._enqueued = self._enqueued, None
-        if enqueued is None:
-            return None
-        loss, norm, applied, scale = enqueued.read()[0].tolist()
-        if self.precision.scaler is not None:
-            self.precision.scaler.value_read = scale
-        self._updates += int(applied)
-        return StepResult(loss, norm, not applied)
-
-    def discard(self) -> None:
-        """Ignore the result of a step that was enqueued, because its weights are about to be replaced."""
-        self._enqueued = None
-
-    @property
-    def updates(self) -> int:  # of the average, without a step whose result is not known
-        return self._updates
-
-    @updates.setter
-    def updates(self, count: int) -> None:
-        self._updates = count
-        if self.device_update is not None:
-            self.device_update.updates.fill_(float(count))
-
-    def wait(self) -> None:
-        """Wait until the device has completed all steps, for a measurement."""
-        if paddle.device.get_device().startswith("gpu"):  # a GPU build may compute on the CPU
-            with contextlib.suppress(RuntimeError, OSError, ValueError):
-                paddle.device.synchronize()
-        self.complete()
 
     def split(self, batch: int) -> None:
         """Compute batches in twice as many parts from now on. Raises OutOfMemory if that is impossible."""
@@ -181,8 +123,8 @@ class Learner:
             raise OutOfMemory
         self.parts *= 2
 
-    def _compute(self, images: Batch, truth: Batch, batch_size: int) -> float | paddle.Tensor:
-        """Compute the gradients of this process. Return its share of the loss: on a GPU a tensor, not read yet."""
+    def _compute(self, images: Batch, truth: Batch, batch_size: int) -> float:
+        """Compute the gradients of this process. Return its share of the loss."""
         # Equally many parts in every process: norms over several GPUs communicate once per part.
         count = min(max(self.parts, len(self.nets)), max(1, batch_size // self.process_group.size))
         # Interleaved: the places of a batch with defects come first, and each part needs some of them.
@@ -204,16 +146,16 @@ class Learner:
 
     def _accumulate_gradients(
         self, net: paddle.nn.Layer, images: Batch, truth: Batch, parts: list[np.ndarray], batch_size: int
-    ) -> float | paddle.Tensor:
+    ) -> float:
         """Add the gradients of some parts of a batch to those of `net`. Return their share of the loss."""
         net.train()
-        total: float | paddle.Tensor = 0.0
+        total = 0.0
         for part in parts:
             with self.precision.cast():
                 logits = net(_select(images, part))
             loss = self.loss(logits, _select(truth, part)) * (len(part) / batch_size)
             self.precision.backward(loss)
-            total += loss.detach() if self.device_update is not None else loss.item()
+            total += loss.item()
         return total
 
     @paddle.no_grad()
@@ -256,17 +198,9 @@ class Learner:
 
     # --- content of a checkpoint -----------------------------------------------------------------
 
-    def copy_state(self) -> Callable[[], tuple[Arrays, Arrays, Arrays]]:
-        """Return a function that returns the present weights, optimizer state and averages, in any thread.
-
-        On a GPU they are copied to the host while it computes the following steps.
-        """
-        update = self.device_update
-        if update is not None:
-            copied = update.copy_state()
-            return lambda: update.named_state(copied)
-        state = weights(self.net), self.optimizer_arrays(), weights(self.mean)
-        return lambda: state
+    def state_arrays(self) -> dict[str, Arrays]:
+        """Return the present weights, optimizer state and averages by the stems of their files in a checkpoint."""
+        return {"weights": weights(self.net), "optimiser": self.optimizer_arrays(), "average": weights(self.mean)}
 
     def optimizer_arrays(self) -> Arrays:
         return {name: to_array(tensor) for name, tensor in optimizer_tensors(self.net, self.optimizer).items()}
@@ -276,7 +210,7 @@ class Learner:
 
         A step with zero gradients makes Paddle create the accumulators, which are then overwritten.
         """
-        if arrays and self.device_update is None:
+        if arrays:
             loss = sum((p.astype("float32") * 0).sum() for p in self.net.parameters())
             loss.backward()
             self.optimizer.step()

@@ -73,7 +73,6 @@ class LiveLabels:
     def add_label(self, key: str) -> None:
         """Add the current label of this image to the training data, if it is eligible."""
         context = self.context
-        context.complete_step()
         step = context.state.step
         try:
             change = self._decide(key)

@@ -31,11 +31,8 @@ def load_weights(net: paddle.nn.Layer, arrays: Arrays, path: str, *, strict: boo
 
 
 def to_array(tensor: paddle.Tensor) -> np.ndarray:
-    """Return a fp32 host array: exact for 16-bit tensors, whose types NumPy or safetensors may not support.
-
-    The tensor is copied first: of a part of a larger tensor (`FlatTensors`), `numpy` copies and keeps the whole.
-    """
-    return np.ascontiguousarray(tensor.detach().astype("float32").clone().numpy())
+    """Return a fp32 host array: exact for 16-bit tensors, whose types NumPy or safetensors may not support."""
+    return np.ascontiguousarray(tensor.detach().astype("float32").numpy())
 
 
 def optimizer_tensors(net: paddle.nn.Layer, optimizer: paddle.optimizer.AdamW) -> dict[str, paddle.Tensor]:

@@ -34,7 +34,7 @@ def clip_gradients(parameters: Sequence[paddle.Tensor], limit: float) -> float:
     """Scale all gradients together to the norm `limit` if it is larger.
 
     Return the norm before scaling; inf or NaN if a gradient is. Paddle's own way to that number takes a twentieth
-    of a small network's step.
+    of a small network's step on a CPU.
     """
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     squares = [gradient.astype("float32").square().sum() for gradient in gradients]
@@ -111,29 +111,4 @@ def orthogonal(matrix: paddle.Tensor) -> paddle.Tensor:
         if remaining:
             square = paddle.matmul(factor, paddle.matmul(square, factor))
     x = paddle.matmul(product * shrink.sqrt(), x)
-    return x.t() if transposed else x
-
-
-def orthogonal_fused(matrix: paddle.Tensor, *, scale: float = 1.0) -> paddle.Tensor:
-    """`scale` times `orthogonal` in half as many operations, for GPUs. Results differ by rounding.
-
-    With F = a I + T, products F X are a X + T X, which is one operation.
-    """
-    transposed = matrix.shape[0] > matrix.shape[1]
-    x = matrix.t() if transposed else matrix
-    first, third, fifth = _QUINTIC
-    square = paddle.matmul(x, x, transpose_y=True)
-    shrink = 1 / (square.trace() + 1e-14)
-    square = square * shrink
-    product = None
-    for remaining in reversed(range(_ROUNDS)):
-        rest = paddle.addmm(square, square, square, beta=third, alpha=fifth)
-        if product is None:
-            product = rest + first * paddle.eye(len(square))
-        else:
-            product = paddle.addmm(product, rest, product, beta=first)
-        if remaining:
-            square = paddle.addmm(square, square, rest, beta=first)
-            square = paddle.addmm(square, rest, square, beta=first)
-    x = paddle.matmul(product * (shrink.sqrt() * scale), x)
     return x.t() if transposed else x

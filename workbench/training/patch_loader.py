@@ -11,9 +11,9 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
+import paddle
 
 from workbench.core.problems import NoLabels, Problem
 from workbench.core.runs.dataset import Dataset, Item
@@ -21,15 +21,9 @@ from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.normalize import normalize
-from workbench.training.augment import (
-    Intensity,
-    apply_intensity,
-    augment_intensity,
-    cut_patch,
-    draw_intensity,
-    draw_pose,
-)
+from workbench.training.augment import augment_intensity, cut_patch, draw_pose
 from workbench.training.image_cache import ImageCache, estimate_bytes
+from workbench.training.learner import Batch
 from workbench.training.losses import IGNORED
 from workbench.training.networks import patch_side
 
@@ -38,29 +32,13 @@ _MAX_ATTEMPTS = 50
 _MIN_SIDE = 64  # smaller patches show too little context around a defect
 
 
-@dataclass(frozen=True)
-class RawPatch:
-    """Patch before normalization, uint8 (H, W) or (H, W, 3), and the change of its intensities.
-
-    generator: of the noise, if the change is applied on the CPU.
-    """
-
-    pixels: np.ndarray
-    change: Intensity
-    generator: np.random.Generator
-
-
-Sample = tuple["np.ndarray | RawPatch", "np.ndarray | int"]
+Sample = tuple[np.ndarray, "np.ndarray | int"]
 
 
 class PatchSampler:
     """Sampler of training data. For a UNet a patch, float32 (C, side, side), with uint8 (side, side) channels or
     IGNORED; for a ResNet an image, float32 (C, size, size), with the index of its verdict.
-
-    raw: return 8-bit patches without normalization, which a GPU does for the whole batch.
     """
-
-    raw = False
 
     def __init__(
         self, training_settings: TrainingSettings, dataset: Dataset, settings: ModelSettings, cache: ImageCache
@@ -186,26 +164,11 @@ class PatchSampler:
         image, _ = cut_patch(loaded.image, None, (center[0], center[1]), self.side, pose)
         return self._vary(image, generator), self.dataset.verdicts.index(str(verdict))
 
-    def _vary(self, image: np.ndarray, generator: np.random.Generator) -> np.ndarray | RawPatch:
+    def _vary(self, image: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Normalize a patch and vary its intensities."""
-        ways = self.training_settings.augment
-        if self.raw and image.dtype == np.uint8:
-            return RawPatch(image, draw_intensity(generator, ways), generator)
-        black, white = self.tone_range
-        return augment_intensity(normalize(image, self.settings), generator, ways, black=black, white=white)
-
-    @property
-    def tone_range(self) -> tuple[float, float]:
-        """Normalized values of the darkest and the brightest pixel value."""
         mean, std = float(np.mean(self.settings.mean)), float(np.mean(self.settings.std))
-        return -mean / std, (1 - mean) / std
-
-    def finish(self, patch: np.ndarray | RawPatch) -> np.ndarray:
-        """Return a patch with its variation, normalized on the CPU."""
-        if not isinstance(patch, RawPatch):
-            return patch
-        pixels = normalize(patch.pixels, self.settings)
-        return apply_intensity(pixels, patch.change, patch.generator, self.training_settings.augment, *self.tone_range)
+        ways, pixels = self.training_settings.augment, normalize(image, self.settings)
+        return augment_intensity(pixels, generator, ways, black=-mean / std, white=(1 - mean) / std)
 
     def class_shares(self, batches: int = 4) -> np.ndarray:
         """Return float (K,): shares of the classes in the pixels of some batches, background first."""
@@ -229,22 +192,43 @@ class PatchLoader:
     """Loader of batches, prepared ahead by threads. wait_seconds: time that `take` has spent waiting for them.
 
     places: places of each batch to load in this process; all if None.
+    pinned: copy the batches to the current GPU, from page-locked memory and without waiting for the copy.
     """
 
     def __init__(
-        self, sampler: PatchSampler, *, batch: int, threads: int, places: Sequence[int] | None = None, ahead: int = 3
+        self,
+        sampler: PatchSampler,
+        *,
+        batch: int,
+        threads: int,
+        places: Sequence[int] | None = None,
+        ahead: int = 3,
+        pinned: bool = False,
     ) -> None:
         cv2.setNumThreads(0)  # OpenCV's threads would compete with those of the loader
-        self._sampler, self._ahead = sampler, ahead
+        self._sampler, self._ahead, self._pinned = sampler, ahead, pinned
         self._places = range(batch) if places is None else places
         self._pool = ThreadPoolExecutor(max(1, threads), thread_name_prefix="patches")
         self._pending: dict[int, list[Future[Sample]]] = {}
+        self._sources: list[paddle.Tensor] = []  # of copies, which must exist until these are complete
         self.wait_seconds = 0.0
 
-    def take(self, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the batch of a step: float32 (N, C, H, W), and int64 (N,) or uint8 (N, H, W). Raises NoLabels."""
+    def take(self, step: int) -> tuple[Batch, Batch]:
+        """Return the batch of a step: float32 (N, C, H, W), and int64 (N,) or uint8 (N, H, W). Raises NoLabels.
+
+        They are arrays, or tensors on the GPU if the loader is `pinned` and there is memory for them; without, the step
+        reports it.
+        """
         samples = self._samples(step)
-        return np.stack([self._sampler.finish(image) for image, _ in samples]), stack_truth(samples)
+        batch = np.stack([image for image, _ in samples]), np.stack([np.asarray(truth) for _, truth in samples])
+        if not self._pinned:
+            return batch
+        try:
+            self._sources = [paddle.to_tensor(array, place=paddle.CUDAPinnedPlace()) for array in batch]
+            images, truth = (source.cuda(blocking=False) for source in self._sources)
+        except (MemoryError, OSError, RuntimeError):  # the system limits page-locked memory, too
+            return batch
+        return images, truth
 
     def _samples(self, step: int) -> list[Sample]:
         for outdated in [other for other in self._pending if other < step]:
@@ -266,10 +250,6 @@ class PatchLoader:
     def close(self) -> None:
         self.restart()
         self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-def stack_truth(samples: list[Sample]) -> np.ndarray:
-    return np.stack([np.asarray(truth) for _, truth in samples])
 
 
 def _cancel(futures: list[Future[Sample]]) -> None:

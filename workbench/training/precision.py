@@ -59,31 +59,19 @@ def choose(request: str, device: Device) -> PrecisionChoice:
 
 
 class LossScaler(paddle.amp.GradScaler):
-    """Paddle's loss scaler, which fails at the first overflow with NumPy 2.4 and prints to stdout.
+    """Paddle's loss scaler, without its failure at the first overflow with NumPy 2.4 and its output to stdout.
 
     It converts an array of one element to float, which NumPy no longer allows (fixed in Paddle after 3.3.1).
     """
 
-    value_read: float | None = None  # scale after the newest step whose result was read; None: read it
-    _counts: tuple[paddle.Tensor, paddle.Tensor] | None = None  # steps without and with overflow, on the device
-
     @property
     def value(self) -> float:
-        if not self._enable:
-            return 1.0
-        if self.value_read is None:
-            self.value_read = self._scale.item()
-        return self.value_read
-
-    @property
-    def tensor(self) -> paddle.Tensor:
-        """Scale on the device, which steps that were enqueued change."""
-        return self._scale
+        return self._scale.item() if self._enable else 1.0
 
     @property
     def skipped(self) -> bool:
         """True if the last step was skipped because a gradient overflowed."""
-        return _to_bool(self._cache_found_inf) if self._enable else False
+        return self._enable and bool(self._cache_found_inf)
 
     def scale(self, var: paddle.Tensor) -> paddle.Tensor:
         # Paddle would disable the scaler if the last `auto_cast` had named another type, or if there was none yet.
@@ -94,50 +82,12 @@ class LossScaler(paddle.amp.GradScaler):
         """Reset after an aborted step; otherwise its gradients and all later ones would count as unscaled."""
         self._optimizer_states.clear()
 
-    def update_on_device(self, gradient: paddle.Tensor, overflow: paddle.Tensor) -> None:
-        """Enqueue the update of the scale; `overflow`, a boolean (1,), also sets the gradient to zeros."""
-        if self._counts is None:
-            self._counts = paddle.full([1], self._incr_count, "int32"), paddle.full([1], self._decr_count, "int32")
-        paddle._C_ops.update_loss_scaling_(
-            [gradient],
-            overflow,
-            self._scale,
-            *self._counts,
-            self._incr_every_n_steps,
-            self._decr_every_n_nan_or_inf,
-            self._incr_ratio,
-            self._decr_ratio,
-            False,
-        )
-
-    def state_dict(self) -> dict[str, Any]:
-        if self._counts is not None:
-            self._incr_count, self._decr_count = (int(count.item()) for count in self._counts)
-        return super().state_dict()
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        super().load_state_dict(state_dict)
-        self.value_read = self._counts = None
-
     def _update(self) -> None:
-        if not self._enable:
+        if not self.skipped:
+            super()._update()
             return
-        if _to_bool(self._cache_found_inf):
-            self._incr_count = 0
-            self._decr_count += 1
-            if self._decr_count >= self._decr_every_n_nan_or_inf:
-                self._multiply(self._decr_ratio)
-                self._decr_count = 0
-        else:
-            self._decr_count = 0
-            self._incr_count += 1
-            if self._incr_count >= self._incr_every_n_steps:
-                self._multiply(self._incr_ratio)
-                self._incr_count = 0
-
-    def _multiply(self, ratio: float) -> None:
-        self._scale = self._scale * ratio
-        self.value_read = None if self.value_read is None else self.value_read * ratio
+        self._incr_count = 0
+        self._scale = self._scale * self._decr_ratio
 
 
 class Precision:
@@ -201,7 +151,3 @@ class Precision:
     def load(self, state: dict[str, Any]) -> None:
         if self.scaler and state:
             self.scaler.load_state_dict({**state, "scale": np.asarray(state["scale"], np.float32)})
-
-
-def _to_bool(value: Any) -> bool:
-    return bool(value.item()) if isinstance(value, paddle.Tensor) else bool(value)

@@ -177,7 +177,6 @@ class PreviewScheduler:
         """Predict a preview of image `key` now; by default of the open one."""
         context = self.context
         key = key or context.control.watched or _first_image(context)
-        context.complete_step()
         context.ranks.wait_idle()
         started = time.perf_counter()
         event = preview(

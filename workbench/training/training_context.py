@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +26,6 @@ from workbench.training import checkpoint, device, losses, networks, precision
 from workbench.training.checkpoint import BestCheckpoint
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device
-from workbench.training.device_loader import DeviceLoader
 from workbench.training.device_settings import adapt_to_device
 from workbench.training.distributed import process_group
 from workbench.training.distributed.process_group import ProcessGroup
@@ -68,24 +66,19 @@ class TrainingContext:
     control: ControlChannel
     ranks: ProcessGroup = field(default_factory=ProcessGroup)
     state: TrainingProgress = field(default_factory=TrainingProgress)
-    complete_step: Callable[[], None] = lambda: None  # waits for a step that a GPU computes, so that `state` is known
 
     @property
     def progress(self) -> float:
-        """Share of the current round that is done, 0..1; the first round is the planned training.
-
-        A step whose result is not known yet counts as done.
-        """
+        """Share of the current round that is done, 0..1; the first round is the planned training."""
         state, elapsed = self.state, self.clock.elapsed
-        step = state.step + self.learner.enqueued
         if state.round:
-            return self.budget.progress_of_round(step - state.round_step, elapsed - state.round_time)
-        return self.budget.progress(step, elapsed)
+            return self.budget.progress_of_round(state.step - state.round_step, elapsed - state.round_time)
+        return self.budget.progress(state.step, elapsed)
 
     @property
     def batch_number(self) -> int:
-        """Number of the next batch. A GPU takes none again: the next step has begun before a skipped one is known."""
-        return self.state.step + (self.state.skipped + self.learner.enqueued if self.device.is_gpu else 0)
+        """Number of the next batch: a batch whose step was skipped is not taken again."""
+        return self.state.step + self.state.skipped
 
     @property
     def validations(self) -> int:
@@ -134,11 +127,7 @@ class TrainingContext:
         return [item for item in items if chosen is None or item.key in chosen]
 
     def save_last(self) -> None:
-        """Write `last/`. Raises CannotWrite."""
-        self.snapshot()()
-
-    def snapshot(self) -> Callable[[], None]:
-        """Return a function that writes the present state to `last/`, in any thread. It raises CannotWrite."""
+        """Write the present state to `last/`. Raises CannotWrite."""
         state = {
             "elapsed": self.clock.elapsed,
             "recipe": checkpoint.settings_hash(self.settings),
@@ -148,13 +137,7 @@ class TrainingContext:
             "scaler": self.learner.precision.state(),
             "best": self.best.state(),
         }
-        step, copied = self.state.step, self.learner.copy_state()  # last: a read would wait for copies by a GPU
-
-        def write() -> None:
-            tensors = dict(zip(("weights", "optimiser", "average"), copied()))
-            checkpoint.save_last(self.run, step, tensors, state)
-
-        return write
+        checkpoint.save_last(self.run, self.state.step, self.learner.state_arrays(), state)
 
     def load_last(self) -> dict[str, Any]:
         """Restore the state of `last/`. Return the content of its state.json. Raises RunBroken.
@@ -162,7 +145,6 @@ class TrainingContext:
         No random state is needed: samples are a pure function of seed and step, and no layer draws random numbers.
         """
         tensors, state = checkpoint.load_last(self.run)
-        self.learner.discard()
         folder = str(self.run.last)
         try:
             self.learner.load_optimizer(tensors["optimiser"])
@@ -261,7 +243,6 @@ def prepare(
         grad_clip=training_settings.grad_clip,
         average=training_settings.average,
         copies=copies,
-        on_gpu=training_device.is_gpu,
     )
     learner.process_group = group
     steps = None if training_settings.epochs is None else training_settings.epochs * sampler.initial_steps_per_epoch
@@ -275,11 +256,12 @@ def prepare(
         model_settings=settings,
         learner=learner,
         sampler=sampler,
-        loader=(DeviceLoader if training_device.is_gpu else PatchLoader)(
+        loader=PatchLoader(
             sampler,
             batch=training_settings.batch,
             threads=training_settings.threads or min(4, max(1, cores() // group.local_processes)),
             places=places,
+            pinned=training_device.is_gpu,
         ),
         evaluator=Evaluator(
             project,

@@ -9,10 +9,8 @@ from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.runs.events import Checkpoint, Finished, Trouble
 from workbench.core.runs.run import Run
 from workbench.inference.engines import EngineError, NotFiniteError
-from workbench.training.checkpoint import CheckpointWriter
 from workbench.training.control_channel import ControlChannel
-from workbench.training.device import gpu_failure, release_memory, search_algorithms
-from workbench.training.device_loader import DeviceLoader
+from workbench.training.device import gpu_failure, release_memory
 from workbench.training.distributed.rank_messages import RankCommand
 from workbench.training.finalize import finalize_run
 from workbench.training.learner import OutOfMemory, StepResult
@@ -29,7 +27,6 @@ from workbench.training.worker_rank import abandon, run_worker
 SAVE_SECONDS, REPORT_SECONDS = 60.0, 0.2
 _MAX_ROLLBACKS = 3
 _ROLLBACKS_IN_16_BITS = 2  # after as many, a run in mixed precision continues in 32 bits
-_SEARCH_STEPS = 2  # in which cuDNN searches for its fastest algorithms
 MAX_SKIPPED = 40  # consecutive steps; the loss scale is then practically zero
 
 
@@ -50,14 +47,12 @@ def train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, *, 
             reduced = session.check_precision()
             for event in filter(None, (started_event(context, resumed=resume), reduced)):
                 report(event)
-        search_algorithms(context.device, True)  # rank 0 ends it after the first steps; worker ranks only run steps
         if not context.ranks.is_leader:
             run_worker(context, reduce_memory=session.reduce_memory)
             return Finished(why="done")
         try:
             session.run()
         finally:
-            session.writer.close()
             context.ranks.dismiss()
         finished = finalize_run(context, images_per_second=session.images_per_second)
         session.images.report_broken("training.image_not_measured")
@@ -73,7 +68,6 @@ class TrainingLoop:
         self.context = context
         self.intake, self.previews = LiveLabels(context), PreviewScheduler(context)
         self.rounds = ContinuousRounds(context, self.intake, self.previews)
-        self.writer = CheckpointWriter(beside=context.device.is_gpu)
         self.saved, self.saved_step = time.perf_counter(), -1
         self.reported = 0.0
         self.busy = self.busy_steps = 0.0
@@ -81,8 +75,6 @@ class TrainingLoop:
         self.skipped_in_row = 0
         self.images = ImageReports(context)
         profiled = context.settings.profile and context.ranks.is_leader
-        context.complete_step = self.complete_step
-        self.searching = True
         self.profile = StepProfiler(context.run, context.device, context.report) if profiled else None
 
     def run(self) -> None:
@@ -94,16 +86,14 @@ class TrainingLoop:
         self.finish_round()
         while self.rounds.begin_next():
             self.finish_round()
-        self.writer.wait()
         if self.saved_step != self.context.state.step:
             self.save()
-        self.writer.wait()
         if self.profile is not None:
             self.profile.close()
 
     def finish_round(self) -> None:
         context = self.context
-        while not context.control.stop and self.remains():
+        while not context.control.stop and context.progress < 1:
             if self.intake.poll():
                 self.previews.allow_previews()
             self.wait_if_paused()
@@ -113,23 +103,14 @@ class TrainingLoop:
             self.report_step(outcome)
             self.images.report_broken()
             if self.validation_is_due():
-                self.complete_step()
-                if self.validation_is_due():
-                    context.state.validated = int(context.progress * context.validations)
-                    self.validate()
+                context.state.validated = int(context.progress * context.validations)
+                self.validate()
             elif time.perf_counter() - self.saved > SAVE_SECONDS:
                 self.save()
             self.previews.poll()
-        self.complete_step()
         if not context.control.stop and context.state.validated < context.validations:
             context.state.validated = context.validations  # time ran out between two steps
             self.validate()
-
-    def remains(self) -> bool:
-        """Return True if there are further steps in this round, after the result of all others is known."""
-        if self.context.progress >= 1:
-            self.complete_step()
-        return self.context.progress < 1
 
     def validation_is_due(self) -> bool:
         reached = int(self.context.progress * self.context.validations)
@@ -153,42 +134,27 @@ class TrainingLoop:
     # --- one step --------------------------------------------------------------------------------
 
     def step(self) -> StepResult | None:
-        """Run one optimization step. Return its result, on a GPU that of the step before.
-
-        Return None if there is none, if the step was retried (out of memory) or rolled back (divergence).
-        """
-        context, outcome, enough_memory = self.context, None, False
+        """Run one optimization step. Return None if it was retried (out of memory) or rolled back (divergence)."""
+        context, outcome = self.context, None
         started, waited, number = context.clock.elapsed, context.loader.wait_seconds, context.batch_number
         images, truth = context.loader.take(number)
         rate = context.rate
         try:
             context.ranks.send_command(RankCommand.STEP, step=number, rate=rate)
-            outcome = context.learner.advance(images, truth, rate, batch_size=context.settings.batch)
-            enough_memory = True
+            outcome = context.learner.step(images, truth, rate, batch_size=context.settings.batch)
         except MemoryError:
             pass  # its traceback refers to all tensors of the step, until this block ends
-        if not enough_memory:
+        if outcome is None:
             self.reduce_memory()
             return None
-        if isinstance(context.loader, DeviceLoader):
-            context.loader.prefetch(number + 1)
-        if outcome is not None and not self.account(outcome):
+        if not self.account(outcome):
             return None
         self.busy += context.clock.elapsed - started
         self.waited += context.loader.wait_seconds - waited
         self.busy_steps += 1
-        if self.searching and self.busy_steps >= _SEARCH_STEPS:
-            self.searching = False
-            search_algorithms(context.device, False)
         if self.profile is not None:
             self.profile.step(context.loader.wait_seconds - waited)
         return outcome
-
-    def complete_step(self) -> None:
-        """Wait for a step that a GPU may still compute, and report it."""
-        outcome = self.context.learner.complete()
-        if outcome is not None and self.account(outcome):
-            self.report_step(outcome)
 
     def account(self, outcome: StepResult) -> bool:
         """Count a step. Return False if the training was rolled back instead."""
@@ -224,7 +190,6 @@ class TrainingLoop:
         if rollbacks > _MAX_ROLLBACKS:
             why = Message("training.diverged_repeatedly", n=rollbacks)
             raise WorkerFailed(what=Message("process.training"), why=why, log=str(self.context.run.log_path))
-        self.writer.wait()
         self.context.load_last()
         self.context.ranks.send_command(RankCommand.LOAD)
         self.context.ranks.share(self.context.learner.net)  # all have loaded `last/` before it is overwritten
@@ -243,7 +208,6 @@ class TrainingLoop:
         if not context.control.paused:
             return
         self.save()
-        self.writer.wait()
         while context.control.paused:
             started = context.clock.elapsed
             context.control.wait_until_resumed(0.5)
@@ -259,21 +223,15 @@ class TrainingLoop:
         self.reported = now
 
     def save(self) -> None:
-        self.complete_step()
-        self.context.ranks.wait_idle()
-        step, write = self.context.state.step, self.context.snapshot()
-
-        def save() -> None:
-            try:
-                write()
-            except Problem as problem:
-                done = Message("training.save_retried")
-                self.context.report(Trouble(what=Message.of(problem), done=done))
-            else:
-                self.saved_step = step
-                self.context.report(Checkpoint(step=step, which="last"))
-
-        self.writer.start(save)
+        context = self.context
+        context.ranks.wait_idle()
+        try:
+            context.save_last()
+        except Problem as problem:
+            context.report(Trouble(what=Message.of(problem), done=Message("training.save_retried")))
+        else:
+            self.saved_step = context.state.step
+            context.report(Checkpoint(step=self.saved_step, which="last"))
         self.saved = time.perf_counter()
 
     def validate(self) -> None:

@@ -24,7 +24,7 @@ def run_worker(context: TrainingContext, *, reduce_memory: Callable[[], None]) -
         if command.command is RankCommand.STEP:
             no_memory = False
             try:
-                context.learner.advance(
+                context.learner.step(
                     *context.loader.take(command.step), command.rate, batch_size=context.settings.batch
                 )
             except MemoryError:

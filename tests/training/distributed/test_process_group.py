@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import numpy as np
@@ -274,19 +275,6 @@ def test_worker_rank_executes_commands(labeled_project, monkeypatch):
         stage.loader.close()
 
 
-def test_worker_rank_searches_for_algorithms(labeled_project, monkeypatch):
-    run = make_run(labeled_project, device="cpu", workers=1, **TINY)
-    report, channel, clock = Reporter(None, Clock()), ControlChannel(None), Clock()
-    context = training_context.prepare(run, report, channel, clock)
-    context.ranks.number = 1
-    order = []
-    monkeypatch.setattr(training_loop, "prepare", lambda *arguments, **options: context)
-    monkeypatch.setattr(training_loop, "search_algorithms", lambda device, on: order.append(on))
-    monkeypatch.setattr(training_loop, "run_worker", lambda context, reduce_memory: order.append("steps"))
-    assert training_loop.train(run, report, channel, clock, resume=False).why == "done"
-    assert order == [True, "steps"]
-
-
 def test_worker_rank_without_leader_ends(monkeypatch):
     left = []
     monkeypatch.setattr(control_channel, "EXIT_SECONDS", 0.0)
@@ -345,6 +333,21 @@ def test_gradients_are_summed_and_statistics_averaged(peer):
     peer.append(np.array([10.0, 10, 10, 10, 0.5, 0.5, 0.5]))
     ProcessGroup(0, 2).combine([weight, frozen])
     assert weight.grad.tolist() == [[11, 12], [13, 14]] and frozen.tolist() == [1, 1.5, 2]
+
+
+def test_wait_for_a_message_reads_a_single_value(monkeypatch):
+    """Of a view, `numpy` would read all gradients in every step."""
+    sizes = []
+
+    def numpy(tensor):
+        sizes.append(tensor._holder_size())
+        return read(tensor)
+
+    read = paddle.Tensor.numpy
+    monkeypatch.setattr(paddle.Tensor, "numpy", numpy)
+    on_gpu = types.SimpleNamespace(is_gpu_place=lambda: True)
+    process_group._wait_for(types.SimpleNamespace(place=on_gpu, flatten=paddle.zeros([100, 1000]).flatten))
+    assert sizes and max(sizes) <= 256
 
 
 def test_places_of_a_batch_are_split_without_overlap():

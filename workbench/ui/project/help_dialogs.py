@@ -91,7 +91,7 @@ class GpuCheckDialog(QDialog):
             )
         self._add_command("doctor", self.tr("Check the installation:"), command_line(program_command("doctor")))
         if facts.usable:
-            test = self.tr("Test the GPU (10 to 12 minutes, writes gpu-report.md):")
+            test = self.tr("Test the GPU (a few minutes, writes gpu-report.md):")
             self._add_command("acceptance", test, command_line(program_command("doctor", "--gpu")))
         self._column.addStretch(1)
         close = QPushButton(self.tr("Close"))
