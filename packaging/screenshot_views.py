@@ -76,7 +76,7 @@ def text_of_150_percent(stage: Stage) -> None:
 
 def contact_sheet(stage: Stage) -> None:
     stage.open_project()
-    stage.run("sheet")
+    stage.run("thumbnails")
     stage.pause(1.5)
 
 
@@ -191,12 +191,12 @@ def training_settings(stage: Stage) -> None:
 
 def run_settings(stage: Stage) -> None:
     stage.follow("unet")
-    stage.run("run_recipe")
+    stage.run("run_settings")
 
 
 def export_options(stage: Stage) -> None:
     stage.follow("unet")
-    stage.run("export_choices")
+    stage.run("export_options")
 
 
 def export_report(stage: Stage) -> None:

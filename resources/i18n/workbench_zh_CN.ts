@@ -865,125 +865,6 @@
     </message>
 </context>
 <context>
-    <name>DisabledReasons</name>
-    <message>
-        <source>Open or create a project first</source>
-        <translation>请先打开或新建项目</translation>
-    </message>
-    <message>
-        <source>The project is read-only</source>
-        <translation>项目为只读</translation>
-    </message>
-    <message>
-        <source>Open an image first</source>
-        <translation>请先打开一张图片</translation>
-    </message>
-    <message>
-        <source>The project has no images yet</source>
-        <translation>项目中还没有图片</translation>
-    </message>
-    <message>
-        <source>Not available at the moment</source>
-        <translation>当前不可用</translation>
-    </message>
-    <message>
-        <source>Train a model first</source>
-        <translation>请先训练模型</translation>
-    </message>
-    <message>
-        <source>Start a training or select a run first</source>
-        <translation>请先开始训练或选择训练记录</translation>
-    </message>
-    <message>
-        <source>This image has no suggestions</source>
-        <translation>此图片没有预标注</translation>
-    </message>
-    <message>
-        <source>Open the list of possible label errors first</source>
-        <translation>请先打开疑似标注错误列表</translation>
-    </message>
-    <message>
-        <source>The image file has one page only</source>
-        <translation>图片文件只有一页</translation>
-    </message>
-    <message>
-        <source>No suggested spots are shown</source>
-        <translation>当前没有显示可疑点</translation>
-    </message>
-    <message>
-        <source>Earlier predictions are stored during a training only</source>
-        <translation>只有训练期间才会保存较早的预测</translation>
-    </message>
-    <message>
-        <source>There is nothing to undo</source>
-        <translation>没有可撤销的操作</translation>
-    </message>
-    <message>
-        <source>There is nothing to redo</source>
-        <translation>没有可重做的操作</translation>
-    </message>
-    <message>
-        <source>The image is not marked as done</source>
-        <translation>此图片未标为已完成</translation>
-    </message>
-    <message>
-        <source>The image has no regions</source>
-        <translation>此图片没有区域</translation>
-    </message>
-    <message>
-        <source>Select a reference image first</source>
-        <translation>请先选择良品参考图</translation>
-    </message>
-    <message>
-        <source>No suggestion of this image was rejected</source>
-        <translation>此图片没有被拒绝的预标注</translation>
-    </message>
-    <message>
-        <source>The image is done, or a trained model can predict it</source>
-        <translation>图片已完成，或已有模型可以预测</translation>
-    </message>
-    <message>
-        <source>Label an image with a defect or set verdicts first</source>
-        <translation>请先标注一张有缺陷的图片，或设置判定</translation>
-    </message>
-    <message>
-        <source>Train two models of the same kind first</source>
-        <translation>请先训练两个同类模型</translation>
-    </message>
-    <message>
-        <source>Open the evaluation of a model first</source>
-        <translation>请先打开某个模型的评估</translation>
-    </message>
-    <message>
-        <source>No training is running</source>
-        <translation>没有正在进行的训练</translation>
-    </message>
-    <message>
-        <source>The project has no other run</source>
-        <translation>项目中没有其他训练记录</translation>
-    </message>
-    <message>
-        <source>No finished training can be continued</source>
-        <translation>没有可以继续的训练</translation>
-    </message>
-    <message>
-        <source>Choose the two ONNX files in Settings &gt; Click model first</source>
-        <translation>请先在“设置 &gt; 点击分割模型”中选择两个 ONNX 文件</translation>
-    </message>
-    <message>
-        <source>Select a region with the region tool first</source>
-        <translation>请先用区域工具选择一个区域</translation>
-    </message>
-    <message>
-        <source>No class has this number</source>
-        <translation>没有此编号的类别</translation>
-    </message>
-    <message>
-        <source>No verdict has this number</source>
-        <translation>没有此编号的判定</translation>
-    </message>
-</context>
-<context>
     <name>DisplayPanel</name>
     <message>
         <source>Gamma</source>
@@ -1170,18 +1051,34 @@
     </message>
 </context>
 <context>
-    <name>EditCommands</name>
+    <name>EditMenu</name>
+    <message>
+        <source>&amp;Edit</source>
+        <translation>编辑(&amp;E)</translation>
+    </message>
     <message>
         <source>&amp;Undo</source>
         <translation>撤销(&amp;U)</translation>
+    </message>
+    <message>
+        <source>There is nothing to undo</source>
+        <translation>没有可撤销的操作</translation>
     </message>
     <message>
         <source>&amp;Redo</source>
         <translation>重做(&amp;R)</translation>
     </message>
     <message>
+        <source>There is nothing to redo</source>
+        <translation>没有可重做的操作</translation>
+    </message>
+    <message>
         <source>&amp;History</source>
         <translation>历史(&amp;H)</translation>
+    </message>
+    <message>
+        <source>Open an image first</source>
+        <translation>请先打开一张图片</translation>
     </message>
     <message>
         <source>Editing steps of the current image. Click a step to return to it.</source>
@@ -1196,12 +1093,16 @@
         <translation>搜索图片(&amp;S)</translation>
     </message>
     <message>
-        <source>Changes are saved automatically within a second. This command saves immediately.</source>
-        <translation>更改会在一秒内自动保存。此命令立即保存。</translation>
+        <source>Find &amp;command…</source>
+        <translation>查找命令(&amp;C)…</translation>
     </message>
     <message>
-        <source>&amp;Save now</source>
-        <translation>立即保存(&amp;S)</translation>
+        <source>Search all commands by name, and run one</source>
+        <translation>按名称搜索全部命令并执行</translation>
+    </message>
+    <message>
+        <source>Settin&amp;gs…</source>
+        <translation>设置(&amp;G)…</translation>
     </message>
 </context>
 <context>
@@ -1259,17 +1160,6 @@
     <message>
         <source>Close</source>
         <translation>关闭</translation>
-    </message>
-</context>
-<context>
-    <name>EvaluationCommands</name>
-    <message>
-        <source>E&amp;valuation</source>
-        <translation>评估(&amp;V)</translation>
-    </message>
-    <message>
-        <source>Missed defects and false alarms on validation and test images; choose the detection threshold here</source>
-        <translation>查看验证/测试图片上的漏检和误报，并选择检出阈值</translation>
     </message>
 </context>
 <context>
@@ -1678,113 +1568,6 @@
     </message>
 </context>
 <context>
-    <name>FileCommands</name>
-    <message>
-        <source>&amp;New project…</source>
-        <translation>新建项目(&amp;N)…</translation>
-    </message>
-    <message>
-        <source>&amp;Open project…</source>
-        <translation>打开项目(&amp;O)…</translation>
-    </message>
-    <message>
-        <source>Create sa&amp;mple project</source>
-        <translation>创建示例项目(&amp;M)</translation>
-    </message>
-    <message>
-        <source>Add &amp;images…</source>
-        <translation>添加图片(&amp;I)…</translation>
-    </message>
-    <message>
-        <source>Add &amp;folder…</source>
-        <translation>添加文件夹(&amp;F)…</translation>
-    </message>
-    <message>
-        <source>Impor&amp;t labels…</source>
-        <translation>导入标注(&amp;T)…</translation>
-    </message>
-    <message>
-        <source>Import labels of other tools, with their images</source>
-        <translation>导入其他工具的标注及其图片</translation>
-    </message>
-    <message>
-        <source>E&amp;xport labels…</source>
-        <translation>导出标注(&amp;X)…</translation>
-    </message>
-    <message>
-        <source>Write the labels in the format of another tool</source>
-        <translation>以其他工具的格式写出标注</translation>
-    </message>
-    <message>
-        <source>Refresh image &amp;list</source>
-        <translation>刷新图片列表(&amp;L)</translation>
-    </message>
-    <message>
-        <source>Search the image folders for new and deleted images</source>
-        <translation>检查图片文件夹中新增和删除的图片</translation>
-    </message>
-    <message>
-        <source>Ima&amp;ge folders…</source>
-        <translation>图片文件夹(&amp;G)…</translation>
-    </message>
-    <message>
-        <source>Folders with the images of this project, and removed images</source>
-        <translation>此项目的图片所在的文件夹，以及已移除的图片</translation>
-    </message>
-    <message>
-        <source>Check la&amp;bels…</source>
-        <translation>检查标注(&amp;B)…</translation>
-    </message>
-    <message>
-        <source>Find label errors, data leakage and damaged files</source>
-        <translation>查找标注错误、数据泄漏和损坏的文件</translation>
-    </message>
-    <message>
-        <source>St&amp;atistics…</source>
-        <translation>统计(&amp;A)…</translation>
-    </message>
-    <message>
-        <source>Numbers of images, classes and regions, and region sizes</source>
-        <translation>图片、类别和区域的数量以及区域尺寸</translation>
-    </message>
-    <message>
-        <source>M&amp;erge project…</source>
-        <translation>合并项目(&amp;E)…</translation>
-    </message>
-    <message>
-        <source>Add the labels and images of another project, such as a labeled copy</source>
-        <translation>添加另一个项目（例如已标注的副本）的标注和图片</translation>
-    </message>
-    <message>
-        <source>&amp;Pack project…</source>
-        <translation>打包项目(&amp;P)…</translation>
-    </message>
-    <message>
-        <source>Write the project with all its images to one zip file</source>
-        <translation>将项目及其全部图片写入一个 zip 文件</translation>
-    </message>
-    <message>
-        <source>&amp;Unpack project…</source>
-        <translation>解包项目(&amp;U)…</translation>
-    </message>
-    <message>
-        <source>Unpack a packed project and open it</source>
-        <translation>解包已打包的项目并打开</translation>
-    </message>
-    <message>
-        <source>Show project fol&amp;der</source>
-        <translation>打开项目文件夹(&amp;D)</translation>
-    </message>
-    <message>
-        <source>&amp;Close project</source>
-        <translation>关闭项目(&amp;C)</translation>
-    </message>
-    <message>
-        <source>&amp;Quit</source>
-        <translation>退出(&amp;Q)</translation>
-    </message>
-</context>
-<context>
     <name>FindingModel</name>
     <message>
         <source>Name</source>
@@ -1976,18 +1759,26 @@
     </message>
 </context>
 <context>
-    <name>HelpCommands</name>
+    <name>HelpMenu</name>
     <message>
-        <source>Find &amp;command…</source>
-        <translation>查找命令(&amp;C)…</translation>
+        <source>&amp;Help</source>
+        <translation>帮助(&amp;H)</translation>
     </message>
     <message>
-        <source>Search all commands by name, and run one</source>
-        <translation>按名称搜索全部命令并执行</translation>
+        <source>&amp;First steps</source>
+        <translation>入门步骤(&amp;F)</translation>
     </message>
     <message>
-        <source>Settin&amp;gs…</source>
-        <translation>设置(&amp;G)…</translation>
+        <source>From images to an exported model, step by step</source>
+        <translation>从图片到导出模型的操作步骤</translation>
+    </message>
+    <message>
+        <source>&amp;Tour of the window</source>
+        <translation>窗口导览(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Explain the parts of the window one after another</source>
+        <translation>依次介绍窗口的各个部分</translation>
     </message>
     <message>
         <source>G&amp;uide</source>
@@ -2041,110 +1832,38 @@
     </message>
 </context>
 <context>
-    <name>ImageCommands</name>
+    <name>ImageContextMenu</name>
     <message>
-        <source>Mark as &amp;done and next</source>
-        <translation>标为已完成并转到下一张(&amp;D)</translation>
+        <source>Open</source>
+        <translation>打开</translation>
     </message>
     <message>
-        <source>&amp;Next image</source>
-        <translation>下一张图片(&amp;N)</translation>
+        <source>Mark as done</source>
+        <translation>标为已完成</translation>
     </message>
     <message>
-        <source>&amp;Previous image</source>
-        <translation>上一张图片(&amp;P)</translation>
+        <source>Mark as not done</source>
+        <translation>标为未完成</translation>
     </message>
     <message>
-        <source>Next &amp;unlabeled image</source>
-        <translation>下一张未标注图片(&amp;U)</translation>
+        <source>Verdict</source>
+        <translation>判定</translation>
     </message>
     <message>
-        <source>Previous unla&amp;beled image</source>
-        <translation>上一张未标注图片(&amp;B)</translation>
+        <source>No verdict</source>
+        <translation>无判定</translation>
     </message>
     <message>
-        <source>Next image no&amp;t done</source>
-        <translation>下一张未完成的图片(&amp;T)</translation>
+        <source>Show in folder</source>
+        <translation>在文件夹中显示</translation>
     </message>
     <message>
-        <source>Next un&amp;readable image</source>
-        <translation>下一张无法读取的图片(&amp;R)</translation>
+        <source>Copy path</source>
+        <translation>复制路径</translation>
     </message>
     <message>
-        <source>T&amp;humbnail view</source>
-        <translation>缩略图视图(&amp;H)</translation>
-    </message>
-    <message>
-        <source>Show all listed images as thumbnails and set verdicts for several images at once</source>
-        <translation>以缩略图显示列表中的所有图片，可批量设置判定</translation>
-    </message>
-    <message>
-        <source>Mark the current image as done and open the next image</source>
-        <translation>将当前图片标为已完成，并打开下一张</translation>
-    </message>
-    <message>
-        <source>&amp;Mark as done</source>
-        <translation>标为已完成(&amp;M)</translation>
-    </message>
-    <message>
-        <source>Mark the current image, or the selected thumbnails, as done</source>
-        <translation>将当前图片或选中的缩略图标为已完成</translation>
-    </message>
-    <message>
-        <source>Mark as not d&amp;one</source>
-        <translation>标为未完成(&amp;O)</translation>
-    </message>
-    <message>
-        <source>Sho&amp;w in folder</source>
-        <translation>在文件夹中显示(&amp;W)</translation>
-    </message>
-    <message>
-        <source>Show the image file in the file browser of the system</source>
-        <translation>在系统文件管理器中显示图片文件</translation>
-    </message>
-    <message>
-        <source>Cop&amp;y path</source>
-        <translation>复制路径(&amp;Y)</translation>
-    </message>
-    <message>
-        <source>Copy the path of the current image, or of the selected thumbnails</source>
-        <translation>复制当前图片或选中缩略图的路径</translation>
-    </message>
-    <message>
-        <source>Remove from pro&amp;ject…</source>
-        <translation>从项目中移除(&amp;J)…</translation>
-    </message>
-    <message>
-        <source>Remove the current image, or the selected thumbnails, with their labels</source>
-        <translation>移除当前图片或所选缩略图及其标注</translation>
-    </message>
-    <message>
-        <source>Takes effect at the next training. All images of the same part move together.</source>
-        <translation>下次训练起生效；同一零件的所有图片一起调整。</translation>
-    </message>
-    <message>
-        <source>&amp;Automatic</source>
-        <translation>自动(&amp;A)</translation>
-    </message>
-    <message>
-        <source>&amp;Training set</source>
-        <translation>训练集(&amp;T)</translation>
-    </message>
-    <message>
-        <source>&amp;Validation set</source>
-        <translation>验证集(&amp;V)</translation>
-    </message>
-    <message>
-        <source>T&amp;est set</source>
-        <translation>测试集(&amp;E)</translation>
-    </message>
-    <message>
-        <source>Verdict {n}</source>
-        <translation>判定 {n}</translation>
-    </message>
-    <message>
-        <source>Verdict {n} and next</source>
-        <translation>判定 {n} 并转到下一张</translation>
+        <source>Remove from project…</source>
+        <translation>从项目中移除…</translation>
     </message>
 </context>
 <context>
@@ -2299,36 +2018,196 @@
 <context>
     <name>ImageMenu</name>
     <message>
-        <source>Open</source>
-        <translation>打开</translation>
+        <source>&amp;Image</source>
+        <translation>图片(&amp;I)</translation>
     </message>
     <message>
-        <source>Mark as done</source>
-        <translation>标为已完成</translation>
+        <source>&amp;Verdict</source>
+        <translation>判定(&amp;V)</translation>
     </message>
     <message>
-        <source>Mark as not done</source>
-        <translation>标为未完成</translation>
+        <source>Set verdict &amp;and go to next</source>
+        <translation>判定并转到下一张(&amp;A)</translation>
     </message>
     <message>
-        <source>Verdict</source>
-        <translation>判定</translation>
+        <source>Add verd&amp;ict</source>
+        <translation>添加判定(&amp;I)</translation>
     </message>
     <message>
-        <source>No verdict</source>
-        <translation>无判定</translation>
+        <source>Add a verdict: a result for a whole image, such as OK or NG</source>
+        <translation>添加判定，即整张图片的结果，例如 OK 或 NG</translation>
     </message>
     <message>
-        <source>Show in folder</source>
-        <translation>在文件夹中显示</translation>
+        <source>Sho&amp;w in folder</source>
+        <translation>在文件夹中显示(&amp;W)</translation>
     </message>
     <message>
-        <source>Copy path</source>
-        <translation>复制路径</translation>
+        <source>Show the image file in the file browser of the system</source>
+        <translation>在系统文件管理器中显示图片文件</translation>
     </message>
     <message>
-        <source>Remove from project…</source>
-        <translation>从项目中移除…</translation>
+        <source>Cop&amp;y path</source>
+        <translation>复制路径(&amp;Y)</translation>
+    </message>
+    <message>
+        <source>Copy the path of the current image, or of the selected thumbnails</source>
+        <translation>复制当前图片或选中缩略图的路径</translation>
+    </message>
+    <message>
+        <source>Remove from pro&amp;ject…</source>
+        <translation>从项目中移除(&amp;J)…</translation>
+    </message>
+    <message>
+        <source>Remove the current image, or the selected thumbnails, with their labels</source>
+        <translation>移除当前图片或所选缩略图及其标注</translation>
+    </message>
+    <message>
+        <source>Mark as &amp;done and next</source>
+        <translation>标为已完成并转到下一张(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Mark the current image as done and open the next image</source>
+        <translation>将当前图片标为已完成，并打开下一张</translation>
+    </message>
+    <message>
+        <source>&amp;Mark as done</source>
+        <translation>标为已完成(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Mark the current image, or the selected thumbnails, as done</source>
+        <translation>将当前图片或选中的缩略图标为已完成</translation>
+    </message>
+    <message>
+        <source>Mark as not d&amp;one</source>
+        <translation>标为未完成(&amp;O)</translation>
+    </message>
+    <message>
+        <source>The image is not marked as done</source>
+        <translation>此图片未标为已完成</translation>
+    </message>
+    <message>
+        <source>Open an image first</source>
+        <translation>请先打开一张图片</translation>
+    </message>
+    <message>
+        <source>The image file has one page only</source>
+        <translation>图片文件只有一页</translation>
+    </message>
+    <message>
+        <source>&amp;Next image</source>
+        <translation>下一张图片(&amp;N)</translation>
+    </message>
+    <message>
+        <source>&amp;Previous image</source>
+        <translation>上一张图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Next &amp;unlabeled image</source>
+        <translation>下一张未标注图片(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Previous unla&amp;beled image</source>
+        <translation>上一张未标注图片(&amp;B)</translation>
+    </message>
+    <message>
+        <source>Next image no&amp;t done</source>
+        <translation>下一张未完成的图片(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Next un&amp;readable image</source>
+        <translation>下一张无法读取的图片(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Next page of &amp;file</source>
+        <translation>文件的下一页(&amp;F)</translation>
+    </message>
+    <message>
+        <source>Next page of a multi-page file. Labels belong to the first page.</source>
+        <translation>多页文件的下一页。标注属于第一页。</translation>
+    </message>
+    <message>
+        <source>Previous pa&amp;ge of file</source>
+        <translation>文件的上一页(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Open the list of possible label errors first</source>
+        <translation>请先打开疑似标注错误列表</translation>
+    </message>
+    <message>
+        <source>&amp;Label next</source>
+        <translation>推荐标注(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Images that would improve the model most, with the reason for each</source>
+        <translation>对提升模型最有帮助的图片及推荐理由</translation>
+    </message>
+    <message>
+        <source>Possible label &amp;errors</source>
+        <translation>疑似标注错误(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Train a model first</source>
+        <translation>请先训练模型</translation>
+    </message>
+    <message>
+        <source>Labels that a confident model contradicts, most severe first</source>
+        <translation>与高置信度预测不一致的标注，最可疑的在前</translation>
+    </message>
+    <message>
+        <source>Use model result</source>
+        <translation>采用模型结果</translation>
+    </message>
+    <message>
+        <source>Replace the flagged label with the prediction</source>
+        <translation>用预测结果替换疑似错误的标注</translation>
+    </message>
+    <message>
+        <source>&amp;Keep my label</source>
+        <translation>保留我的标注(&amp;K)</translation>
+    </message>
+    <message>
+        <source>Keep the flagged label. It will not be flagged again.</source>
+        <translation>保留疑似错误的标注，不再提示。</translation>
+    </message>
+    <message>
+        <source>Ne&amp;xt flagged region</source>
+        <translation>下一处疑似标注错误(&amp;X)</translation>
+    </message>
+    <message>
+        <source>Verdict {n}</source>
+        <translation>判定 {n}</translation>
+    </message>
+    <message>
+        <source>No verdict has this number</source>
+        <translation>没有此编号的判定</translation>
+    </message>
+    <message>
+        <source>Verdict {n} and next</source>
+        <translation>判定 {n} 并转到下一张</translation>
+    </message>
+    <message>
+        <source>&amp;Automatic</source>
+        <translation>自动(&amp;A)</translation>
+    </message>
+    <message>
+        <source>&amp;Training set</source>
+        <translation>训练集(&amp;T)</translation>
+    </message>
+    <message>
+        <source>&amp;Validation set</source>
+        <translation>验证集(&amp;V)</translation>
+    </message>
+    <message>
+        <source>T&amp;est set</source>
+        <translation>测试集(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Takes effect at the next training. All images of the same part move together.</source>
+        <translation>下次训练起生效；同一零件的所有图片一起调整。</translation>
+    </message>
+    <message>
+        <source>Data &amp;split</source>
+        <translation>数据划分(&amp;S)</translation>
     </message>
 </context>
 <context>
@@ -2718,73 +2597,6 @@
     </message>
 </context>
 <context>
-    <name>InspectionCommands</name>
-    <message>
-        <source>&amp;Measure</source>
-        <translation>测量(&amp;M)</translation>
-    </message>
-    <message>
-        <source>O&amp;verview</source>
-        <translation>导航图(&amp;V)</translation>
-    </message>
-    <message>
-        <source>Ne&amp;xt region</source>
-        <translation>下一个区域(&amp;X)</translation>
-    </message>
-    <message>
-        <source>Show the next labeled or predicted region at the same zoom</source>
-        <translation>以相同缩放比例显示下一个标注或预测区域</translation>
-    </message>
-    <message>
-        <source>Previous &amp;region</source>
-        <translation>上一个区域(&amp;R)</translation>
-    </message>
-    <message>
-        <source>Measure: drag a line to read its length</source>
-        <translation>测量：拖出一条线，读取长度</translation>
-    </message>
-    <message>
-        <source>Set pixel s&amp;cale…</source>
-        <translation>设置像素尺寸(&amp;C)…</translation>
-    </message>
-    <message>
-        <source>Set the size of a pixel in µm</source>
-        <translation>设置每个像素的实际尺寸（µm）</translation>
-    </message>
-    <message>
-        <source>Show the whole image in a corner while only a part is visible</source>
-        <translation>仅显示局部时，在角落显示整张图片</translation>
-    </message>
-    <message>
-        <source>Show &amp;difference from reference image</source>
-        <translation>显示与良品参考图的差异(&amp;D)</translation>
-    </message>
-    <message>
-        <source>Use as refere&amp;nce image</source>
-        <translation>设为良品参考图(&amp;N)</translation>
-    </message>
-    <message>
-        <source>Use the current image as the defect-free reference image</source>
-        <translation>将当前图片设为良品参考图</translation>
-    </message>
-    <message>
-        <source>In&amp;vert</source>
-        <translation>反相(&amp;V)</translation>
-    </message>
-    <message>
-        <source>&amp;Auto contrast</source>
-        <translation>自动对比度(&amp;A)</translation>
-    </message>
-    <message>
-        <source>Stretch to the minimum and maximum gray value</source>
-        <translation>拉伸到最小和最大灰度值</translation>
-    </message>
-    <message>
-        <source>&amp;Reset display</source>
-        <translation>重置显示(&amp;R)</translation>
-    </message>
-</context>
-<context>
     <name>JobDialog</name>
     <message>
         <source>Progress</source>
@@ -2953,42 +2765,178 @@
     </message>
 </context>
 <context>
-    <name>LabelNextCommands</name>
+    <name>LabelMenu</name>
     <message>
-        <source>&amp;Label next</source>
-        <translation>推荐标注(&amp;L)</translation>
+        <source>&amp;Label</source>
+        <translation>标注(&amp;L)</translation>
     </message>
     <message>
-        <source>Images that would improve the model most, with the reason for each</source>
-        <translation>对提升模型最有帮助的图片及推荐理由</translation>
+        <source>&amp;Brushes</source>
+        <translation>画笔(&amp;B)</translation>
     </message>
     <message>
-        <source>Possible label &amp;errors</source>
-        <translation>疑似标注错误(&amp;E)</translation>
+        <source>&amp;Outlines</source>
+        <translation>轮廓(&amp;O)</translation>
     </message>
     <message>
-        <source>Labels that a confident model contradicts, most severe first</source>
-        <translation>与高置信度预测不一致的标注，最可疑的在前</translation>
+        <source>&amp;Assisted</source>
+        <translation>辅助标注(&amp;A)</translation>
     </message>
     <message>
-        <source>Replace the flagged label with the prediction</source>
-        <translation>用预测结果替换疑似错误的标注</translation>
+        <source>&amp;Regions</source>
+        <translation>区域(&amp;R)</translation>
     </message>
     <message>
-        <source>&amp;Keep my label</source>
-        <translation>保留我的标注(&amp;K)</translation>
+        <source>Select &amp;class</source>
+        <translation>选择类别(&amp;C)</translation>
     </message>
     <message>
-        <source>Keep the flagged label. It will not be flagged again.</source>
-        <translation>保留疑似错误的标注，不再提示。</translation>
+        <source>A&amp;dd class</source>
+        <translation>添加类别(&amp;D)</translation>
     </message>
     <message>
-        <source>Use model result</source>
-        <translation>采用模型结果</translation>
+        <source>Add a class: a type of defects to paint</source>
+        <translation>添加类别，即要涂画的缺陷类型</translation>
     </message>
     <message>
-        <source>Ne&amp;xt flagged region</source>
-        <translation>下一处疑似标注错误(&amp;X)</translation>
+        <source>&amp;Smaller brush</source>
+        <translation>减小画笔(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;Larger brush</source>
+        <translation>增大画笔(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Pick class under pointer</source>
+        <translation>拾取指针处的类别(&amp;P)</translation>
+    </message>
+    <message>
+        <source>&amp;Keep other classes</source>
+        <translation>保留其他类别(&amp;K)</translation>
+    </message>
+    <message>
+        <source>Keep other classes: paint over background only</source>
+        <translation>保留其他类别：只在背景上涂画</translation>
+    </message>
+    <message>
+        <source>Treat unpainted areas as &amp;unlabeled</source>
+        <translation>未涂画区域视为未标注(&amp;N)</translation>
+    </message>
+    <message>
+        <source>Train on the painted areas of this image only</source>
+        <translation>此图片仅用已涂画的区域训练</translation>
+    </message>
+    <message>
+        <source>Edit &amp;outline</source>
+        <translation>编辑轮廓(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Select a region with the region tool first</source>
+        <translation>请先用区域工具选择一个区域</translation>
+    </message>
+    <message>
+        <source>Show the corners of the selected region and move them</source>
+        <translation>显示并移动所选区域的顶点</translation>
+    </message>
+    <message>
+        <source>Class {n}</source>
+        <translation>类别 {n}</translation>
+    </message>
+    <message>
+        <source>No class has this number</source>
+        <translation>没有此编号的类别</translation>
+    </message>
+    <message>
+        <source>This image has no suggestions</source>
+        <translation>此图片没有预标注</translation>
+    </message>
+    <message>
+        <source>Su&amp;ggestions</source>
+        <translation>预标注(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Review &amp;suggestions</source>
+        <translation>处理预标注(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Suggestions: click a suggestion or drag a box to accept; hold Ctrl to reject</source>
+        <translation>预标注：点击或拖框即接受；按住 Ctrl 为拒绝</translation>
+    </message>
+    <message>
+        <source>&amp;Accept all suggestions</source>
+        <translation>全部接受(&amp;A)</translation>
+    </message>
+    <message>
+        <source>Accept all suggestions in this image as one undo step</source>
+        <translation>接受此图片的全部预标注（可一次撤销）</translation>
+    </message>
+    <message>
+        <source>Re&amp;ject all suggestions</source>
+        <translation>全部拒绝(&amp;J)</translation>
+    </message>
+    <message>
+        <source>This model will not suggest these regions again. Can be undone.</source>
+        <translation>此模型不再给出这些预标注；可撤销。</translation>
+    </message>
+    <message>
+        <source>&amp;Restore rejected suggestions</source>
+        <translation>恢复已拒绝的预标注(&amp;R)</translation>
+    </message>
+    <message>
+        <source>No suggestion of this image was rejected</source>
+        <translation>此图片没有被拒绝的预标注</translation>
+    </message>
+    <message>
+        <source>Show the rejected suggestions of this image again</source>
+        <translation>重新显示此图片中已拒绝的预标注</translation>
+    </message>
+    <message>
+        <source>Show suggesti&amp;ons</source>
+        <translation>显示预标注(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Show suggestions together with labels. {labels} and {suggestions} change the balance.</source>
+        <translation>同时显示预标注和标注。按 {labels}、{suggestions} 调整侧重。</translation>
+    </message>
+    <message>
+        <source>Emphasize &amp;labels</source>
+        <translation>侧重标注(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Switch from suggestions only to both, then to labels only</source>
+        <translation>从仅显示预标注切换到两者，再到仅显示标注</translation>
+    </message>
+    <message>
+        <source>Emphasize s&amp;uggestions</source>
+        <translation>侧重预标注(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Switch from labels only to both, then to suggestions only</source>
+        <translation>从仅显示标注切换到两者，再到仅显示预标注</translation>
+    </message>
+    <message>
+        <source>No suggested spots are shown</source>
+        <translation>当前没有显示可疑点</translation>
+    </message>
+    <message>
+        <source>Suggest &amp;where to look</source>
+        <translation>提示可疑点(&amp;W)</translation>
+    </message>
+    <message>
+        <source>The image is done, or a trained model can predict it</source>
+        <translation>图片已完成，或已有模型可以预测</translation>
+    </message>
+    <message>
+        <source>Circle the spots that differ most from the rest of the image. No model is needed.</source>
+        <translation>圈出与图片其余部分差异最大的可疑点。无需模型。</translation>
+    </message>
+    <message>
+        <source>&amp;Next spot</source>
+        <translation>下一个可疑点(&amp;N)</translation>
+    </message>
+    <message>
+        <source>Pre&amp;vious spot</source>
+        <translation>上一个可疑点(&amp;V)</translation>
     </message>
 </context>
 <context>
@@ -3299,53 +3247,6 @@
     <message>
         <source>Measured at the end of the training on {n} validation/test {n:image|images} whose brightness, contrast or sharpness was changed</source>
         <translation>训练结束时在 {n} 张改变了亮度、对比度或清晰度的验证/测试图片上测得</translation>
-    </message>
-</context>
-<context>
-    <name>LiveTrainingCommands</name>
-    <message>
-        <source>&amp;Pause or resume training</source>
-        <translation>暂停或继续训练(&amp;P)</translation>
-    </message>
-    <message>
-        <source>Pause training. The time limit is paused as well.</source>
-        <translation>暂停训练，计时同时暂停。</translation>
-    </message>
-    <message>
-        <source>Show &amp;whole run</source>
-        <translation>显示完整训练过程(&amp;W)</translation>
-    </message>
-    <message>
-        <source>Compare the curves with those of other runs</source>
-        <translation>与其他训练记录的曲线比较</translation>
-    </message>
-    <message>
-        <source>Compare runs side by si&amp;de…</source>
-        <translation>并排比较训练记录(&amp;D)…</translation>
-    </message>
-    <message>
-        <source>Compare the metrics of two runs on the same images, with the images on which they differ</source>
-        <translation>在相同图片上比较两条训练记录的指标，并显示结果不同的图片</translation>
-    </message>
-    <message>
-        <source>Save evaluatio&amp;n report…</source>
-        <translation>保存评估报告(&amp;N)…</translation>
-    </message>
-    <message>
-        <source>Save metrics, curves and the largest errors of the shown evaluation</source>
-        <translation>保存当前评估的指标、曲线和最严重的错误</translation>
-    </message>
-    <message>
-        <source>Save curves as &amp;image…</source>
-        <translation>将曲线保存为图片(&amp;I)…</translation>
-    </message>
-    <message>
-        <source>Save curves as &amp;table…</source>
-        <translation>将曲线保存为表格(&amp;T)…</translation>
-    </message>
-    <message>
-        <source>&amp;Compare with other runs…</source>
-        <translation>与其他训练记录比较(&amp;C)…</translation>
     </message>
 </context>
 <context>
@@ -4233,21 +4134,6 @@
     </message>
 </context>
 <context>
-    <name>PageCommands</name>
-    <message>
-        <source>Next page of &amp;file</source>
-        <translation>文件的下一页(&amp;F)</translation>
-    </message>
-    <message>
-        <source>Next page of a multi-page file. Labels belong to the first page.</source>
-        <translation>多页文件的下一页。标注属于第一页。</translation>
-    </message>
-    <message>
-        <source>Previous pa&amp;ge of file</source>
-        <translation>文件的上一页(&amp;G)</translation>
-    </message>
-</context>
-<context>
     <name>PageIndicator</name>
     <message>
         <source>Page {number} of {count}</source>
@@ -4423,69 +4309,6 @@
     </message>
 </context>
 <context>
-    <name>PredictionCommands</name>
-    <message>
-        <source>Predictions as &amp;outlines</source>
-        <translation>用轮廓显示预测(&amp;O)</translation>
-    </message>
-    <message>
-        <source>Predictions as &amp;filled areas</source>
-        <translation>用填充区域显示预测(&amp;F)</translation>
-    </message>
-    <message>
-        <source>&amp;Probability map</source>
-        <translation>概率图(&amp;P)</translation>
-    </message>
-    <message>
-        <source>&amp;Uncertainty map</source>
-        <translation>不确定度图(&amp;U)</translation>
-    </message>
-    <message>
-        <source>&amp;Next prediction display</source>
-        <translation>切换预测显示方式(&amp;N)</translation>
-    </message>
-    <message>
-        <source>&amp;Earlier training step</source>
-        <translation>更早的训练步(&amp;E)</translation>
-    </message>
-    <message>
-        <source>&amp;Later training step</source>
-        <translation>更晚的训练步(&amp;L)</translation>
-    </message>
-    <message>
-        <source>Prediction for this image at a later training step</source>
-        <translation>较晚训练步对此图片的预测</translation>
-    </message>
-    <message>
-        <source>Reset &amp;thresholds</source>
-        <translation>重置阈值(&amp;T)</translation>
-    </message>
-    <message>
-        <source>Use the thresholds of the run again</source>
-        <translation>恢复使用训练记录的阈值</translation>
-    </message>
-    <message>
-        <source>&amp;Continuous training</source>
-        <translation>持续训练(&amp;C)</translation>
-    </message>
-    <message>
-        <source>After the time limit, training continues with new labels until you stop it</source>
-        <translation>到时后用新标注继续训练，直到停止</translation>
-    </message>
-    <message>
-        <source>Continue the shown run with all labels added since it ended</source>
-        <translation>用此后新增的全部标注继续训练所显示的训练记录</translation>
-    </message>
-    <message>
-        <source>Prediction for this image at an earlier training step</source>
-        <translation>训练早期对此图片的预测</translation>
-    </message>
-    <message>
-        <source>C&amp;ontinue training with new labels</source>
-        <translation>用新标注继续训练(&amp;O)</translation>
-    </message>
-</context>
-<context>
     <name>PredictionDisplay</name>
     <message>
         <source>Outline</source>
@@ -4574,6 +4397,65 @@
     <message>
         <source>All classes</source>
         <translation>全部类别</translation>
+    </message>
+</context>
+<context>
+    <name>PredictionDisplayMenu</name>
+    <message>
+        <source>Predictions as &amp;outlines</source>
+        <translation>用轮廓显示预测(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Predictions as &amp;filled areas</source>
+        <translation>用填充区域显示预测(&amp;F)</translation>
+    </message>
+    <message>
+        <source>&amp;Probability map</source>
+        <translation>概率图(&amp;P)</translation>
+    </message>
+    <message>
+        <source>&amp;Uncertainty map</source>
+        <translation>不确定度图(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Earlier predictions are stored during a training only</source>
+        <translation>只有训练期间才会保存较早的预测</translation>
+    </message>
+    <message>
+        <source>Prediction displa&amp;y</source>
+        <translation>预测显示方式(&amp;Y)</translation>
+    </message>
+    <message>
+        <source>&amp;Next prediction display</source>
+        <translation>切换预测显示方式(&amp;N)</translation>
+    </message>
+    <message>
+        <source>&amp;Earlier training step</source>
+        <translation>更早的训练步(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Prediction for this image at an earlier training step</source>
+        <translation>训练早期对此图片的预测</translation>
+    </message>
+    <message>
+        <source>&amp;Later training step</source>
+        <translation>更晚的训练步(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Prediction for this image at a later training step</source>
+        <translation>较晚训练步对此图片的预测</translation>
+    </message>
+    <message>
+        <source>Reset &amp;thresholds</source>
+        <translation>重置阈值(&amp;T)</translation>
+    </message>
+    <message>
+        <source>The thresholds of the run are in use</source>
+        <translation>正在使用训练记录的阈值</translation>
+    </message>
+    <message>
+        <source>Use the thresholds of the run again</source>
+        <translation>恢复使用训练记录的阈值</translation>
     </message>
 </context>
 <context>
@@ -4965,6 +4847,137 @@
     <message>
         <source>Open or create a project first, then drop the images again.</source>
         <translation>请先打开或新建项目，然后重新拖入图片。</translation>
+    </message>
+</context>
+<context>
+    <name>ProjectMenu</name>
+    <message>
+        <source>&amp;Project</source>
+        <translation>项目(&amp;P)</translation>
+    </message>
+    <message>
+        <source>&amp;New project…</source>
+        <translation>新建项目(&amp;N)…</translation>
+    </message>
+    <message>
+        <source>Ne&amp;w project from folder…</source>
+        <translation>从文件夹新建项目(&amp;W)…</translation>
+    </message>
+    <message>
+        <source>Create a project from a folder of images. The images stay where they are.</source>
+        <translation>从图片文件夹创建项目。图片保留在原位置。</translation>
+    </message>
+    <message>
+        <source>&amp;Open project…</source>
+        <translation>打开项目(&amp;O)…</translation>
+    </message>
+    <message>
+        <source>Create sa&amp;mple project</source>
+        <translation>创建示例项目(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Add &amp;images…</source>
+        <translation>添加图片(&amp;I)…</translation>
+    </message>
+    <message>
+        <source>Add &amp;folder…</source>
+        <translation>添加文件夹(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>Ima&amp;ge folders…</source>
+        <translation>图片文件夹(&amp;G)…</translation>
+    </message>
+    <message>
+        <source>Folders with the images of this project, and removed images</source>
+        <translation>此项目的图片所在的文件夹，以及已移除的图片</translation>
+    </message>
+    <message>
+        <source>Refresh image &amp;list</source>
+        <translation>刷新图片列表(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Search the image folders for new and deleted images</source>
+        <translation>检查图片文件夹中新增和删除的图片</translation>
+    </message>
+    <message>
+        <source>Impor&amp;t labels…</source>
+        <translation>导入标注(&amp;T)…</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>Import labels of other tools, with their images</source>
+        <translation>导入其他工具的标注及其图片</translation>
+    </message>
+    <message>
+        <source>E&amp;xport labels…</source>
+        <translation>导出标注(&amp;X)…</translation>
+    </message>
+    <message>
+        <source>Write the labels in the format of another tool</source>
+        <translation>以其他工具的格式写出标注</translation>
+    </message>
+    <message>
+        <source>Check la&amp;bels…</source>
+        <translation>检查标注(&amp;B)…</translation>
+    </message>
+    <message>
+        <source>Find label errors, data leakage and damaged files</source>
+        <translation>查找标注错误、数据泄漏和损坏的文件</translation>
+    </message>
+    <message>
+        <source>St&amp;atistics…</source>
+        <translation>统计(&amp;A)…</translation>
+    </message>
+    <message>
+        <source>Numbers of images, classes and regions, and region sizes</source>
+        <translation>图片、类别和区域的数量以及区域尺寸</translation>
+    </message>
+    <message>
+        <source>M&amp;erge project…</source>
+        <translation>合并项目(&amp;E)…</translation>
+    </message>
+    <message>
+        <source>Add the labels and images of another project, such as a labeled copy</source>
+        <translation>添加另一个项目（例如已标注的副本）的标注和图片</translation>
+    </message>
+    <message>
+        <source>&amp;Pack project…</source>
+        <translation>打包项目(&amp;P)…</translation>
+    </message>
+    <message>
+        <source>Write the project with all its images to one zip file</source>
+        <translation>将项目及其全部图片写入一个 zip 文件</translation>
+    </message>
+    <message>
+        <source>&amp;Unpack project…</source>
+        <translation>解包项目(&amp;U)…</translation>
+    </message>
+    <message>
+        <source>Unpack a packed project and open it</source>
+        <translation>解包已打包的项目并打开</translation>
+    </message>
+    <message>
+        <source>&amp;Save now</source>
+        <translation>立即保存(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Changes are saved automatically within a second. This command saves immediately.</source>
+        <translation>更改会在一秒内自动保存。此命令立即保存。</translation>
+    </message>
+    <message>
+        <source>Show project fol&amp;der</source>
+        <translation>打开项目文件夹(&amp;D)</translation>
+    </message>
+    <message>
+        <source>&amp;Close project</source>
+        <translation>关闭项目(&amp;C)</translation>
+    </message>
+    <message>
+        <source>&amp;Quit</source>
+        <translation>退出(&amp;Q)</translation>
     </message>
 </context>
 <context>
@@ -6081,25 +6094,6 @@
     </message>
 </context>
 <context>
-    <name>SpotCommands</name>
-    <message>
-        <source>Suggest &amp;where to look</source>
-        <translation>提示可疑点(&amp;W)</translation>
-    </message>
-    <message>
-        <source>Circle the spots that differ most from the rest of the image. No model is needed.</source>
-        <translation>圈出与图片其余部分差异最大的可疑点。无需模型。</translation>
-    </message>
-    <message>
-        <source>&amp;Next spot</source>
-        <translation>下一个可疑点(&amp;N)</translation>
-    </message>
-    <message>
-        <source>Pre&amp;vious spot</source>
-        <translation>上一个可疑点(&amp;V)</translation>
-    </message>
-</context>
-<context>
     <name>StageBar</name>
     <message>
         <source>Next step</source>
@@ -6584,73 +6578,6 @@
     </message>
 </context>
 <context>
-    <name>SuggestionCommands</name>
-    <message>
-        <source>Review &amp;suggestions</source>
-        <translation>处理预标注(&amp;S)</translation>
-    </message>
-    <message>
-        <source>Suggestions: click a suggestion or drag a box to accept; hold Ctrl to reject</source>
-        <translation>预标注：点击或拖框即接受；按住 Ctrl 为拒绝</translation>
-    </message>
-    <message>
-        <source>&amp;Accept all suggestions</source>
-        <translation>全部接受(&amp;A)</translation>
-    </message>
-    <message>
-        <source>Re&amp;ject all suggestions</source>
-        <translation>全部拒绝(&amp;J)</translation>
-    </message>
-    <message>
-        <source>&amp;Restore rejected suggestions</source>
-        <translation>恢复已拒绝的预标注(&amp;R)</translation>
-    </message>
-    <message>
-        <source>Show the rejected suggestions of this image again</source>
-        <translation>重新显示此图片中已拒绝的预标注</translation>
-    </message>
-    <message>
-        <source>Show suggesti&amp;ons</source>
-        <translation>显示预标注(&amp;O)</translation>
-    </message>
-    <message>
-        <source>Show suggestions together with labels. {labels} and {suggestions} change the balance.</source>
-        <translation>同时显示预标注和标注。按 {labels}、{suggestions} 调整侧重。</translation>
-    </message>
-    <message>
-        <source>Emphasize &amp;labels</source>
-        <translation>侧重标注(&amp;L)</translation>
-    </message>
-    <message>
-        <source>Switch from suggestions only to both, then to labels only</source>
-        <translation>从仅显示预标注切换到两者，再到仅显示标注</translation>
-    </message>
-    <message>
-        <source>Emphasize s&amp;uggestions</source>
-        <translation>侧重预标注(&amp;U)</translation>
-    </message>
-    <message>
-        <source>Switch from labels only to both, then to suggestions only</source>
-        <translation>从仅显示标注切换到两者，再到仅显示预标注</translation>
-    </message>
-    <message>
-        <source>Generate suggestions for &amp;all images</source>
-        <translation>为所有图片生成预标注(&amp;A)</translation>
-    </message>
-    <message>
-        <source>Run the model in use on every image and save its predictions as suggestions</source>
-        <translation>用当前使用的模型预测每张图片，并将结果保存为预标注</translation>
-    </message>
-    <message>
-        <source>Accept all suggestions in this image as one undo step</source>
-        <translation>接受此图片的全部预标注（可一次撤销）</translation>
-    </message>
-    <message>
-        <source>This model will not suggest these regions again. Can be undone.</source>
-        <translation>此模型不再给出这些预标注；可撤销。</translation>
-    </message>
-</context>
-<context>
     <name>SuggestionFilter</name>
     <message>
         <source> px²</source>
@@ -6820,49 +6747,6 @@
     </message>
 </context>
 <context>
-    <name>ToolCommands</name>
-    <message>
-        <source>&amp;Larger brush</source>
-        <translation>增大画笔(&amp;L)</translation>
-    </message>
-    <message>
-        <source>&amp;Smaller brush</source>
-        <translation>减小画笔(&amp;S)</translation>
-    </message>
-    <message>
-        <source>&amp;Pick class under pointer</source>
-        <translation>拾取指针处的类别(&amp;P)</translation>
-    </message>
-    <message>
-        <source>Edit &amp;outline</source>
-        <translation>编辑轮廓(&amp;O)</translation>
-    </message>
-    <message>
-        <source>Show the corners of the selected region and move them</source>
-        <translation>显示并移动所选区域的顶点</translation>
-    </message>
-    <message>
-        <source>&amp;Keep other classes</source>
-        <translation>保留其他类别(&amp;K)</translation>
-    </message>
-    <message>
-        <source>Keep other classes: paint over background only</source>
-        <translation>保留其他类别：只在背景上涂画</translation>
-    </message>
-    <message>
-        <source>Treat unpainted areas as &amp;unlabeled</source>
-        <translation>未涂画区域视为未标注(&amp;N)</translation>
-    </message>
-    <message>
-        <source>Train on the painted areas of this image only</source>
-        <translation>此图片仅用已涂画的区域训练</translation>
-    </message>
-    <message>
-        <source>Class {n}</source>
-        <translation>类别 {n}</translation>
-    </message>
-</context>
-<context>
     <name>TrainControls</name>
     <message>
         <source>UNet: segmentation</source>
@@ -7006,10 +6890,106 @@
     </message>
 </context>
 <context>
-    <name>TrainingCommands</name>
+    <name>TrainMenu</name>
+    <message>
+        <source>&amp;Train</source>
+        <translation>训练(&amp;T)</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
     <message>
         <source>&amp;Start or stop training</source>
         <translation>开始或停止训练(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Label an image with a defect or set verdicts first</source>
+        <translation>请先标注一张有缺陷的图片，或设置判定</translation>
+    </message>
+    <message>
+        <source>&amp;Pause or resume training</source>
+        <translation>暂停或继续训练(&amp;P)</translation>
+    </message>
+    <message>
+        <source>No training is running</source>
+        <translation>没有正在进行的训练</translation>
+    </message>
+    <message>
+        <source>Pause training. The time limit is paused as well.</source>
+        <translation>暂停训练，计时同时暂停。</translation>
+    </message>
+    <message>
+        <source>&amp;Continuous training</source>
+        <translation>持续训练(&amp;C)</translation>
+    </message>
+    <message>
+        <source>After the time limit, training continues with new labels until you stop it</source>
+        <translation>到时后用新标注继续训练，直到停止</translation>
+    </message>
+    <message>
+        <source>C&amp;ontinue training with new labels</source>
+        <translation>用新标注继续训练(&amp;O)</translation>
+    </message>
+    <message>
+        <source>No finished training can be continued</source>
+        <translation>没有可以继续的训练</translation>
+    </message>
+    <message>
+        <source>Continue the shown run with all labels added since it ended</source>
+        <translation>用此后新增的全部标注继续训练所显示的训练记录</translation>
+    </message>
+    <message>
+        <source>&amp;Training settings…</source>
+        <translation>训练设置(&amp;T)…</translation>
+    </message>
+    <message>
+        <source>View and change the settings of the next training, with the reason for each value</source>
+        <translation>查看和修改下次训练的设置及各项理由</translation>
+    </message>
+    <message>
+        <source>Settin&amp;gs of this run…</source>
+        <translation>此训练记录的设置(&amp;G)…</translation>
+    </message>
+    <message>
+        <source>Train a model first</source>
+        <translation>请先训练模型</translation>
+    </message>
+    <message>
+        <source>View the settings of the shown run, with the reason for each value</source>
+        <translation>查看所显示训练记录的设置及各项理由</translation>
+    </message>
+    <message>
+        <source>E&amp;valuation</source>
+        <translation>评估(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Missed defects and false alarms on validation and test images; choose the detection threshold here</source>
+        <translation>查看验证/测试图片上的漏检和误报，并选择检出阈值</translation>
+    </message>
+    <message>
+        <source>Compare runs side by si&amp;de…</source>
+        <translation>并排比较训练记录(&amp;D)…</translation>
+    </message>
+    <message>
+        <source>Train two models of the same kind first</source>
+        <translation>请先训练两个同类模型</translation>
+    </message>
+    <message>
+        <source>Compare the metrics of two runs on the same images, with the images on which they differ</source>
+        <translation>在相同图片上比较两条训练记录的指标，并显示结果不同的图片</translation>
+    </message>
+    <message>
+        <source>Save evaluatio&amp;n report…</source>
+        <translation>保存评估报告(&amp;N)…</translation>
+    </message>
+    <message>
+        <source>Open the evaluation of a model first</source>
+        <translation>请先打开某个模型的评估</translation>
+    </message>
+    <message>
+        <source>Save metrics, curves and the largest errors of the shown evaluation</source>
+        <translation>保存当前评估的指标、曲线和最严重的错误</translation>
     </message>
     <message>
         <source>Predict cu&amp;rrent image</source>
@@ -7028,6 +7008,46 @@
         <translation>为多张图片生成掩膜、叠加图和表格</translation>
     </message>
     <message>
+        <source>Generate suggestions for &amp;all images</source>
+        <translation>为所有图片生成预标注(&amp;A)</translation>
+    </message>
+    <message>
+        <source>Run the model in use on every image and save its predictions as suggestions</source>
+        <translation>用当前使用的模型预测每张图片，并将结果保存为预标注</translation>
+    </message>
+    <message>
+        <source>Start a training or select a run first</source>
+        <translation>请先开始训练或选择训练记录</translation>
+    </message>
+    <message>
+        <source>C&amp;urves</source>
+        <translation>曲线(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Show &amp;whole run</source>
+        <translation>显示完整训练过程(&amp;W)</translation>
+    </message>
+    <message>
+        <source>&amp;Compare with other runs…</source>
+        <translation>与其他训练记录比较(&amp;C)…</translation>
+    </message>
+    <message>
+        <source>The project has no other run</source>
+        <translation>项目中没有其他训练记录</translation>
+    </message>
+    <message>
+        <source>Compare the curves with those of other runs</source>
+        <translation>与其他训练记录的曲线比较</translation>
+    </message>
+    <message>
+        <source>Save curves as &amp;image…</source>
+        <translation>将曲线保存为图片(&amp;I)…</translation>
+    </message>
+    <message>
+        <source>Save curves as &amp;table…</source>
+        <translation>将曲线保存为表格(&amp;T)…</translation>
+    </message>
+    <message>
         <source>Add &amp;model from file…</source>
         <translation>从文件添加模型(&amp;M)…</translation>
     </message>
@@ -7044,12 +7064,12 @@
         <translation>导出可脱离本软件运行、结果一致的模型文件夹</translation>
     </message>
     <message>
-        <source>Choose formats, operating point and target latency</source>
-        <translation>选择格式、工作点和目标耗时</translation>
-    </message>
-    <message>
         <source>E&amp;xport options…</source>
         <translation>导出选项(&amp;X)…</translation>
+    </message>
+    <message>
+        <source>Choose formats, operating point and target latency</source>
+        <translation>选择格式、工作点和目标耗时</translation>
     </message>
 </context>
 <context>
@@ -7156,25 +7176,6 @@
     <message>
         <source>Open a project to train.</source>
         <translation>打开一个项目即可训练。</translation>
-    </message>
-</context>
-<context>
-    <name>TrainingSettingsCommands</name>
-    <message>
-        <source>&amp;Training settings…</source>
-        <translation>训练设置(&amp;T)…</translation>
-    </message>
-    <message>
-        <source>View and change the settings of the next training, with the reason for each value</source>
-        <translation>查看和修改下次训练的设置及各项理由</translation>
-    </message>
-    <message>
-        <source>Settin&amp;gs of this run…</source>
-        <translation>此训练记录的设置(&amp;G)…</translation>
-    </message>
-    <message>
-        <source>View the settings of the shown run, with the reason for each value</source>
-        <translation>查看所显示训练记录的设置及各项理由</translation>
     </message>
 </context>
 <context>
@@ -7399,7 +7400,31 @@
     </message>
 </context>
 <context>
-    <name>ViewCommands</name>
+    <name>ViewMenu</name>
+    <message>
+        <source>&amp;View</source>
+        <translation>视图(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Show &amp;labels</source>
+        <translation>显示标注(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Show labels. Hold {key} to hide all overlays.</source>
+        <translation>显示标注。按住 {key} 可隐藏所有叠加层。</translation>
+    </message>
+    <message>
+        <source>Show &amp;predictions</source>
+        <translation>显示预测(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Full scr&amp;een</source>
+        <translation>全屏(&amp;E)</translation>
+    </message>
+    <message>
+        <source>The image has no regions</source>
+        <translation>此图片没有区域</translation>
+    </message>
     <message>
         <source>&amp;Fit to window</source>
         <translation>适合窗口(&amp;F)</translation>
@@ -7417,12 +7442,84 @@
         <translation>缩小(&amp;O)</translation>
     </message>
     <message>
-        <source>Show &amp;labels</source>
-        <translation>显示标注(&amp;L)</translation>
+        <source>Ne&amp;xt region</source>
+        <translation>下一个区域(&amp;X)</translation>
     </message>
     <message>
-        <source>Show labels. Hold {key} to hide all overlays.</source>
-        <translation>显示标注。按住 {key} 可隐藏所有叠加层。</translation>
+        <source>Show the next labeled or predicted region at the same zoom</source>
+        <translation>以相同缩放比例显示下一个标注或预测区域</translation>
+    </message>
+    <message>
+        <source>Previous &amp;region</source>
+        <translation>上一个区域(&amp;R)</translation>
+    </message>
+    <message>
+        <source>&amp;Measure</source>
+        <translation>测量(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Measure: drag a line to read its length</source>
+        <translation>测量：拖出一条线，读取长度</translation>
+    </message>
+    <message>
+        <source>Set pixel s&amp;cale…</source>
+        <translation>设置像素尺寸(&amp;C)…</translation>
+    </message>
+    <message>
+        <source>Set the size of a pixel in µm</source>
+        <translation>设置每个像素的实际尺寸（µm）</translation>
+    </message>
+    <message>
+        <source>O&amp;verview</source>
+        <translation>导航图(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Show the whole image in a corner while only a part is visible</source>
+        <translation>仅显示局部时，在角落显示整张图片</translation>
+    </message>
+    <message>
+        <source>&amp;Display</source>
+        <translation>显示(&amp;D)</translation>
+    </message>
+    <message>
+        <source>&amp;Auto contrast</source>
+        <translation>自动对比度(&amp;A)</translation>
+    </message>
+    <message>
+        <source>Stretch to the minimum and maximum gray value</source>
+        <translation>拉伸到最小和最大灰度值</translation>
+    </message>
+    <message>
+        <source>In&amp;vert</source>
+        <translation>反相(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Show &amp;difference from reference image</source>
+        <translation>显示与良品参考图的差异(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Select a reference image first</source>
+        <translation>请先选择良品参考图</translation>
+    </message>
+    <message>
+        <source>Use as refere&amp;nce image</source>
+        <translation>设为良品参考图(&amp;N)</translation>
+    </message>
+    <message>
+        <source>Use the current image as the defect-free reference image</source>
+        <translation>将当前图片设为良品参考图</translation>
+    </message>
+    <message>
+        <source>&amp;Reset display</source>
+        <translation>重置显示(&amp;R)</translation>
+    </message>
+    <message>
+        <source>T&amp;humbnail view</source>
+        <translation>缩略图视图(&amp;H)</translation>
+    </message>
+    <message>
+        <source>Show all listed images as thumbnails and set verdicts for several images at once</source>
+        <translation>以缩略图显示列表中的所有图片，可批量设置判定</translation>
     </message>
     <message>
         <source>Im&amp;ages panel</source>
@@ -7441,28 +7538,16 @@
         <translation>显示工具名称(&amp;W)</translation>
     </message>
     <message>
+        <source>&amp;Next panel</source>
+        <translation>下一个面板(&amp;N)</translation>
+    </message>
+    <message>
         <source>Previo&amp;us panel</source>
         <translation>上一个面板(&amp;U)</translation>
     </message>
     <message>
-        <source>Full scr&amp;een</source>
-        <translation>全屏(&amp;E)</translation>
-    </message>
-    <message>
         <source>&amp;System default</source>
         <translation>跟随系统(&amp;S)</translation>
-    </message>
-    <message>
-        <source>System default</source>
-        <translation>跟随系统</translation>
-    </message>
-    <message>
-        <source>Show &amp;predictions</source>
-        <translation>显示预测(&amp;P)</translation>
-    </message>
-    <message>
-        <source>&amp;Next panel</source>
-        <translation>下一个面板(&amp;N)</translation>
     </message>
     <message>
         <source>&amp;Dark</source>
@@ -7471,6 +7556,18 @@
     <message>
         <source>&amp;Light</source>
         <translation>浅色(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Theme</source>
+        <translation>主题(&amp;T)</translation>
+    </message>
+    <message>
+        <source>System default</source>
+        <translation>跟随系统</translation>
+    </message>
+    <message>
+        <source>Lan&amp;guage</source>
+        <translation>语言(&amp;G)</translation>
     </message>
 </context>
 <context>
@@ -7626,49 +7723,6 @@
     </message>
 </context>
 <context>
-    <name>WorkflowCommands</name>
-    <message>
-        <source>Ne&amp;w project from folder…</source>
-        <translation>从文件夹新建项目(&amp;W)…</translation>
-    </message>
-    <message>
-        <source>Create a project from a folder of images. The images stay where they are.</source>
-        <translation>从图片文件夹创建项目。图片保留在原位置。</translation>
-    </message>
-    <message>
-        <source>A&amp;dd class</source>
-        <translation>添加类别(&amp;D)</translation>
-    </message>
-    <message>
-        <source>Add a class: a type of defects to paint</source>
-        <translation>添加类别，即要涂画的缺陷类型</translation>
-    </message>
-    <message>
-        <source>Add verd&amp;ict</source>
-        <translation>添加判定(&amp;I)</translation>
-    </message>
-    <message>
-        <source>Add a verdict: a result for a whole image, such as OK or NG</source>
-        <translation>添加判定，即整张图片的结果，例如 OK 或 NG</translation>
-    </message>
-    <message>
-        <source>&amp;First steps</source>
-        <translation>入门步骤(&amp;F)</translation>
-    </message>
-    <message>
-        <source>From images to an exported model, step by step</source>
-        <translation>从图片到导出模型的操作步骤</translation>
-    </message>
-    <message>
-        <source>&amp;Tour of the window</source>
-        <translation>窗口导览(&amp;T)</translation>
-    </message>
-    <message>
-        <source>Explain the parts of the window one after another</source>
-        <translation>依次介绍窗口的各个部分</translation>
-    </message>
-</context>
-<context>
     <name>_ImageTableModel</name>
     <message>
         <source>Image</source>
@@ -7811,6 +7865,29 @@
     <message>
         <source>White</source>
         <translation>白色</translation>
+    </message>
+</context>
+<context>
+    <name>commands</name>
+    <message>
+        <source>Open or create a project first</source>
+        <translation>请先打开或新建项目</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
+    </message>
+    <message>
+        <source>The project has no images yet</source>
+        <translation>项目中还没有图片</translation>
+    </message>
+    <message>
+        <source>Open an image first</source>
+        <translation>请先打开一张图片</translation>
+    </message>
+    <message>
+        <source>The label of this image cannot be read</source>
+        <translation>无法读取此图片的标注</translation>
     </message>
 </context>
 <context>
@@ -8122,52 +8199,8 @@
         <translation>橡皮擦</translation>
     </message>
     <message>
-        <source>Threshold brush</source>
-        <translation>阈值画笔</translation>
-    </message>
-    <message>
-        <source>Polygon</source>
-        <translation>多边形</translation>
-    </message>
-    <message>
         <source>Outline edited</source>
         <translation>编辑轮廓</translation>
-    </message>
-    <message>
-        <source>Rectangle</source>
-        <translation>矩形</translation>
-    </message>
-    <message>
-        <source>Ellipse</source>
-        <translation>椭圆</translation>
-    </message>
-    <message>
-        <source>Lasso</source>
-        <translation>套索</translation>
-    </message>
-    <message>
-        <source>Fill</source>
-        <translation>填充</translation>
-    </message>
-    <message>
-        <source>Magic wand</source>
-        <translation>魔棒</translation>
-    </message>
-    <message>
-        <source>Magnetic lasso</source>
-        <translation>磁性套索</translation>
-    </message>
-    <message>
-        <source>Crack tracer</source>
-        <translation>裂纹追踪</translation>
-    </message>
-    <message>
-        <source>Box segmentation</source>
-        <translation>框选分割</translation>
-    </message>
-    <message>
-        <source>Click segmentation</source>
-        <translation>点击分割</translation>
     </message>
     <message>
         <source>Suggestion accepted</source>
@@ -8298,93 +8331,6 @@
     <message>
         <source>outlines become bounding boxes</source>
         <translation>轮廓变为边界框</translation>
-    </message>
-</context>
-<context>
-    <name>menus</name>
-    <message>
-        <source>&amp;Project</source>
-        <translation>项目(&amp;P)</translation>
-    </message>
-    <message>
-        <source>&amp;Edit</source>
-        <translation>编辑(&amp;E)</translation>
-    </message>
-    <message>
-        <source>&amp;Label</source>
-        <translation>标注(&amp;L)</translation>
-    </message>
-    <message>
-        <source>&amp;View</source>
-        <translation>视图(&amp;V)</translation>
-    </message>
-    <message>
-        <source>&amp;Train</source>
-        <translation>训练(&amp;T)</translation>
-    </message>
-    <message>
-        <source>&amp;Help</source>
-        <translation>帮助(&amp;H)</translation>
-    </message>
-    <message>
-        <source>&amp;Image</source>
-        <translation>图片(&amp;I)</translation>
-    </message>
-    <message>
-        <source>C&amp;urves</source>
-        <translation>曲线(&amp;U)</translation>
-    </message>
-    <message>
-        <source>Su&amp;ggestions</source>
-        <translation>预标注(&amp;G)</translation>
-    </message>
-    <message>
-        <source>Select &amp;class</source>
-        <translation>选择类别(&amp;C)</translation>
-    </message>
-    <message>
-        <source>&amp;Brushes</source>
-        <translation>画笔(&amp;B)</translation>
-    </message>
-    <message>
-        <source>&amp;Outlines</source>
-        <translation>轮廓(&amp;O)</translation>
-    </message>
-    <message>
-        <source>&amp;Assisted</source>
-        <translation>辅助标注(&amp;A)</translation>
-    </message>
-    <message>
-        <source>&amp;Regions</source>
-        <translation>区域(&amp;R)</translation>
-    </message>
-    <message>
-        <source>&amp;Display</source>
-        <translation>显示(&amp;D)</translation>
-    </message>
-    <message>
-        <source>&amp;Verdict</source>
-        <translation>判定(&amp;V)</translation>
-    </message>
-    <message>
-        <source>Data &amp;split</source>
-        <translation>数据划分(&amp;S)</translation>
-    </message>
-    <message>
-        <source>Set verdict &amp;and go to next</source>
-        <translation>判定并转到下一张(&amp;A)</translation>
-    </message>
-    <message>
-        <source>Prediction displa&amp;y</source>
-        <translation>预测显示方式(&amp;Y)</translation>
-    </message>
-    <message>
-        <source>&amp;Theme</source>
-        <translation>主题(&amp;T)</translation>
-    </message>
-    <message>
-        <source>Lan&amp;guage</source>
-        <translation>语言(&amp;G)</translation>
     </message>
 </context>
 <context>
@@ -14223,6 +14169,10 @@
     <message>
         <source>Click or drag a box; more clicks add, right-click removes; Enter paints; Backspace removes a point</source>
         <translation>点击或拖出方框；继续点击添加，右键点击移除；回车涂画；退格键移除一个点</translation>
+    </message>
+    <message>
+        <source>Choose the two ONNX files in Settings &gt; Click model first</source>
+        <translation>请先在“设置 &gt; 点击分割模型”中选择两个 ONNX 文件</translation>
     </message>
     <message>
         <source>Click adds corners, drag moves them, also later, Shift-click removes them; Enter closes</source>

@@ -66,7 +66,7 @@ def test_from_a_folder_of_images_to_a_verified_export(user, qtbot, tmp_path, raw
     for key in (*session.keys[10:7:-1], held_out):
         user.key(Qt.Key.Key_A)
         qtbot.waitUntil(lambda key=key: session.key == key and session.mask is not None)
-    user.choose("use_val")
+    user.choose("split_val")
     user.key(Qt.Key.Key_A)
     qtbot.waitUntil(lambda: session.key == learned and session.mask is not None)
     assert session.flush()

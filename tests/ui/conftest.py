@@ -16,7 +16,9 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.session.preferences import Preferences
+from workbench.ui.actions.menus import default_shortcuts
 from workbench.ui.shell.application import Application
+from workbench.ui.shortcuts import install_shortcuts
 from workbench.ui.widgets.theme import Theme, ThemeManager
 
 LEFT = Qt.MouseButton.LeftButton
@@ -31,6 +33,12 @@ def root(tmp_path) -> Path:
         write_png(project.image_path("lot1/new.png"), np.full((80, 96), 140, np.uint8))
         project.image_path("lot1/bad.png").write_bytes(b"\x89PNG\r\n\x1a\n nothing")
     return root
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shortcuts():
+    """The default shortcuts, which the application installs at its start, for tests of widgets without it."""
+    install_shortcuts(default_shortcuts(), {})
 
 
 @pytest.fixture(scope="session")

@@ -171,14 +171,14 @@ def test_tab_order_of_the_window_follows_the_layout(window, application, qtbot):
     canvas, classes = names.index("Image"), names.index("Classes")
     assert tools < canvas < classes
     evaluation = application.services.evaluation
-    window.table["review"].trigger()
+    window.table["evaluation"].trigger()
     qtbot.waitUntil(lambda: evaluation.evaluation is not None, timeout=20_000)
     assert jumps_back(window.workspace) == [] and nameless(window.evaluation) == []
 
 
 def test_tab_key_reaches_every_widget_of_the_evaluation(window, application, qtbot):
     evaluation = application.services.evaluation
-    window.table["review"].trigger()
+    window.table["evaluation"].trigger()
     qtbot.waitUntil(lambda: evaluation.evaluation is not None, timeout=20_000)
     page, reached = window.evaluation, set()
     page.runs.setFocus()

@@ -109,7 +109,7 @@ def next_step(state: WorkflowState) -> NextStep:
     if not state.writable:
         return NextStep(stage="label", id="read_only") if state.run is None else _use_model(state.run)
     if not state.images:
-        return NextStep(stage="label", id="add_images", command="add_pictures")
+        return NextStep(stage="label", id="add_images", command="add_images")
     if state.reading:
         return NextStep(stage="label", id="reading")
     if state.run is None:
@@ -118,7 +118,7 @@ def next_step(state: WorkflowState) -> NextStep:
     if new >= max(MIN_NEW, NEW_SHARE * state.run.labeled):
         return NextStep(stage="train", id="train_again", command="train", count=new)
     if not state.run.measured:
-        return _label(state) or NextStep(stage="label", id="add_images", command="add_pictures")
+        return _label(state) or NextStep(stage="label", id="add_images", command="add_images")
     return _use_model(state.run, can_label=state.open_images > 0)
 
 
@@ -127,7 +127,7 @@ def _label(state: WorkflowState) -> NextStep | None:
     if state.model == "resnet":
         return _assign_verdicts(state)
     if not state.with_defects and not state.open_images:
-        return NextStep(stage="label", id="add_defects", command="add_pictures")  # all images are good ones
+        return NextStep(stage="label", id="add_defects", command="add_images")  # all images are good ones
     if not state.classes:
         return NextStep(stage="label", id="add_class", command="add_class")
     if state.current == "painted":
@@ -135,7 +135,7 @@ def _label(state: WorkflowState) -> NextStep | None:
     if state.with_defects < ENOUGH and state.open_images:
         return NextStep(stage="label", id="label_defects", command="next_open", count=ENOUGH - state.with_defects)
     if state.examples < MIN_EXAMPLES:
-        return NextStep(stage="label", id="add_images", command="add_pictures")  # there is nothing left to label
+        return NextStep(stage="label", id="add_images", command="add_images")  # there is nothing left to label
     return None
 
 
@@ -143,9 +143,9 @@ def _assign_verdicts(state: WorkflowState) -> NextStep | None:
     if not state.verdicts:
         return NextStep(stage="label", id="add_verdict", command="add_verdict")
     if state.examples < ENOUGH:
-        return NextStep(stage="label", id="assign_verdicts", command="next_unlabelled", count=ENOUGH - state.examples)
+        return NextStep(stage="label", id="assign_verdicts", command="next_unlabeled", count=ENOUGH - state.examples)
     if state.used_verdicts < 2:
-        return NextStep(stage="label", id="second_verdict", command="next_unlabelled")
+        return NextStep(stage="label", id="second_verdict", command="next_unlabeled")
     return None
 
 
@@ -161,10 +161,10 @@ def _use_model(run: RunFacts, *, can_label: bool = False) -> NextStep:
     if run.measured and not run.evaluated:
         if run.missed:
             id = "wrong_verdicts" if run.model == "resnet" else "missed"
-            return NextStep(stage="evaluate", id=id, command="review", count=run.missed)
+            return NextStep(stage="evaluate", id=id, command="evaluation", count=run.missed)
         if run.false_alarms:
-            return NextStep(stage="evaluate", id="false_alarms", command="review", count=run.false_alarms)
-        return NextStep(stage="evaluate", id="evaluate", command="review")
+            return NextStep(stage="evaluate", id="false_alarms", command="evaluation", count=run.false_alarms)
+        return NextStep(stage="evaluate", id="evaluate", command="evaluation")
     if can_label and run.missed > (USELESS_SHARE if run.exported else WEAK_SHARE) * run.defects:
         return NextStep(stage="label", id="label_next", command="label_next")
     if not run.exported:

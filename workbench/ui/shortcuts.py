@@ -1,4 +1,8 @@
-"""Keyboard shortcuts: the only list of keys. Every text that quotes a shortcut takes it from here."""
+"""Keyboard shortcuts in use. Every text that quotes a shortcut takes it from here.
+
+The defaults are a column of the command table (`ui/actions`); the application installs them at its start, before the
+first text quotes one, as it installs the translations.
+"""
 
 from __future__ import annotations
 
@@ -9,103 +13,6 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QKeySequence
 
 _DIGITS = range(1, 10)
-
-# Key sequences of each command, separated by "; ". The user can replace them, see `change_shortcuts`.
-SHORTCUTS: dict[str, str] = {
-    "new_project": "Ctrl+N",
-    "open_project": "Ctrl+O",
-    "add_pictures": "Ctrl+I",
-    "add_folder": "Ctrl+Shift+I",
-    "reload": "F5",
-    "save": "Ctrl+S",
-    "close_project": "Ctrl+W",
-    "quit": "Ctrl+Q",
-    "undo": "Ctrl+Z",
-    "redo": "Ctrl+Shift+Z; Ctrl+Y",
-    "history": "Ctrl+H",
-    "copy_previous": "Ctrl+P",
-    "find": "Ctrl+K",
-    "brush": "B",
-    "eraser": "E",
-    "dont_care": "Shift+B",
-    "background": "Shift+E",
-    "threshold": "T",
-    "wand": "W",
-    "crack": "C",
-    "smart_edge": "S",
-    "box_cut": "G",
-    "click": "Shift+G",
-    "polygon": "P",
-    "lasso": "O",
-    "rectangle": "R",
-    "ellipse": "Shift+R",
-    "fill": "F",
-    "holes": "Shift+F",
-    "region": "V",
-    "edit_outline": "Shift+O",
-    "bigger": "]",
-    "smaller": "[",
-    "pick": "I",
-    "keep": "X",
-    "proposals": "Shift+V",
-    "accept_all": "Ctrl+Shift+A",
-    "show_proposals": "Shift+P",
-    "toward_labels": "Alt+Left",
-    "toward_proposals": "Alt+Right",
-    "spots": "Shift+S",
-    "next_spot": "Shift+J",
-    "done_next": "Enter; Return",
-    "mark_done": "Ctrl+Enter; Ctrl+Return",
-    "next": "D; PgDown",
-    "previous": "A; PgUp",
-    "next_unlabelled": "Ctrl+Shift+D; Ctrl+PgDown",
-    "previous_unlabelled": "Ctrl+PgUp",
-    "next_open": "Ctrl+J",
-    "next_page": "Alt+PgDown",
-    "previous_page": "Alt+PgUp",
-    "label_next": "Ctrl+L",
-    "label_errors": "Ctrl+Shift+L",
-    "take_model": "Y",
-    "keep_label": "K",
-    "next_doubt": "J",
-    "fit": "Ctrl+F",
-    "actual": "Ctrl+0",
-    "zoom_in": "Ctrl++; Ctrl+=",
-    "zoom_out": "Ctrl+-",
-    "next_region": "N",
-    "previous_region": "Shift+N",
-    "ruler": "M",
-    "difference": "Ctrl+D",
-    "invert": "Shift+I",
-    "labels": "H",
-    "predictions": "Shift+H",
-    "next_look": "Shift+C",
-    "look_back": ",",
-    "look_forward": ".",
-    "sheet": "Ctrl+G",
-    "panel_pictures": "F2",
-    "panel_side": "F3",
-    "panel_training": "F4",
-    "next_panel": "F6",
-    "previous_panel": "Shift+F6",
-    "full_screen": "F11",
-    "train": "Ctrl+T",
-    "pause": "Ctrl+Shift+T",
-    "keep_learning": "Ctrl+Shift+K",
-    "recipe": "Ctrl+Alt+T",
-    "review": "Ctrl+Shift+R",
-    "predict": "Ctrl+R",
-    "compare_runs": "Ctrl+Shift+U",
-    "export": "Ctrl+E",
-    "export_choices": "Ctrl+Shift+E",
-    "palette": "Ctrl+Shift+P",
-    "settings": "Ctrl+,",
-    "keys": "F1",
-    "guide": "Shift+F1",
-    **{f"class_{n}": str(n) for n in _DIGITS},
-    **{f"verdict_{n}": f"Alt+{n}" for n in _DIGITS},
-    **{f"verdict_next_{n}": f"Shift+{n}" for n in _DIGITS},
-}
 
 # Keys that a widget handles itself: on the canvas they depend on the tool and on the item under the pointer.
 FIXED_KEYS: dict[str, str] = {
@@ -127,8 +34,17 @@ FIXED_KEYS: dict[str, str] = {
 }
 
 
+# Default key sequences by command id, separated by "; ". Set by `install_shortcuts`.
+_defaults: dict[str, str] = {}
 # Key sequences by command that the user has set instead of the defaults; "" for none. Set by `change_shortcuts`.
 _changed: dict[str, str] = {}
+
+
+def install_shortcuts(defaults: Mapping[str, str], changes: Mapping[str, str]) -> None:
+    """Set the default shortcuts by command id, and the user's changes, see `change_shortcuts`."""
+    _defaults.clear()
+    _defaults.update(defaults)
+    change_shortcuts(changes)
 
 
 def change_shortcuts(changes: Mapping[str, str]) -> None:
@@ -151,13 +67,13 @@ def key_sequences(id: str) -> list[QKeySequence]:
 
 
 def _keys(id: str) -> str:
-    """Return the shortcuts of a command or of a fixed key as in `SHORTCUTS`."""
-    return _changed.get(id, SHORTCUTS.get(id) or FIXED_KEYS.get(id, ""))
+    """Return the shortcuts of a command or of a fixed key separated by "; "."""
+    return _changed.get(id, _defaults.get(id) or FIXED_KEYS.get(id, ""))
 
 
 def default_sequences(id: str) -> list[QKeySequence]:
     """Return the shortcuts that a command has unless the user changes them."""
-    return [QKeySequence(key) for key in SHORTCUTS.get(id, "").split("; ") if key]
+    return [QKeySequence(key) for key in _defaults.get(id, "").split("; ") if key]
 
 
 def with_current_keys(text: str) -> str:

@@ -14,7 +14,7 @@ from workbench.core import resources
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import collect
-from workbench.ui.actions.menus import MENUS, NAVIGATION, OVERLAYS, TOOL_STRIP, ids, titles
+from workbench.ui.actions.menus import HISTORY, NAVIGATION, OVERLAYS, RUN_MENU, TOOL_STRIP, commands, ids
 from workbench.ui.actions.shortcut_changes import ShortcutsDialog
 from workbench.ui.text.formatting import plain
 
@@ -29,11 +29,10 @@ def test_command_table_with_menus_icons_and_shortcuts(application, qtbot):
         mnemonics = Counter(text[text.index("&") + 1].lower() for text in texts)
         assert not {key for key, count in mnemonics.items() if count > 1}, (menu.title(), texts)
     # Every command is in a menu once.
-    listed = Counter(id for table in MENUS.values() for id in ids(table))
+    listed = Counter(command.id for command in commands(application.window.table.menus))
     assert set(listed) == set(application.window.table.commands)
     assert max(listed.values()) == 1
-    assert {id for table in (TOOL_STRIP, NAVIGATION, OVERLAYS) for id in ids(table)} <= set(listed)
-    assert set(MENUS) <= set(titles())
+    assert {id for bar in (TOOL_STRIP, NAVIGATION, HISTORY, OVERLAYS, RUN_MENU) for id in ids(bar)} <= set(listed)
     # Every icon exists and is used.
     drawn = {path.stem for path in resources.path("icons").glob("*.svg")}
     named = {row.icon for row in application.window.table.commands.values() if row.icon}
@@ -58,11 +57,11 @@ def test_command_table_with_menus_icons_and_shortcuts(application, qtbot):
 PROMISED = {
     "next": ["D", "PgDown"],
     "previous": ["A", "PgUp"],
-    "next_unlabelled": ["Ctrl+Shift+D", "Ctrl+PgDown"],
-    "previous_unlabelled": ["Ctrl+PgUp"],
+    "next_unlabeled": ["Ctrl+Shift+D", "Ctrl+PgDown"],
+    "previous_unlabeled": ["Ctrl+PgUp"],
     "accept_all": ["Ctrl+Shift+A"],
     "toward_labels": ["Alt+Left"],
-    "toward_proposals": ["Alt+Right"],
+    "toward_suggestions": ["Alt+Right"],
     "done_next": ["Enter", "Return"],
     "fit": ["Ctrl+F"],
     "actual": ["Ctrl+0"],
@@ -109,17 +108,17 @@ def test_data_split_commands_set_and_clear_the_pin(driver):
     session, table = driver.session, driver.window.table
     key = session.keys[0]
     driver.open(key)
-    driver.qtbot.waitUntil(table["use_any"].isChecked, timeout=5000)
-    table["use_val"].trigger()
+    driver.qtbot.waitUntil(table["split_automatic"].isChecked, timeout=5000)
+    table["split_val"].trigger()
     session.flush()
     project = session.project
     assert annotation.load_note(project, key).pin == "val" and session.note.history[-1].what == "pin"
     assert key in [item.key for item in collect(project, "unet").of("val")]
     driver.open(session.keys[1])
-    driver.qtbot.waitUntil(table["use_any"].isChecked, timeout=5000)
+    driver.qtbot.waitUntil(table["split_automatic"].isChecked, timeout=5000)
     driver.open(key)
-    driver.qtbot.waitUntil(table["use_val"].isChecked, timeout=5000)
-    table["use_any"].trigger()
+    driver.qtbot.waitUntil(table["split_val"].isChecked, timeout=5000)
+    table["split_automatic"].trigger()
     session.flush()
     assert annotation.load_note(project, key).pin is None and not collect(project, "unet").of("val")
 

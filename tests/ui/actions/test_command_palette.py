@@ -8,7 +8,6 @@ from PySide6.QtTest import QTest
 
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.command_palette import KeyRole, PathRole, ReasonRole
-from workbench.ui.actions.command_table import DisabledReasons
 from workbench.ui.shell.application import Application
 
 OPEN = Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -93,21 +92,20 @@ def test_click_runs_a_command(palette, driver):
     driver.qtbot.waitUntil(lambda: driver.canvas.tool == "eraser")
 
 
-def test_every_disabled_command_has_a_reason_of_its_own(application, opened):
-    """With a project and an image open, every command that can be disabled has a specific reason."""
-    table, reasons = application.window.table, DisabledReasons(application.services.session)
-    specific = reasons.specific()
-    disabled = [id for id in table.commands if not table[id].isEnabled()]
-    assert len(disabled) > 10 and {id for id in disabled if id not in specific} == set()
-
-
-def test_reasons_without_project_and_without_write_access(application, opened, root):
-    session = application.services.session
-    reasons = DisabledReasons(session)
+def test_every_disabled_command_has_a_reason(application, opened, root, qtbot):
+    """A command is off exactly if one of its conditions is not met, and shows the reason of the first one."""
+    table, session = application.window.table, application.services.session
+    shared = {"Open or create a project first", "The project is read-only", "Open an image first"}
+    qtbot.waitUntil(lambda: not table._refresh_timer.isActive())
+    reasons = {id: table.reason(id) for id in table.commands}
+    assert {id for id, reason in reasons.items() if reason} == {id for id in reasons if not table[id].isEnabled()}
+    disabled = {id: reason for id, reason in reasons.items() if reason}
+    assert len(disabled) > 10 and not shared & set(disabled.values())
+    # The reasons that the user can remove first are shown first.
     session.close_project()
-    assert reasons.text("next") == "Open or create a project first"
+    assert table.reason("accept_all") == table.reason("next") == "Open or create a project first"
     session.open_project(root, write=False)
-    assert reasons.text("accept_all") == "The project is read-only"
+    assert table.reason("accept_all") == "The project is read-only" and not table.reason("show_folder")
 
 
 def test_palette_opens_without_a_project(application, qtbot):

@@ -26,7 +26,7 @@ def test_report_of_the_shown_evaluation_is_saved(application, tmp_path, qtbot, m
     window = open_project(application, make_mask_project(tmp_path / "p"), qtbot)
     action, button = window.table["save_evaluation_report"], window.evaluation.save_report
     assert not window.evaluation.reports.can_save()
-    window.table["review"].trigger()
+    window.table["evaluation"].trigger()
     qtbot.waitUntil(lambda: button.isEnabled(), timeout=20_000)
     qtbot.waitUntil(action.isEnabled, timeout=20_000)
     path = tmp_path / (name if "." in name else f"{name}.pdf")
@@ -39,7 +39,7 @@ def test_report_of_the_shown_evaluation_is_saved(application, tmp_path, qtbot, m
 
 def test_report_of_verdicts_is_of_the_selected_split(application, tmp_path, qtbot, monkeypatch):
     window = open_project(application, make_verdict_project(tmp_path / "p"), qtbot)
-    window.table["review"].trigger()
+    window.table["evaluation"].trigger()
     page = window.evaluation
     qtbot.waitUntil(lambda: page.save_report.isEnabled(), timeout=20_000)
     page.verdicts.split.setCurrentIndex(2)  # both splits
@@ -51,7 +51,7 @@ def test_report_of_verdicts_is_of_the_selected_split(application, tmp_path, qtbo
 
 def test_failed_report_is_shown(application, tmp_path, qtbot, monkeypatch):
     window = open_project(application, make_mask_project(tmp_path / "p"), qtbot)
-    window.table["review"].trigger()
+    window.table["evaluation"].trigger()
     qtbot.waitUntil(lambda: window.evaluation.save_report.isEnabled(), timeout=20_000)
     (tmp_path / "file").write_text("not a folder")
     choose(monkeypatch, tmp_path / "file" / "r.html", "")

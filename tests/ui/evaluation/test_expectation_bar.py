@@ -15,7 +15,7 @@ from workbench.core.evaluation.expectation import CHANGES
 
 def open_evaluation(application, run, qtbot):
     window = open_project(application, run, qtbot)
-    window.table["review"].trigger()
+    window.table["evaluation"].trigger()
     page = window.evaluation
     qtbot.waitUntil(lambda: page.save_report.isEnabled(), timeout=20_000)
     return page

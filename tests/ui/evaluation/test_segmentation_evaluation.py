@@ -24,7 +24,7 @@ def choose_tab(page, name):
 
 def test_page_of_an_evaluation(window, page, application):
     session, evaluation, plot = application.services.session, application.services.evaluation, page.curve
-    assert window.center.in_evaluation and window.table["review"].isChecked()
+    assert window.center.in_evaluation and window.table["evaluation"].isChecked()
     assert not window.side.isVisible() and not window.images.isVisible() and not window.header.isVisible()
     assert not window.training.body.isVisible()
     QTest.keyClick(page, Qt.Key.Key_Escape)
@@ -85,7 +85,7 @@ def test_card_opens_its_region_on_canvas(window, page, application, qtbot):
     qtbot.waitUntil(lambda: session.key == MISSED and not window.center.in_evaluation, timeout=10_000)
 
 
-@pytest.mark.parametrize("empty, tab", [(("defects",), "false"), (("defects", "alarms"), "pictures")])
+@pytest.mark.parametrize("empty, tab", [(("defects",), "false"), (("defects", "alarms"), "images")])
 def test_first_tab_with_entries_is_selected(monkeypatch, request, empty, tab):
     for name in empty:
         monkeypatch.setattr(EvaluatedImages, name, lambda *_: [])
@@ -97,7 +97,7 @@ def test_first_tab_with_entries_is_selected(monkeypatch, request, empty, tab):
 
 
 def test_images_are_sorted_worst_first_in_cards_and_table(window, page, application, qtbot):
-    cards = choose_tab(page, "pictures")
+    cards = choose_tab(page, "images")
     assert [card.prediction.key for card in cards[:2]] == [MISSED, FALSE] and len(cards) == 8
     choose_tab(page, "table")
     table = page.browser.table
@@ -198,7 +198,7 @@ def test_data_leak_is_shown_before_metrics(window, application, run, qtbot):
 
 
 def test_placeholder_without_run(opened, qtbot):
-    opened.window.table["review"].trigger()
+    opened.window.table["evaluation"].trigger()
     placeholder = opened.window.evaluation.segmentation.placeholder
     assert placeholder.isVisible() and "Train a model first" in placeholder.text.text()
     opened.window.evaluation.back.click()

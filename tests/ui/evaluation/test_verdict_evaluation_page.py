@@ -143,8 +143,8 @@ def test_window_shows_activation_map_and_unsure_verdict(application, run, qtbot)
     heat = window.overlay.maps.scores
     assert heat[5:11, 30:38].mean() > 1.1 * heat[20:, :20].mean()  # the bright spot is evidence for OK
     assert not window.overlay.maps.uncertainty().any()
-    qtbot.waitUntil(lambda: window.table["review"].isEnabled(), timeout=5000)
-    window.table["review"].trigger()
+    qtbot.waitUntil(lambda: window.table["evaluation"].isEnabled(), timeout=5000)
+    window.table["evaluation"].trigger()
     page = window.evaluation.verdicts
     qtbot.waitUntil(lambda: page.matrix.isVisible(), timeout=15_000)
     page.reject.set_minimum(0.999)

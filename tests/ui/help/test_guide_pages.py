@@ -17,6 +17,7 @@ from workbench.core import resources
 from workbench.core.project.exporting import EXPORT_FORMATS
 from workbench.core.project.formats import FORMATS
 from workbench.ui.actions import menus
+from workbench.ui.actions.command_table import Command, Submenu
 from workbench.ui.text.formatting import plain
 from workbench.ui.training.plot_definitions import PLOTS
 
@@ -91,17 +92,17 @@ def translations() -> dict[str, str]:
 
 def menu_paths(actions: dict[str, QAction]) -> set[tuple[str, ...]]:
     """Return the English texts of each menu entry with those of its menus; the mnemonics are left in."""
-    names, paths = menus.titles(), set()
+    paths = set()
 
-    def add(table: menus.Table, above: tuple[str, ...]) -> None:
-        for entry in table:
-            if isinstance(entry, tuple):
-                add(entry[1], (*above, names[entry[0]]))
-            elif entry != "-" and not entry.startswith("@"):
-                paths.add((*above, actions[entry].text()))
+    def add(menu: Submenu, above: tuple[str, ...]) -> None:
+        for entry in menu.entries:
+            if isinstance(entry, Submenu):
+                add(entry, (*above, entry.title))
+            elif isinstance(entry, Command):
+                paths.add((*above, actions[entry.id].text()))
 
-    for name, table in menus.MENUS.items():
-        add(table, (names[name],))
+    for menu in menus.menu_tables():
+        add(menu, (menu.title,))
     return paths
 
 

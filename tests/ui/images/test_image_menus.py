@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 from tests.conftest import fill_project
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
-from workbench.ui.actions.image_menus import ImageMenu
+from workbench.ui.actions.image_context_menu import ImageContextMenu
 from workbench.ui.evaluation.evaluation_navigation import CentralStack
 
 PLAIN, CTRL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier
@@ -25,10 +25,10 @@ def right_click(view, position) -> None:
     QApplication.sendEvent(view.viewport(), menu)
 
 
-def menu_of(driver, key: str) -> ImageMenu:
+def menu_of(driver, key: str) -> ImageContextMenu:
     view = driver.window.images.view
     right_click(view, view.visualRect(driver.window.images.model.index_of(key)).center())
-    return driver.window.findChild(ImageMenu)
+    return driver.window.findChild(ImageContextMenu)
 
 
 def entries(menu) -> dict:
@@ -49,7 +49,7 @@ def test_verdicts_of_the_current_image_show_their_keys(driver):
         menu = menu_of(driver, key)
         keys[key] = list(entries(entries(menu)["Verdict"].menu()))
         menu.close()
-        driver.qtbot.waitUntil(lambda: driver.window.findChild(ImageMenu) is None)
+        driver.qtbot.waitUntil(lambda: driver.window.findChild(ImageContextMenu) is None)
     assert keys == {first: ["OK\tAlt+1", "NG\tAlt+2", "No verdict"], new: ["OK", "NG", "No verdict"]}
 
 
@@ -108,7 +108,7 @@ def test_menu_opens_an_image_and_shows_its_folder(driver, monkeypatch):
 def test_right_click_beside_regions_opens_the_menu_of_the_image(driver):
     driver.open("lot1/new.png")
     QTest.mouseClick(driver.canvas, RIGHT, PLAIN, driver.pixel(50, 40))
-    menu = driver.window.findChild(ImageMenu)
+    menu = driver.window.findChild(ImageContextMenu)
     assert menu.keys == ["lot1/new.png"] and "Open" not in entries(menu)
     entries(menu)["Mark as done"].trigger()
     menu.close()
@@ -121,10 +121,10 @@ def test_menu_of_a_read_only_project_changes_nothing(application, opened, root, 
     with qtbot.waitSignal(session.image_opened):
         session.open_project(root, write=False)
     application.window.image_menus.show_menu([session.keys[0]], application.window.pos())
-    actions = entries(application.window.findChild(ImageMenu))
+    actions = entries(application.window.findChild(ImageContextMenu))
     assert not any(actions[text].isEnabled() for text in ("Mark as done", "Verdict", "Data split"))
     assert actions["Copy path"].isEnabled()
-    application.window.findChild(ImageMenu).close()
+    application.window.findChild(ImageContextMenu).close()
 
 
 def test_commands_copy_the_path_and_mark_as_done_by_key(driver):
@@ -149,7 +149,7 @@ def test_thumbnail_view_has_a_button_and_is_left_by_escape(driver):
 def sheet(driver):
     """Thumbnail view with all five images selected, of which one cannot be read."""
     driver.open(driver.session.keys[0])
-    driver.window.table["sheet"].trigger()
+    driver.window.table["thumbnails"].trigger()
     driver.window.images.thumbnail_view.select_all()
     return driver
 
@@ -174,7 +174,7 @@ def test_menu_commands_act_on_the_selected_thumbnails(sheet):
     session, table = sheet.session, sheet.window.table
     sheet.qtbot.waitUntil(table["not_done"].isEnabled)
     table["not_done"].trigger()
-    table["use_test"].trigger()
+    table["split_test"].trigger()
     first = session.keys[0]
     sheet.qtbot.waitUntil(lambda: note(sheet, first).pin == "test")
     assert {session.rows[key].status for key in session.keys if not session.rows[key].broken} == {"started"}

@@ -111,7 +111,7 @@ def test_digits_set_verdicts_in_a_project_without_classes(application, qtbot, tm
 def test_thumbnail_view_sets_verdicts_of_many_images_as_one_step(driver):
     session, pictures, table = driver.session, driver.window.images, driver.window.table
     driver.open(session.keys[0])
-    table["sheet"].trigger()
+    table["thumbnails"].trigger()
     view = pictures.thumbnail_view
     assert view.isVisible() and not driver.canvas.isVisible()
     was = {key: row.verdict for key, row in session.rows.items()}

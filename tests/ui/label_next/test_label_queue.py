@@ -97,7 +97,7 @@ def test_label_error_is_shown_and_resolved_by_shortcut(with_model, driver, qtbot
     advice.errors.undo(wrong)
     assert not advice.bar.isHidden()
     driver.window.images.toggle_thumbnails()  # covers the canvas: nothing may be painted
-    advice.take_model()
+    advice.accept_model()
     assert not session.mask.any()
     driver.window.images.toggle_thumbnails()
     driver.window.images.queue_header.leave.click()

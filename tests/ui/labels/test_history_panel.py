@@ -13,7 +13,8 @@ from PySide6.QtTest import QTest
 from tests.conftest import fill_project
 from workbench.core.project.project import Project
 from workbench.session.session import Session
-from workbench.ui.labels.history_panel import STEP_NAMES, HistoryPanel, StateRole, TimeRole, time_text
+from workbench.ui.canvas.tools.tool_registry import TOOLS
+from workbench.ui.labels.history_panel import STEPS, HistoryPanel, StateRole, TimeRole, time_text
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -158,5 +159,5 @@ def test_each_step_of_the_canvas_tools_has_a_name():
             else:
                 continue
             steps |= {each.value for each in values if isinstance(each, ast.Constant) and isinstance(each.value, str)}
-    assert {"paint", "erase", "polygon", "rectangle", "wand", "box cut"} <= steps
-    assert steps <= STEP_NAMES.keys()
+    assert {"paint", "erase", "polygon", "rectangle", "wand", "box_cut"} <= steps
+    assert steps <= STEPS.keys() | TOOLS.keys()

@@ -107,9 +107,9 @@ def test_earlier_steps_are_shown(shown, qtbot):
 def test_display_modes_differ_and_have_own_opacity(shown, qtbot):
     display, layers, canvas = shown.window.layers.display, shown.window.layers, shown.canvas
     grabs = []
-    for mode in ("outline", "filled", "heat", "doubt"):
+    for mode in ("outline", "filled", "heat", "uncertainty"):
         assert canvas.scene.prediction_style.mode == mode and MODES[display.modes.currentIndex()] == mode
-        assert shown.window.table[f"look_{mode}"].isChecked()
+        assert shown.window.table[f"display_{mode}"].isChecked()
         grabs.append(canvas.grab().toImage())
         layers.predictions.slider.setValue(35)
         shown.key(Qt.Key.Key_C, SHIFT)

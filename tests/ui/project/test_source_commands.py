@@ -12,7 +12,7 @@ from tests.project_copy import copy_project
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
-from workbench.ui.actions.image_menus import ImageMenu
+from workbench.ui.actions.image_context_menu import ImageContextMenu
 from workbench.ui.project.sources_dialog import SourcesDialog
 from workbench.ui.project.transfer_dialogs import MergeDialog, PackDialog, UnpackDialog
 from workbench.ui.widgets.question_dialog import Question
@@ -110,7 +110,7 @@ def test_selected_thumbnails_are_removed_from_their_menu(station, qtbot):
     view = images.thumbnail_view.list_view
     images.thumbnail_view.select_all()
     view.customContextMenuRequested.emit(view.visualRect(images.model.index(2, 0)).center())
-    menu = station.window.findChild(ImageMenu)
+    menu = station.window.findChild(ImageContextMenu)
     assert len(menu.keys) == 7
     next(action for action in menu.actions() if action.text() == "Remove from project…").trigger()
     menu.close()

@@ -61,7 +61,7 @@ def test_labeling_training_thumbnails_and_evaluation(opened):
     for tool in ("brush", "wand", "threshold", "crack", "polygon", "region"):
         window.canvas.choose_tool(tool)
         assert at_each_size(opened, SIZES[:1]) == {}, tool
-    for command in ("sheet", "review"):  # thumbnails, and the evaluation without a run
+    for command in ("thumbnails", "evaluation"):  # thumbnails, and the evaluation without a run
         window.table[command].trigger()
         assert at_each_size(opened) == {}, command
 
@@ -90,7 +90,7 @@ def test_messages_cover_no_controls(opened, qtbot):
         messages.show_message(kind, f"{kind}: the labels of the image have been changed", "Press a key.")
     for browsing in (False, True):
         if browsing:
-            window.table["sheet"].trigger()
+            window.table["thumbnails"].trigger()
         for size in SIZES:
             window.resize(*size)
             window.grab()
@@ -160,7 +160,7 @@ def test_large_text_in_the_window(large_text, root, qtbot):
     window.training.heading.setChecked(True)
     assert cut_after_layout(window) == [], "training"
     window.training.heading.setChecked(False)
-    window.table["review"].trigger()
+    window.table["evaluation"].trigger()
     assert cut_after_layout(window) == [], "evaluation"
     assert (window.width(), window.height()) == (1440, 900)
 

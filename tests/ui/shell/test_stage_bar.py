@@ -148,11 +148,11 @@ def test_stages_show_their_pages(opened):
 def test_step_shows_the_evaluation_of_the_run_in_use_instead_of_another_one(opened, tmp_path, monkeypatch):
     """After a training that was started from the evaluation, the next step leads to the evaluation of its model."""
     window, monitor, shown = opened.window, opened.services.workflow, []
-    step = NextStep(stage="evaluate", id="missed", command="review", count=3)
+    step = NextStep(stage="evaluate", id="missed", command="evaluation", count=3)
     monkeypatch.setattr(monitor, "workflow", Workflow(step))
     monkeypatch.setattr(type(window.overlay), "run", property(lambda _: Run(tmp_path / "runs" / "new")))
     monkeypatch.setattr(window.evaluation, "show_run", shown.append)
-    window.table["review"].setEnabled(True)
+    window.table["evaluation"].setEnabled(True)
     window.stage_bar.refresh()
     QTest.mouseClick(window.stage_bar.next, LEFT)
     assert window.center.in_evaluation and [run.name for run in shown] == ["new"]

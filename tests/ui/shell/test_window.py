@@ -107,7 +107,7 @@ def contrast(front, back) -> float:
 def test_panels_can_be_hidden_and_shown(opened, qtbot):
     window = opened.window
     for id, panel in (
-        ("panel_pictures", window.images),
+        ("panel_images", window.images),
         ("panel_side", window.side),
         ("panel_training", window.training.body),
     ):

@@ -152,7 +152,7 @@ def test_space_box_and_command_accept_suggestions(user):
     assert not user.saved().any() and not user.session.can_undo()
     # A box accepts, with Ctrl it rejects.
     user.key(Qt.Key.Key_V, SHIFT)
-    assert user.canvas.tool == "proposals"
+    assert user.canvas.tool == "suggestions"
     user.drag((2, 2), (90, 24))  # over two of the three on top
     assert np.array_equal(user.saved(), user.expected((12, 12), (12, 70)))
     user.wait(3)
@@ -181,7 +181,7 @@ def test_delete_rejects_and_rejection_is_stored(user, application, qapp, qtbot, 
         user.open(KEY)
     user.wait(3)
     assert np.array_equal(user.session.mask, user.expected((70, 12)))
-    user.window.table["bring_back"].trigger()
+    user.window.table["restore_rejected"].trigger()
     user.wait(4)
     user.key(Qt.Key.Key_Z, CTRL)
     user.wait(3)
@@ -340,13 +340,13 @@ def image_format():
 
 
 def test_suggestions_for_all_images(user):
-    assert user.window.table["propose_all"].isEnabled()
+    assert user.window.table["suggest_all"].isEnabled()
     job = user.services.suggest_all
     user.over(12, 12)
     user.key(Qt.Key.Key_Delete)
     user.wait(4)
     with user.qtbot.waitSignal(job.ended, timeout=20_000) as ended:
-        user.window.table["propose_all"].trigger()
+        user.window.table["suggest_all"].trigger()
         assert user.window.suggestions_panel.progress.isVisibleTo(user.window.suggestions_panel) and job.running
     assert (ended.args[0].images, ended.args[0].suggestions, ended.args[0].whole) == (2, 4, True)
     project = user.session.project

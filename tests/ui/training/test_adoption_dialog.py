@@ -38,7 +38,7 @@ def test_added_model_is_shown_and_evaluated(application, dialog, root, tmp_path,
     dialog.close()
     qtbot.waitUntil(lambda: services.training.run is not None and services.training.run.name == run.name)
     qtbot.waitUntil(lambda: [line.run.name for line in services.run_list.usable()] == [run.name], timeout=30_000)
-    assert not application.window.table["run_recipe"].isEnabled()
+    assert not application.window.table["run_settings"].isEnabled()
     with qtbot.waitSignal(services.evaluation.evaluated, timeout=60_000):
         services.evaluation.open(run)
     assert services.evaluation.split == "test" and services.evaluation.splits == {"test": 3}

@@ -89,7 +89,7 @@ def test_changed_value_is_stored_until_reset(dialog, opened, qtbot):
     controls.resnet.click()
     assert "changed" not in controls.settings.toolTip()
     controls.unet.click()
-    opened.window.table["recipe"].trigger()
+    opened.window.table["training_settings"].trigger()
     again = next(
         other
         for other in opened.window.findChildren(TrainingSettingsDialog)
@@ -123,8 +123,8 @@ def test_training_uses_changed_values_and_run_shows_them(dialog, opened, qtbot):
     qtbot.waitUntil(lambda: not training.busy, timeout=20_000)
     assert run.settings().batch == 3 and run.settings().reasons["batch"]
     opened.window.table.refresh()
-    qtbot.waitUntil(lambda: opened.window.table["run_recipe"].isEnabled(), timeout=5000)
-    opened.window.table["run_recipe"].trigger()
+    qtbot.waitUntil(lambda: opened.window.table["run_settings"].isEnabled(), timeout=5000)
+    opened.window.table["run_settings"].trigger()
     page = next(other for other in opened.window.findChildren(TrainingSettingsDialog) if other.isVisible())
     assert page.of_run.isChecked() and not page.save.isVisible()
     shown = page.pages.currentWidget()

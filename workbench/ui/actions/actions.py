@@ -7,42 +7,11 @@ from collections.abc import Iterable
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
-from workbench.ui.actions.command_table import Command, CommandContext, DisabledReasons
-from workbench.ui.actions.edit_commands import EditCommands
-from workbench.ui.actions.file_commands import FileCommands, WorkflowCommands
-from workbench.ui.actions.help_commands import HelpCommands
-from workbench.ui.actions.image_commands import ImageCommands, PageCommands
-from workbench.ui.actions.inspection_commands import InspectionCommands
-from workbench.ui.actions.suggestion_commands import LabelNextCommands, SpotCommands, SuggestionCommands
-from workbench.ui.actions.tool_commands import ToolCommands
-from workbench.ui.actions.training_commands import (
-    LiveTrainingCommands,
-    PredictionCommands,
-    TrainingCommands,
-    TrainingSettingsCommands,
-)
-from workbench.ui.actions.view_commands import EvaluationCommands, ViewCommands
+from workbench.ui.actions.command_table import Command, CommandContext
+from workbench.ui.actions.menus import commands, menu_tables
 from workbench.ui.shortcuts import key_sequences, key_text, with_key
 from workbench.ui.text.formatting import plain
 from workbench.ui.widgets.theme import ThemeManager
-
-GROUPS = (
-    FileCommands,
-    EditCommands,
-    ToolCommands,
-    ImageCommands,
-    ViewCommands,
-    InspectionCommands,
-    TrainingCommands,
-    SuggestionCommands,
-    SpotCommands,
-    LiveTrainingCommands,
-    LabelNextCommands,
-    EvaluationCommands,
-    TrainingSettingsCommands,
-    PredictionCommands,
-    PageCommands,
-)
 
 
 class DisabledKeys(QAction):
@@ -64,18 +33,11 @@ class Actions(QObject):
 
     def __init__(self, context: CommandContext, style: ThemeManager, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._style = style
-        help = HelpCommands(self)
-        self.shortcuts_requested = help.shortcuts_requested
-        self.guide_requested = help.guide_requested
-        self.palette_requested, self.settings_requested = help.palette_requested, help.settings_requested
-        introduction = WorkflowCommands(self)
-        self.introduction_requested = introduction.introduction_requested
-        groups = (*(group(self) for group in GROUPS), introduction, help)
-        self.commands = {command.id: command for group in groups for command in group.commands(context)}
+        self.context, self._style = context, style
+        self.menus = menu_tables()
+        self.commands = {command.id: command for command in commands(self.menus)}
         self._groups: dict[str, QActionGroup] = {}
         self._actions = {command.id: self._create(command) for command in self.commands.values()}
-        self._reasons = DisabledReasons(context.session, self)
         self.disabled_keys = DisabledKeys(self, autoRepeat=False)
         self.disabled_keys.pressed.connect(self._refuse)
         self._refresh_timer = QTimer(self, singleShot=True, interval=0, timeout=self._update_states)
@@ -91,7 +53,7 @@ class Actions(QObject):
 
     def reason(self, id: str) -> str:
         """Return the reason why a command cannot be run now, or ""."""
-        return "" if self._actions[id].isEnabled() else self._reasons.text(id)
+        return self.commands[id].reason(self.context)
 
     def reserved(self) -> list[QKeySequence]:
         """Return the shortcuts of the commands that change the current image's label or open another image."""
@@ -105,11 +67,11 @@ class Actions(QObject):
     def _update_states(self) -> None:
         for command in self.commands.values():
             action = self._actions[command.id]
-            action.setEnabled(command.enabled is None or bool(command.enabled()))
+            action.setEnabled(not command.reason(self.context))
             if command.checked is not None:
-                action.setChecked(bool(command.checked()))
+                action.setChecked(bool(command.checked(self.context)))
             if command.name is not None:
-                name = command.name()
+                name = command.name(self.context)
                 action.setText(name.replace("&", "&&") or command.text)
                 action.setVisible(bool(name))
         self._update_disabled_keys()
@@ -138,7 +100,7 @@ class Actions(QObject):
             group = self._groups.setdefault(command.group, QActionGroup(self))
             group.addAction(action)
         # `triggered` has toggled a checkable action already; `refresh` restores the state that `checked` returns.
-        action.triggered.connect(lambda: (command.callback(), self.refresh()))
+        action.triggered.connect(lambda: (command.run(self.context), self.refresh()))
         return action
 
     def update_shortcuts(self) -> None:

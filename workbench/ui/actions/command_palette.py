@@ -14,7 +14,7 @@ from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QListView, QStyledItemDelegate, QVBoxLayout
 
 from workbench.ui.actions.actions import Actions
-from workbench.ui.actions.menus import MENUS, Table, titles
+from workbench.ui.actions.command_table import Command, Submenu
 from workbench.ui.text.formatting import plain
 from workbench.ui.text.translation import counterparts
 from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_badge, draw_row_background, state_color
@@ -36,29 +36,31 @@ class CommandEntry:
     texts: tuple[str, ...]
 
 
-def command_entries(name_of: Callable[[str], str], others: Iterable[Callable[[str], str]]) -> list[CommandEntry]:
+def command_entries(
+    menus: Iterable[Submenu], name_of: Callable[[str], str], others: Iterable[Callable[[str], str]]
+) -> list[CommandEntry]:
     """Return the commands in the order of the menus.
 
     name_of: text of a command by id. others: function for each other language, from a text to its counterpart.
     """
-    names, languages = titles(), list(others)
+    languages = list(others)
     entries: list[CommandEntry] = []
 
-    def add(table: Table, path: tuple[str, ...]) -> None:
-        for entry in table:
-            if isinstance(entry, tuple):
-                add(entry[1], (*path, names[entry[0]]))
-            elif entry != "-" and not entry.startswith("@"):
-                raw = name_of(entry)
+    def add(menu: Submenu, path: tuple[str, ...]) -> None:
+        for entry in menu.entries:
+            if isinstance(entry, Submenu):
+                add(entry, (*path, entry.title))
+            elif isinstance(entry, Command):
+                raw = name_of(entry.id)
                 texts = [_clean(raw)]
                 texts.append(" ".join((*map(_clean, path), texts[0])))
                 for other in languages:
                     name = _clean(other(raw))
                     texts += [name, " ".join((*(_clean(other(title)) for title in path), name))]
-                entries.append(CommandEntry(entry, texts[0], " › ".join(map(_clean, path)), tuple(texts)))
+                entries.append(CommandEntry(entry.id, texts[0], " › ".join(map(_clean, path)), tuple(texts)))
 
-    for menu, table in MENUS.items():
-        add(table, (names[menu],))
+    for menu in menus:
+        add(menu, (menu.title,))
     return entries
 
 
@@ -191,7 +193,9 @@ class CommandPalette(QFrame):
         self._return_focus = self.window().focusWidget()
         others = [texts.get for texts in counterparts()]
         entries = command_entries(
-            lambda id: self._actions[id].text(), [lambda text, get=get: get(text, text) for get in others]
+            self._actions.menus,
+            lambda id: self._actions[id].text(),
+            [lambda text, get=get: get(text, text) for get in others],
         )
         rank = {id: i for i, id in enumerate(self._recent)}
         self._entries = sorted(entries, key=lambda entry: rank.get(entry.id, _RECENT))

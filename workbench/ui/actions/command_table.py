@@ -1,14 +1,15 @@
-"""Table of commands: text, function, icon and conditions of each, and the reason why a command is disabled. The modules
-<menu>_commands.py define the rows.
+"""Command table: one row for each command, with its text, function, keys, icon, place and conditions.
+
+The modules `<menu>_menu.py` define the rows in the order of the menus.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from PySide6.QtCore import QObject, SignalInstance
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject, Signal, SignalInstance
 
 from workbench.session.display_presets import DisplayPresets, ReferenceComparison
 from workbench.session.image_pages import ImagePages
@@ -38,27 +39,133 @@ from workbench.ui.view_settings import ViewSettings
 
 
 @dataclass(frozen=True)
-class Command:
-    """One command. Its shortcuts are listed in `ui.shortcuts.SHORTCUTS` under its id.
+class Condition:
+    """Condition of a command, and the reason that is shown while it is not met: a text of "commands", or translated."""
 
-    enabled, checked: return the state; without `checked` the command is not checkable. Exactly one command of a `group`
-    is checked. changes_image: changes the current image's label or opens another image; such a command has no effect
-    while an editor has the focus. auto_repeat: repeats while its key is held. tip_keys: commands whose shortcuts `tip`
-    quotes, by field name. name: returns the text in menus if it depends on the project, "" while the command is hidden.
+    met: Callable[[CommandContext], object]
+    reason: str
+
+
+Needs = tuple[Condition, ...]
+
+
+def require(met: Callable[[CommandContext], object], reason: str) -> Needs:
+    """Return one condition; conditions are joined by +."""
+    return (Condition(met, reason),)
+
+
+# Conditions that several commands share, in the order in which the user can meet them.
+PROJECT = require(
+    lambda c: c.session.project is not None, QT_TRANSLATE_NOOP("commands", "Open or create a project first")
+)
+WRITABLE = PROJECT + require(lambda c: c.session.writable, QT_TRANSLATE_NOOP("commands", "The project is read-only"))
+IMAGES = PROJECT + require(lambda c: c.session.keys, QT_TRANSLATE_NOOP("commands", "The project has no images yet"))
+_NO_IMAGE = QT_TRANSLATE_NOOP("commands", "Open an image first")
+IMAGE = IMAGES + require(lambda c: c.session.image is not None, _NO_IMAGE)
+SHOWN = IMAGES + require(lambda c: c.canvas.scene.image is not None, _NO_IMAGE)  # an open image or its preview
+CHOSEN = IMAGES + require(lambda c: c.images.chosen(), _NO_IMAGE)  # the current image or selected thumbnails
+PAINTABLE = (
+    WRITABLE
+    + IMAGE
+    + require(
+        lambda c: c.session.mask is not None,
+        QT_TRANSLATE_NOOP("commands", "The label of this image cannot be read"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: a row of the table.
+
+    run: the function. icon: name of a file in `resources/icons`. keys: default shortcuts, separated by "; ".
+    needs: conditions, each with the reason that is shown while the command is off. checked: returns the state; without
+    it the command is not checkable. Exactly one command of a `group` is checked. tip: tooltip, if it differs from the
+    text; tip_keys: commands whose shortcuts it quotes, by field name. changes_image: changes the current image's label
+    or opens another image; such a command has no effect while an editor has the focus. auto_repeat: repeats while its
+    key is held. name: returns the text in menus if it depends on the project, "" while the command is hidden.
     """
 
     id: str
     text: str
-    callback: Callable[[], object]
+    run: Callable[[CommandContext], object]
     icon: str = ""
-    enabled: Callable[[], bool] | None = None
-    checked: Callable[[], bool] | None = None
+    keys: str = ""
+    needs: Needs = ()
+    checked: Callable[[CommandContext], object] | None = None
     group: str = ""
     tip: str = ""
     tip_keys: Mapping[str, str] = field(default_factory=dict)
     changes_image: bool = False
     auto_repeat: bool = True
-    name: Callable[[], str] | None = None
+    name: Callable[[CommandContext], str] | None = None
+
+    def reason(self, context: CommandContext) -> str:
+        """Return the reason why the command cannot be run now, "" if it can."""
+        unmet = next((condition for condition in self.needs if not condition.met(context)), None)
+        return QCoreApplication.translate("commands", unmet.reason) if unmet is not None else ""
+
+
+@dataclass(frozen=True)
+class Separator:
+    """Line between two groups of a menu."""
+
+
+@dataclass(frozen=True)
+class RecentProjectsPlace:
+    """Place of the submenu of the projects used last."""
+
+
+@dataclass(frozen=True)
+class Submenu:
+    """Menu within a menu, or a menu of the bar. name: its id."""
+
+    name: str
+    title: str
+    entries: list[Entry]
+
+    def commands(self) -> Iterator[Command]:
+        """Yield all commands, including those of submenus."""
+        for entry in self.entries:
+            if isinstance(entry, Submenu):
+                yield from entry.commands()
+            elif isinstance(entry, Command):
+                yield entry
+
+
+Entry = Command | Separator | RecentProjectsPlace | Submenu
+SEPARATOR = Separator()
+
+
+class MenuTable(QObject):
+    """Base class of the tables of the menus; translates their texts."""
+
+    name: str  # id of the menu
+
+    @abstractmethod
+    def title(self) -> str: ...
+
+    @abstractmethod
+    def entries(self) -> list[Entry]:
+        """Return the rows in the order of the menu."""
+
+    def menu(self) -> Submenu:
+        return Submenu(self.name, self.title(), self.entries())
+
+
+class DialogRequests(QObject):
+    """Requests of commands for dialogs of the window, see `WindowDialogs`."""
+
+    shortcuts = Signal()
+    palette = Signal()
+    settings = Signal()
+    guide = Signal(str)  # file name of a page, "" for the first
+
+
+def verdict_name(session: Session, number: int) -> str:
+    """Return the name of a verdict by its number from 1; "" if the project has fewer."""
+    names = session.project.file.verdicts if session.project is not None else []
+    return names[number - 1] if number <= len(names) else ""
 
 
 @dataclass(kw_only=True)
@@ -66,6 +173,7 @@ class CommandContext:
     """Objects that the commands use."""
 
     session: Session
+    requests: DialogRequests
     preferences: Preferences
     canvas: Canvas
     images: ImagesPanel
@@ -125,121 +233,3 @@ class CommandContext:
             self.pages.changed,
             self.spots.finder.changed,
         )
-
-
-class CommandGroup(QObject):
-    """Base class of the modules' parts of the table."""
-
-    @abstractmethod
-    def commands(self, context: CommandContext) -> list[Command]:
-        """Return the commands, bound to the given objects."""
-
-
-def paintable(session: Session) -> bool:
-    """Return whether the current image can be painted on."""
-    return session.mask is not None and session.writable
-
-
-def verdict_name(session: Session, number: int) -> str:
-    """Return the name of a verdict by its number from 1; "" if the project has fewer."""
-    names = session.project.file.verdicts if session.project is not None else []
-    return names[number - 1] if number <= len(names) else ""
-
-
-# Commands that change the project: disabled while it is read-only.
-WRITERS = frozenset(
-    (
-        *("add_pictures", "add_folder", "import_labels", "merge_project", "save", "undo", "redo", "copy_previous"),
-        *("pick", "explicit", "done_next", "mark_done", "not_done", "remove_image", "use_any", "use_train"),
-        *("use_val", "use_test"),
-        *("accept_all", "reject_all", "bring_back", "propose_all", "take_model", "keep_label", "scale", "train"),
-        *("keep_learning", "learn_on", "recipe", "edit_outline", "adopt_model"),
-        *(f"{name}_{n}" for name in ("class", "verdict", "verdict_next") for n in range(1, 10)),
-    )
-)
-# Commands for the current image: disabled while none is open.
-OF_IMAGE = frozenset(
-    (
-        *("history", "copy_previous", "pick", "explicit", "done_next", "not_done", "remove_image", "fit", "actual"),
-        *("zoom_in", "zoom_out", "next_region", "previous_region", "ruler", "good_sample", "invert", "stretch"),
-        *("reset_display", "use_any", "use_train", "use_val", "use_test", "accept_all", "reject_all", "bring_back"),
-        *("predict", "next_page", "previous_page", "show_file", "copy_path", "edit_outline", "spots"),
-        *(f"{name}_{n}" for name in ("verdict", "verdict_next") for n in range(1, 10)),
-    )
-)
-
-
-class DisabledReasons(QObject):
-    """Reasons in the order in which the user can remove them: project, write access, image, state of the command."""
-
-    def __init__(self, session: Session, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
-
-    def text(self, id: str) -> str:
-        """Return the reason why a disabled command cannot be used now."""
-        session = self._session
-        if session.project is None:
-            return self.tr("Open or create a project first")
-        if id in WRITERS and not session.writable:
-            return self.tr("The project is read-only")
-        if id in OF_IMAGE and session.image is None:
-            return self.tr("Open an image first") if session.keys else self.tr("The project has no images yet")
-        return self.specific().get(id) or self.tr("Not available at the moment")
-
-    def specific(self) -> dict[str, str]:
-        """Return the reasons that concern single commands, by command id."""
-        no_model, no_curves = self.tr("Train a model first"), self.tr("Start a training or select a run first")
-        no_suggestions = self.tr("This image has no suggestions")
-        no_flag = self.tr("Open the list of possible label errors first")
-        no_images, one_page = self.tr("The project has no images yet"), self.tr("The image file has one page only")
-        no_spots = self.tr("No suggested spots are shown")
-        no_step = self.tr("Earlier predictions are stored during a training only")
-        reasons = {
-            "undo": self.tr("There is nothing to undo"),
-            "redo": self.tr("There is nothing to redo"),
-            "not_done": self.tr("The image is not marked as done"),
-            "next_region": self.tr("The image has no regions"),
-            "previous_region": self.tr("The image has no regions"),
-            "difference": self.tr("Select a reference image first"),
-            "accept_all": no_suggestions,
-            "reject_all": no_suggestions,
-            "bring_back": self.tr("No suggestion of this image was rejected"),
-            "spots": self.tr("The image is done, or a trained model can predict it"),
-            "next_spot": no_spots,
-            "previous_spot": no_spots,
-            "propose_all": no_model,
-            "label_next": no_model,
-            "label_errors": no_model,
-            "take_model": no_flag,
-            "keep_label": no_flag,
-            "next_doubt": no_flag,
-            "train": self.tr("Label an image with a defect or set verdicts first"),
-            "predict": no_model,
-            "export": no_model,
-            "export_choices": no_model,
-            "review": no_model,
-            "compare_evaluations": self.tr("Train two models of the same kind first"),
-            "save_evaluation_report": self.tr("Open the evaluation of a model first"),
-            "run_recipe": no_model,
-            "pause": self.tr("No training is running"),
-            "whole_run": no_curves,
-            "compare_runs": self.tr("The project has no other run"),
-            "save_curves_picture": no_curves,
-            "save_curves_table": no_curves,
-            "look_back": no_step,
-            "look_forward": no_step,
-            "own_thresholds": no_model,
-            "learn_on": self.tr("No finished training can be continued"),
-            "next_page": one_page,
-            "previous_page": one_page,
-            "click": self.tr("Choose the two ONNX files in Settings > Click model first"),
-            "edit_outline": self.tr("Select a region with the region tool first"),
-        }
-        for id in ("next", "previous", "next_unlabelled", "previous_unlabelled", "next_open", "next_broken"):
-            reasons[id] = no_images
-        reasons["find"] = reasons["sheet"] = no_images
-        for n in range(1, 10):
-            reasons[f"class_{n}"] = self.tr("No class has this number")
-            reasons[f"verdict_{n}"] = reasons[f"verdict_next_{n}"] = self.tr("No verdict has this number")
-        return reasons

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.actions import Actions
-from workbench.ui.actions.menus import MENUS, ids, titles
+from workbench.ui.actions.command_table import Submenu
 from workbench.ui.shortcuts import (
     FIXED_KEYS,
     change_shortcuts,
@@ -36,8 +36,8 @@ from workbench.ui.text.formatting import plain
 from workbench.ui.widgets.field_text import line_height
 from workbench.ui.widgets.screen_fit import resize_for_text
 
-_LEFT = ("label", "pointer", "edit", "train")
-_RIGHT = ("picture", "view", "project", "help")
+_LEFT = ("label", "canvas", "edit", "train")
+_RIGHT = ("image", "view", "project", "help")
 _KEY_FRAME = 4  # px, border and padding of a key above and below its text
 
 
@@ -80,10 +80,9 @@ class ShortcutChanges(QObject):
         """Return the name of a use that has no command: keys of the canvas and of the menu bar."""
         if any(keys in key_sequences(name) for name in FIXED_KEYS):
             return self.tr("Canvas")
-        names = titles()
-        for menu in MENUS:
-            if keys == QKeySequence.mnemonic(names[menu]):
-                return self.tr("Menu {name}").format(name=plain(names[menu]))
+        for menu in self._actions.menus:
+            if keys == QKeySequence.mnemonic(menu.title):
+                return self.tr("Menu {name}").format(name=plain(menu.title))
         return None
 
     def assign(self, id: str, keys: QKeySequence, *, add: bool = False, reassign: bool = False) -> None:
@@ -173,7 +172,7 @@ class ShortcutsDialog(QDialog):
         halves = QHBoxLayout(body)
         halves.setContentsMargins(10, 6, 16, 10)
         halves.setSpacing(36)
-        menu_titles = titles()
+        tables = {menu.name: menu for menu in actions.menus}
         for menus in (_LEFT, _RIGHT):
             grid = QGridLayout()
             grid.setHorizontalSpacing(18)
@@ -184,10 +183,10 @@ class ShortcutsDialog(QDialog):
             half.addStretch(1)
             halves.addLayout(half, 1)
             for menu in menus:
-                if menu == "pointer":
+                if menu == "canvas":
                     self._add(grid, self.tr("Canvas"), self._canvas_rows())
                 else:
-                    self._add(grid, plain(menu_titles[menu]), _menu_rows(menu, actions))
+                    self._add(grid, plain(tables[menu].title), _menu_rows(tables[menu], actions))
         area = QScrollArea(widgetResizable=True)
         area.setAccessibleName(self.tr("Keyboard shortcuts"))
         area.setWidget(body)
@@ -245,12 +244,12 @@ class ShortcutsDialog(QDialog):
                 label.setVisible(text.casefold().strip() in row_text)
 
 
-def _menu_rows(menu: str, actions: Actions) -> list[tuple[str, str]]:
+def _menu_rows(menu: Submenu, actions: Actions) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
-    for id in ids(MENUS[menu]):
-        shortcuts = [key.toString(QKeySequence.SequenceFormat.NativeText) for key in actions[id].shortcuts()]
-        keys, text = ", ".join(dict.fromkeys(shortcuts)), plain(actions.commands[id].text)
-        stem, _, number = id.rpartition("_")
+    for command in menu.commands():
+        shortcuts = [key.toString(QKeySequence.SequenceFormat.NativeText) for key in actions[command.id].shortcuts()]
+        keys, text = ", ".join(dict.fromkeys(shortcuts)), plain(command.text)
+        stem, _, number = command.id.rpartition("_")
         if stem in ("class", "verdict", "verdict_next") and _is_default(stem):  # numbers 1 to 9 share one line
             if number != "1":
                 continue

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.ui.actions.actions import Actions
-from workbench.ui.actions.menus import MENUS, ids, titles
 from workbench.ui.actions.shortcut_changes import ShortcutChanges, ShortcutConflict, usable, without_keypad
 from workbench.ui.shortcuts import key_sequences
 from workbench.ui.text.formatting import plain
@@ -91,15 +90,14 @@ class ShortcutsPage(QWidget):
         column.addLayout(row)
 
     def _fill(self) -> None:
-        names = titles()
-        for menu, table in MENUS.items():
-            group = QTreeWidgetItem(self.tree, [plain(names[menu])])
+        for menu in self._actions.menus:
+            group = QTreeWidgetItem(self.tree, [plain(menu.title)])
             group.setFlags(group.flags() & ~Qt.ItemFlag.ItemIsSelectable)
-            for id in ids(table):
-                item = QTreeWidgetItem(group, [plain(self._actions.commands[id].text).rstrip("…"), ""])
-                item.setData(0, _ID, id)
+            for command in menu.commands():
+                item = QTreeWidgetItem(group, [plain(command.text).rstrip("…"), ""])
+                item.setData(0, _ID, command.id)
                 item.setSizeHint(0, QSize(0, self.fontMetrics().height() + 8))
-                self.items[id] = item
+                self.items[command.id] = item
             group.setSizeHint(0, QSize(0, self.fontMetrics().height() + 8))
             group.setExpanded(True)
         self._show_keys()

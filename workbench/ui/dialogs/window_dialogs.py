@@ -36,11 +36,11 @@ class WindowDialogs(QObject):
         self._style = style
         self.shortcut_changes = ShortcutChanges(actions, context.preferences, self)
         self.shortcut_changes.changed.connect(self._shortcuts_changed)
-        actions.palette_requested.connect(lambda: self.palette.open())
-        actions.shortcuts_requested.connect(self.show_shortcuts)
-        actions.settings_requested.connect(self.show_settings)
-        for requested in (actions.guide_requested, actions.introduction_requested):
-            requested.connect(self.show_guide)
+        requests = context.requests
+        requests.palette.connect(lambda: self.palette.open())
+        requests.shortcuts.connect(self.show_shortcuts)
+        requests.settings.connect(self.show_settings)
+        requests.guide.connect(self.show_guide)
 
     @cached_property
     def palette(self) -> CommandPalette:

@@ -22,8 +22,8 @@ from workbench.ui.evaluation.evaluation_tables import ImageTableView
 from workbench.ui.text import formatting
 from workbench.ui.widgets.theme import ThemeManager
 
-_TABS = ("missed", "false", "classes", "pictures", "table")
-_STORED_TAB = "review/tab"  # key in QSettings
+_TABS = ("missed", "false", "classes", "images", "table")
+_STORED_TAB = "evaluation/tab"  # key in QSettings
 
 
 class DefectBrowser(QWidget):
@@ -129,7 +129,7 @@ class DefectBrowser(QWidget):
     def _leave_empty_tab(self, counts: dict[str, int]) -> None:
         """Select the first tab with entries if a run or split is shown for the first time and its tab is empty."""
         if counts.get(self.tab, 1) == 0:
-            self.tabs[next((name for name, count in counts.items() if count), "pictures")].setChecked(True)
+            self.tabs[next((name for name, count in counts.items() if count), "images")].setChecked(True)
 
     def _tab_changed(self) -> None:
         QSettings().setValue(_STORED_TAB, self.tab)
@@ -142,7 +142,7 @@ class DefectBrowser(QWidget):
             ("missed", self.tr("Missed defects  {n}"), missed),
             ("false", self.tr("False alarms  {n}"), false),
             ("classes", self.tr("Classes"), 0),
-            ("pictures", self.tr("Images  {n}"), images),
+            ("images", self.tr("Images  {n}"), images),
             ("table", self.tr("Table"), 0),
         ):
             self.tabs[name].setText(text.format(n=formatting.number(count)))

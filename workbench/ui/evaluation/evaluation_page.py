@@ -55,7 +55,7 @@ class EvaluationPage(QWidget):
 
     def __init__(self, services: Services, style: ThemeManager) -> None:
         super().__init__()
-        self.setObjectName("review")
+        self.setObjectName("evaluation")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         session, evaluation, run_list = services.session, services.evaluation, services.run_list
         self._session, self._evaluation, self._run_list, self._style = session, evaluation, run_list, style

@@ -200,7 +200,7 @@ class ImageTableView(QTableView):
         super().__init__()
         self._images = _ImageTableModel(self)
         self.setModel(self._images)
-        self.setObjectName("pictures")
+        self.setObjectName("imageTable")
         self.setAccessibleName(self.tr("Metrics by image"))
         self.setShowGrid(False)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)

@@ -137,7 +137,7 @@ def thumbnail_or_icon(
     pixmap = None if row.broken and not row.width else thumbnails.get(row.key)
     if pixmap is not None and not pixmap.isNull():
         return pixmap
-    icon = style.icon("warning", "danger") if row.broken else style.icon("picture", "disabled")
+    icon = style.icon("warning", "danger") if row.broken else style.icon("image", "disabled")
     place = QRect(0, 0, icon_size, icon_size)
     place.moveCenter(box.center())
     icon.paint(painter, place)

@@ -58,7 +58,7 @@ class ThumbnailView(QWidget):
         self.list_view.setLayoutMode(QListView.LayoutMode.Batched)
         self.list_view.setBatchSize(500)
         self.list_view.setMouseTracking(True)
-        self.table_view = QTableView(objectName="pictures")
+        self.table_view = QTableView(objectName="imageTable")
         self.table_view.setAccessibleName(self.tr("Image table"))
         self.table_view.setModel(self.model)
         self.table_view.setSelectionModel(self.list_view.selectionModel())

@@ -125,9 +125,9 @@ class LabelIssueBar(QFrame):
         self.text.setText(label_next_texts.reason_text(issue_reason(issue, names, good=good)))
         self.certainty.setText(label_next_texts.certainty_text(issue))
         self.next.setText(
-            with_key(self.tr("{n} of {count}").format(n=self._issues.place + 1, count=count), "next_doubt")
+            with_key(self.tr("{n} of {count}").format(n=self._issues.place + 1, count=count), "next_label_error")
         )
-        self.accept.setText(with_key(self._accept_text(issue, names), "take_model"))
+        self.accept.setText(with_key(self._accept_text(issue, names), "accept_model"))
         self.next.setVisible(count > 1)
         for button in (self.accept, self.keep):
             button.setEnabled(self._issues.possible())
@@ -211,7 +211,7 @@ class LabelNextController(QObject):
         """Return whether a suspected label error is shown. Nothing may be changed while a page covers the canvas."""
         return self._canvas.isVisible() and self.errors.possible()
 
-    def take_model(self) -> None:
+    def accept_model(self) -> None:
         if self.can_answer():
             self.errors.accept_model()
 

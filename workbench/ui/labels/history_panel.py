@@ -21,7 +21,8 @@ from PySide6.QtWidgets import QLabel, QListView, QScrollArea, QStyle, QStyledIte
 
 from workbench.core.project.history import Patch
 from workbench.session.session import Session
-from workbench.ui.text.formatting import capitalized
+from workbench.ui.canvas.tools.tool_registry import TOOLS
+from workbench.ui.text.formatting import capitalized, plain
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
 from workbench.ui.widgets.item_views import draw_row_background
 from workbench.ui.widgets.theme import ThemeManager
@@ -30,68 +31,41 @@ HEIGHT = 26  # px
 MAX_VISIBLE = 8  # rows without scrolling
 MAX_LISTED = 500  # steps: the list is rebuilt after every stroke
 TimeRole, StateRole, IconRole = (Qt.ItemDataRole.UserRole + i for i in range(3))
-_ICONS = {
-    "paint": "brush",
-    "erase": "eraser",
-    "polygon": "polygon",
-    "edit outline": "polygon",
-    "rectangle": "rectangle",
-    "fill": "fill",
-    "copy labels": "copy",
-    "accept proposal": "proposals",
-    "mend label": "doubt",
-    "reject proposal": "close",
-    "bring back proposals": "refresh",
-    "remove specks": "eraser",
-    "fill holes": "holes",
-    "fill tiny holes": "holes",
-    "restore": "undo",
-    "recover strokes": "refresh",
-    "": "picture",
-    "label only what is painted": "layers",
-    "unpainted is background": "layers",
-}
-
-
-# Step -> its name.
-STEP_NAMES = {
-    "": QT_TRANSLATE_NOOP("history", "Initial state"),
-    "paint": QT_TRANSLATE_NOOP("history", "Brush"),
-    "erase": QT_TRANSLATE_NOOP("history", "Eraser"),
-    "threshold brush": QT_TRANSLATE_NOOP("history", "Threshold brush"),
-    "polygon": QT_TRANSLATE_NOOP("history", "Polygon"),
-    "edit outline": QT_TRANSLATE_NOOP("history", "Outline edited"),
-    "rectangle": QT_TRANSLATE_NOOP("history", "Rectangle"),
-    "ellipse": QT_TRANSLATE_NOOP("history", "Ellipse"),
-    "lasso": QT_TRANSLATE_NOOP("history", "Lasso"),
-    "fill": QT_TRANSLATE_NOOP("history", "Fill"),
-    "wand": QT_TRANSLATE_NOOP("history", "Magic wand"),
-    "smart edge": QT_TRANSLATE_NOOP("history", "Magnetic lasso"),
-    "crack": QT_TRANSLATE_NOOP("history", "Crack tracer"),
-    "box cut": QT_TRANSLATE_NOOP("history", "Box segmentation"),
-    "click segmentation": QT_TRANSLATE_NOOP("history", "Click segmentation"),
-    "copy labels": QT_TRANSLATE_NOOP("history", "Labels copied"),
-    "mend label": QT_TRANSLATE_NOOP("history", "Label corrected"),
-    "label is right": QT_TRANSLATE_NOOP("history", "Label confirmed"),
-    "accept proposal": QT_TRANSLATE_NOOP("history", "Suggestion accepted"),
-    "reject proposal": QT_TRANSLATE_NOOP("history", "Suggestion rejected"),
-    "bring back proposals": QT_TRANSLATE_NOOP("history", "Suggestions restored"),
-    "remove specks": QT_TRANSLATE_NOOP("history", "Tiny regions erased"),
-    "fill holes": QT_TRANSLATE_NOOP("history", "Holes filled"),
-    "fill tiny holes": QT_TRANSLATE_NOOP("history", "Holes filled"),
-    "remove images": QT_TRANSLATE_NOOP("history", "Images removed"),
-    "remove source": QT_TRANSLATE_NOOP("history", "Image folder removed"),
-    "remove labels": QT_TRANSLATE_NOOP("history", "Label files removed"),
-    "restore": QT_TRANSLATE_NOOP("history", "Step restored"),
-    "recover strokes": QT_TRANSLATE_NOOP("history", "Strokes recovered"),
-    "label only what is painted": QT_TRANSLATE_NOOP("history", "Unpainted areas: unlabeled"),
-    "unpainted is background": QT_TRANSLATE_NOOP("history", "Unpainted areas: background"),
+# Step -> its name and icon. The steps of other tools have the name of the tool in the tool registry.
+STEPS = {
+    "": (QT_TRANSLATE_NOOP("history", "Initial state"), "image"),
+    "paint": (QT_TRANSLATE_NOOP("history", "Brush"), "brush"),
+    "erase": (QT_TRANSLATE_NOOP("history", "Eraser"), "eraser"),
+    "edit outline": (QT_TRANSLATE_NOOP("history", "Outline edited"), "polygon"),
+    "copy labels": (QT_TRANSLATE_NOOP("history", "Labels copied"), "copy"),
+    "mend label": (QT_TRANSLATE_NOOP("history", "Label corrected"), "label-error"),
+    "label is right": (QT_TRANSLATE_NOOP("history", "Label confirmed"), "brush"),
+    "accept proposal": (QT_TRANSLATE_NOOP("history", "Suggestion accepted"), "suggestions"),
+    "reject proposal": (QT_TRANSLATE_NOOP("history", "Suggestion rejected"), "close"),
+    "bring back proposals": (QT_TRANSLATE_NOOP("history", "Suggestions restored"), "refresh"),
+    "remove specks": (QT_TRANSLATE_NOOP("history", "Tiny regions erased"), "eraser"),
+    "fill holes": (QT_TRANSLATE_NOOP("history", "Holes filled"), "holes"),
+    "fill tiny holes": (QT_TRANSLATE_NOOP("history", "Holes filled"), "holes"),
+    "remove images": (QT_TRANSLATE_NOOP("history", "Images removed"), "brush"),
+    "remove source": (QT_TRANSLATE_NOOP("history", "Image folder removed"), "brush"),
+    "remove labels": (QT_TRANSLATE_NOOP("history", "Label files removed"), "brush"),
+    "restore": (QT_TRANSLATE_NOOP("history", "Step restored"), "undo"),
+    "recover strokes": (QT_TRANSLATE_NOOP("history", "Strokes recovered"), "refresh"),
+    "label only what is painted": (QT_TRANSLATE_NOOP("history", "Unpainted areas: unlabeled"), "layers"),
+    "unpainted is background": (QT_TRANSLATE_NOOP("history", "Unpainted areas: background"), "layers"),
 }
 
 
 def step_text(what: str) -> str:
     """Return a step's name in the chosen language."""
-    return QCoreApplication.translate("history", STEP_NAMES[what]) if what in STEP_NAMES else capitalized(what)
+    if what in STEPS:
+        return QCoreApplication.translate("history", STEPS[what][0])
+    return plain(TOOLS[what].translated(TOOLS[what].title)) if what in TOOLS else capitalized(what)
+
+
+def step_icon(what: str) -> str:
+    """Return the name of a step's icon."""
+    return STEPS[what][1] if what in STEPS else what if what in TOOLS else "brush"
 
 
 def time_text(seconds: float) -> str:
@@ -134,7 +108,7 @@ class StepListModel(QAbstractListModel):
         if role == TimeRole:
             return "" if step is None else time_text(step.when)
         if role == IconRole:
-            return _ICONS.get("" if step is None else step.what, "brush")
+            return step_icon("" if step is None else step.what)
         if role == StateRole:
             return "undone" if index.row() < self._undone else "current" if index.row() == self._undone else "done"
         if role == Qt.ItemDataRole.ToolTipRole:

@@ -46,7 +46,7 @@ class PredictionDisplay(QWidget):
                 self.tr("Probability"),
                 self.tr("Defect probability of each pixel; for a verdict, the image areas that influenced it most"),
             ),
-            "doubt": (
+            "uncertainty": (
                 self.tr("Uncertainty"),
                 self.tr("Areas where the two most likely classes have nearly the same probability"),
             ),
@@ -57,7 +57,7 @@ class PredictionDisplay(QWidget):
             self.modes.addItem(text)
             self.modes.setItemData(index, tip, Qt.ItemDataRole.ToolTipRole)
         self.modes.setAccessibleName(self.tr("Display of predictions"))
-        set_key_tip(self.modes, self.modes.accessibleName(), "next_look")
+        set_key_tip(self.modes, self.modes.accessibleName(), "next_display")
         self.modes.setCurrentIndex(MODES.index(self._style.mode))
         self.modes.activated.connect(lambda index: self.set_mode(MODES[index]))
         self._grid.addWidget(QLabel(self.tr("Style"), objectName="muted"), 0, 0)

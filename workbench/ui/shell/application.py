@@ -20,11 +20,12 @@ from PySide6.QtWidgets import QApplication
 from workbench import __version__
 from workbench.inference.process_memory import map_large_blocks
 from workbench.session.preferences import Preferences
+from workbench.ui.actions.menus import default_shortcuts
 from workbench.ui.project.leave_guard import LeaveScope
 from workbench.ui.services import Services
 from workbench.ui.shell.window import Window
 from workbench.ui.shell.workspace import maximize_on_small_screen
-from workbench.ui.shortcuts import change_shortcuts
+from workbench.ui.shortcuts import install_shortcuts
 from workbench.ui.text import translation
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -117,7 +118,7 @@ class Application(QObject):
         QImageReader.setAllocationLimit(0)
         self._app = app
         self._garbage = GarbageControl(self)
-        change_shortcuts(preferences.shortcuts)
+        install_shortcuts(default_shortcuts(), preferences.shortcuts)
         self._translators = translation.install(app, preferences.language)
         self.services = services or Services.open(preferences)
         self.services.error_log.install()

@@ -203,14 +203,14 @@ class Notifications(QObject):
             self._messages.withdraw("save")
 
     def _project_opened(self) -> None:
-        for topic in ("refused", "command", "mask", "drop", "export", "picture", "close"):
+        for topic in ("refused", "command", "mask", "drop", "export", "image", "close"):
             self._messages.withdraw(topic)
 
     def _project_closed(self) -> None:
         self._messages.clear()
 
     def _image_opened(self, key: str) -> None:
-        self._messages.withdraw("picture")
+        self._messages.withdraw("image")
         self._messages.withdraw("mask")
         problem = self._session.mask_problem
         if problem is not None:
@@ -222,7 +222,7 @@ class Notifications(QObject):
         if self._session.folder.problem is not None:
             return  # its message explains this
         text, advice = formatting.problem_text(problem)
-        self._messages.show_message("warning", text, advice, topic="picture")
+        self._messages.show_message("warning", text, advice, topic="image")
 
     def _stepped(self, step: VerdictChange, change: str) -> None:
         text = _step_text(step)

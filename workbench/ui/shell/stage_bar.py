@@ -20,7 +20,7 @@ from workbench.ui.widgets.icon_label import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _GAP = 32  # px between the last menu and the bar
-_ICONS: dict[Stage, str] = {"label": "brush", "train": "train", "evaluate": "review", "export": "export"}
+_ICONS: dict[Stage, str] = {"label": "brush", "train": "train", "evaluate": "evaluation", "export": "export"}
 
 
 class StageBar(QWidget):
@@ -125,7 +125,7 @@ class StageBar(QWidget):
             return
         if workflow.step.stage in ("label", "train"):
             self._pages["label"]()
-        if workflow.step.command == "review":  # the command would leave the evaluation of another run
+        if workflow.step.command == "evaluation":  # the command would leave the evaluation of another run
             self._pages["evaluate"]()
         else:
             self._action.trigger()
@@ -280,6 +280,6 @@ def _stage_tips() -> dict[Stage, str]:
     return {
         "label": QCoreApplication.translate("StageBar", "Show the current image"),
         "train": QCoreApplication.translate("StageBar", "Show the training panel"),
-        "evaluate": with_key(QCoreApplication.translate("StageBar", "Show the evaluation of the model"), "review"),
-        "export": with_key(QCoreApplication.translate("StageBar", "Choose the export options"), "export_choices"),
+        "evaluate": with_key(QCoreApplication.translate("StageBar", "Show the evaluation of the model"), "evaluation"),
+        "export": with_key(QCoreApplication.translate("StageBar", "Choose the export options"), "export_options"),
     }

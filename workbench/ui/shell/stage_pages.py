@@ -33,7 +33,7 @@ def add_stage_bar(
         "label": navigation.leave,
         "train": show_training,
         "evaluate": navigation.show,
-        "export": actions["export_choices"].trigger,
+        "export": actions["export_options"].trigger,
     }
     bar = StageBar(monitor, actions, style, pages)
     StageBarPlacement(bar, menu_bar)

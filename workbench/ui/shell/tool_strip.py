@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QAction, QActionEvent, QPainter, QPolygonF
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
 
-from workbench.ui.actions.menus import ActionTable, Table, ids
+from workbench.ui.actions.menus import ActionTable, Bar
 from workbench.ui.text.formatting import plain
 from workbench.ui.view_settings import ViewSettings
 
@@ -66,7 +66,7 @@ _SEPARATOR = 11  # px, height of the separator of a column
 class ToolRow(QWidget):
     """Horizontal row of the buttons of a table. Commands in `texts` can show a short text beside the icon."""
 
-    def __init__(self, table: Table, actions: ActionTable, texts: dict[str, str] | None = None) -> None:
+    def __init__(self, table: Bar, actions: ActionTable, texts: dict[str, str] | None = None) -> None:
         super().__init__(objectName="toolRow")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, _MARGIN, 0, _MARGIN)
@@ -109,7 +109,7 @@ class ToolRow(QWidget):
 class ToolColumn(QWidget):
     """Column of the buttons of a table, in as many columns as the height requires. A single one can show names."""
 
-    def __init__(self, table: Table, actions: ActionTable, view: ViewSettings) -> None:
+    def __init__(self, table: Bar, actions: ActionTable, view: ViewSettings) -> None:
         super().__init__(objectName="tools")
         self._view, self._names = view, False  # _names: whether the names are shown
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -191,9 +191,9 @@ class ToolColumn(QWidget):
         self.setFixedWidth(self._width(columns))
 
 
-def _tool_button(entry: str | tuple[str, Table], actions: ActionTable, icon_size: int) -> CommandButton:
+def _tool_button(entry: str | tuple[str, tuple[str, ...]], actions: ActionTable, icon_size: int) -> CommandButton:
     """Return the button of a command, or of a group of commands."""
-    commands = [actions[id] for id in (ids(entry[1]) if isinstance(entry, tuple) else (entry,))]
+    commands = [actions[id] for id in (entry[1] if isinstance(entry, tuple) else (entry,))]
     for action in commands:
         action.setIconText(plain(action.text()))  # Qt alone would keep the "(U)" of "撤销(&U)"
     if isinstance(entry, tuple):

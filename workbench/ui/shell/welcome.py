@@ -208,7 +208,7 @@ class Welcome(QScrollArea):
             (
                 ("brush", self.tr("Label: paint the defects in about ten images and mark them as done.")),
                 ("train", self.tr("Train: a few minutes are enough for a first model. Keep labeling meanwhile.")),
-                ("review", self.tr("Evaluate: look at missed defects and false alarms, and correct labels.")),
+                ("evaluation", self.tr("Evaluate: look at missed defects and false alarms, and correct labels.")),
                 ("export", self.tr("Export: a package that runs on the production line without this program.")),
             )
         ):
@@ -228,7 +228,7 @@ class Welcome(QScrollArea):
         self.choose_folder = QPushButton(self.tr("Choose folder…"))
         self.choose_folder.setToolTip(self._actions["new_from_folder"].toolTip())
         self.choose_folder.clicked.connect(self._actions["new_from_folder"].trigger)
-        row.addWidget(IconLabel(self._style.icon("picture-add", "muted"), _ICON))
+        row.addWidget(IconLabel(self._style.icon("image-add", "muted"), _ICON))
         row.addWidget(text, 1)
         row.addWidget(self.choose_folder)
         return area

@@ -6,9 +6,9 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
 from workbench.ui.actions.actions import Actions
-from workbench.ui.actions.command_table import CommandContext
-from workbench.ui.actions.image_menus import ImageMenus
-from workbench.ui.actions.menus import RUN_MENU, TOOL_STRIP, enable_submenus, fill_menu_bar, ids
+from workbench.ui.actions.command_table import CommandContext, DialogRequests
+from workbench.ui.actions.image_context_menu import ImageMenus
+from workbench.ui.actions.menus import RUN_MENU, TOOL_STRIP, enable_submenus, fill_menu_bar
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.canvas.items.page_indicator import PageIndicator
@@ -135,6 +135,7 @@ class Window(QMainWindow):
         self.missing_folder = MissingFolder(self, session, self.messages)
         self._context = CommandContext(
             session=session,
+            requests=DialogRequests(self),
             preferences=services.preferences,
             canvas=self.canvas,
             images=self.images,
@@ -163,7 +164,7 @@ class Window(QMainWindow):
         )
         self.table = Actions(self._context, style, self)
         self.image_menus = ImageMenus(self._context, self.table, self)
-        self.training.runs.addActions([self.table[id] for id in ids(RUN_MENU)])
+        self.training.runs.addActions([self.table[id] for id in RUN_MENU])
 
     def _enable_submenus(self) -> None:
         enable_submenus(self.menuBar())
@@ -174,7 +175,9 @@ class Window(QMainWindow):
         self.options = OptionBar(self.canvas, session)
         self.status = StatusBar(session, self.canvas, lambda: self.overlay.run)
         self.welcome = Welcome(self.table, style, self.project_commands.recent)
-        fill_menu_bar(self.menuBar(), self.table, self.project_commands.recent.menu, self._enable_submenus)
+        fill_menu_bar(
+            self.menuBar(), self.table.menus, self.table, self.project_commands.recent.menu, self._enable_submenus
+        )
         pages = self.training, self.evaluation, self.evaluation_navigation
         self.stage_bar = add_stage_bar(self.menuBar(), self._services.workflow, self.table, style, *pages)
         self.addActions([*self.table.all(), self.table.disabled_keys])
@@ -183,7 +186,7 @@ class Window(QMainWindow):
             [
                 CollapsibleSection("classes", self.tr("Classes"), self.classes, style, self.classes.add_button),
                 CollapsibleSection("verdict", self.tr("Verdict"), self.verdict, style, self.verdict.add_button),
-                CollapsibleSection("proposals", self.tr("Suggestions"), self.suggestions_panel, style),
+                CollapsibleSection("suggestions", self.tr("Suggestions"), self.suggestions_panel, style),
                 CollapsibleSection("layers", self.tr("Layers"), self.layers, style),
                 CollapsibleSection("display", self.tr("Display"), self.display, style),
                 CollapsibleSection("history", self.tr("History"), self.history, style),
@@ -201,7 +204,7 @@ class Window(QMainWindow):
         self.setCentralWidget(self.pages)
         self.messages.float_over(self.pages, self.center.contents)
         self.view_settings.set_panels(
-            {"pictures": self.images, "side": self.side},
+            {"images": self.images, "side": self.side},
             [self.canvas, self.images.view, self.classes.view, self.training.controls.button],
         )
         self.editor_keys = EditorKeys(

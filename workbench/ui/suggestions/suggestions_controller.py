@@ -62,10 +62,7 @@ class SuggestionsController(QObject):
         """Return whether there are suggestions to decide on."""
         return bool(self.interaction.suggestions) and self._session.writable
 
-    def can_bring_back(self) -> bool:
-        return self.suggestions.rejected > 0 and self._session.writable
-
-    def can_propose(self) -> bool:
+    def can_suggest_all(self) -> bool:
         idle = self._session.writable and not self.job.running
         return idle and bool(self._session.keys) and self._overlay.run is not None
 
@@ -159,7 +156,7 @@ class SuggestionsController(QObject):
             skipped = fill(
                 self.tr("{n} {n:image|images} could not be read and {n:was|were} skipped."), n=summary.skipped
             )
-        self._messages.show_message("success", text, skipped, topic="proposals")
+        self._messages.show_message("success", text, skipped, topic="suggestions")
 
 
 def _is_segmentation(run: Run) -> bool:

@@ -179,7 +179,9 @@ class SuggestionsPanel(QWidget):
 
     def _hint(self, count: int, left_out: int) -> str:
         if not self._controller.visible:
-            return self.tr("Suggestions are hidden. Press {key} to show them.").format(key=key_text("toward_proposals"))
+            return self.tr("Suggestions are hidden. Press {key} to show them.").format(
+                key=key_text("toward_suggestions")
+            )
         if self._controller.withheld:
             if self._controller.model_in_training:
                 return self.tr("Suggestions appear once the model in training matches the labels better.")

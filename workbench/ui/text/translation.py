@@ -58,7 +58,7 @@ def _command_texts(language: str) -> tuple[tuple[str, str], ...]:
     return tuple(
         (message.findtext("source", ""), message.findtext("translation", ""))
         for context in root.iter("context")
-        if context.findtext("name", "").endswith("Commands") or context.findtext("name") in ("menus", "tools")
+        if context.findtext("name", "").endswith("Menu") or context.findtext("name") == "tools"
         for message in context.iter("message")
     )
 

@@ -66,7 +66,7 @@ class TrainControls(QWidget):
         self.device.currentIndexChanged.connect(lambda _: self.changed.emit())
         self.choices = QPushButton(self.tr("Export options…"))
         tip = self.tr("Choose formats, detection threshold and maximum time per image")
-        set_key_tip(self.choices, tip, "export_choices")
+        set_key_tip(self.choices, tip, "export_options")
         self.choices.clicked.connect(self.choices_clicked)
         device = QLabel(self.tr("Device"))
         device.setBuddy(self.device)
@@ -192,7 +192,7 @@ class TrainControls(QWidget):
         tip = self.tr("Training settings with the reason for each value")
         if count:
             tip = self.tr("Training settings: {n} changed manually").format(n=count)
-        set_key_tip(self.settings, tip, "recipe")
+        set_key_tip(self.settings, tip, "training_settings")
         self._overrides = count
         self.settings.setIcon(self._style.icon("tune", "accent" if count else "text"))
 
@@ -248,7 +248,7 @@ class ContinuousSwitch(QWidget):
             "After the time limit, training continues with new labels until you stop it. You can export the "
             "best model at any time."
         )
-        set_key_tip(self.check, tip, "keep_learning")
+        set_key_tip(self.check, tip, "continuous_training")
         self.check.clicked.connect(continuous.switch)
         self.status = QLabel(objectName="muted", textFormat=Qt.TextFormat.PlainText)
         column.addWidget(self.check)
@@ -267,7 +267,7 @@ class ContinuousSwitch(QWidget):
         self.status.setVisible(any(parts))
         newest = continuous.newest
         tip = "" if newest is None else f"{newest.picture}\n{self._effect(newest)}"
-        set_key_tip(self.status, tip, "keep_learning")
+        set_key_tip(self.status, tip, "continuous_training")
 
     def _effect(self, newest: LabelsAdded) -> str:
         return {

@@ -248,7 +248,7 @@ def test_ignore_and_background_brushes(driver):
     driver.window.options.checks["explicit"].click()
     assert (driver.session.mask == 255).all()
     driver.drag((20, 20), (60, 20))
-    choose(driver, "dont_care")
+    choose(driver, "ignore_brush")
     driver.drag((20, 60), (60, 60))
     choose(driver, "brush")
     driver.drag((20, 80), (60, 80))
@@ -394,7 +394,7 @@ def test_tools_at_6400_percent_change_the_pixel_under_the_pointer(driver, pixel)
     for tool, id, dx, dy in (
         ("brush", 1, 0.02, 0.98),
         ("eraser", 0, 0.98, 0.5),
-        ("dont_care", 254, 0.5, 0.02),
+        ("ignore_brush", 254, 0.5, 0.02),
         ("brush", 1, 0.5, 0.5),
         ("background", 0, 0.1, 0.1),
         ("rectangle", 1, 0.98, 0.98),

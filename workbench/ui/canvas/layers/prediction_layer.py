@@ -15,9 +15,9 @@ from workbench.ui.canvas.layers.canvas_layers import HeatLayer, MaskLayer, premu
 from workbench.ui.canvas.layers.image_pyramid import MaskPyramid
 from workbench.ui.canvas.layers.view_state import Viewport
 
-Mode = Literal["outline", "filled", "heat", "doubt"]
-MODES: tuple[Mode, ...] = ("outline", "filled", "heat", "doubt")
-Maps = Callable[[str], "np.ndarray | None"]  # "heat" or "doubt" to uint8 (H, W)
+Mode = Literal["outline", "filled", "heat", "uncertainty"]
+MODES: tuple[Mode, ...] = ("outline", "filled", "heat", "uncertainty")
+Maps = Callable[[str], "np.ndarray | None"]  # "heat" or "uncertainty" to uint8 (H, W)
 
 _UNCERTAINTY = "#38d6ff"
 SOFT = 0.45  # opacity of the probabilities of an immature model, relative to that of a mature one
@@ -31,7 +31,7 @@ class PredictionStyle:
     def __init__(self) -> None:
         self.visible, self.thickness = True, 2
         self.mode: Mode = "outline"
-        self._opacities: dict[str, float] = {"outline": 0.9, "filled": 0.45, "heat": 0.8, "doubt": 0.8}
+        self._opacities: dict[str, float] = {"outline": 0.9, "filled": 0.45, "heat": 0.8, "uncertainty": 0.8}
 
     @property
     def opacity(self) -> float:
@@ -113,7 +113,7 @@ class _MapLayer(HeatLayer):
         self._mode = mode
 
     def table(self, opacity: float) -> np.ndarray:
-        if self._mode == "doubt":
+        if self._mode == "uncertainty":
             return np.array([premultiplied(_UNCERTAINTY, opacity * i / 255) for i in range(256)], np.int32)
         return np.array([premultiplied(c, opacity * (i / 255) ** 0.6) for i, c in enumerate(_ramp())], np.int32)
 

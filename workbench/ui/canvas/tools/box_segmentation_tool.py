@@ -141,7 +141,7 @@ class BoxSegmentationTool(RectangleTool):
             self.context.tasks.finish()
         self._set(None)
         if not current.selection.empty:
-            self.context.paint_step(current.selection, current.id, "box cut")
+            self.context.paint_step(current.selection, current.id, "box_cut")
 
     def _set(self, current: BoxSegmentation | None) -> None:
         self._redraw_all()

@@ -19,7 +19,7 @@ from workbench.ui.canvas.tools.shape_tools import RectangleTool
 from workbench.ui.canvas.tools.tool_base import ENDING
 from workbench.ui.canvas.tools.tool_context import ToolContext
 
-ACTION = "click segmentation"  # name of the step
+ACTION = "click"  # name of the step
 _LEFT, _RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
 

@@ -64,7 +64,7 @@ class ThresholdTool(Brush):
         self._points = [event.point]
         if self.context.options.on("band_auto"):
             self.context.options.set("band", band.tolerance)
-        self.context.editor.begin("threshold brush")
+        self.context.editor.begin("threshold")
         self._paint_to(event.point)
 
     def move(self, event: PointerEvent) -> None:

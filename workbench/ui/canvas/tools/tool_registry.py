@@ -28,6 +28,8 @@ class ToolSpec:
     tip: str  # tooltip of the command
     hint: str  # short usage note in the option bar
     options: tuple[str, ...] = ()  # fields shown in the option bar
+    keys: str = ""  # default shortcuts, separated by "; "
+    missing: str = ""  # reason while the tool is not `Tool.available`
     menu: str = ""  # submenu of the command; empty: the menu is defined elsewhere
     button: str = ""  # group in the tool strip whose tools share a button; empty: a button of its own
 
@@ -45,6 +47,7 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Brush: paint the current class; Ctrl-drag erases"),
             QT_TRANSLATE_NOOP("tools", "Ctrl erases"),
             ("size", "encircle", "pressure"),
+            keys="B",
             menu="brushes",
             button="brushes",
         ),
@@ -55,15 +58,17 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Eraser: remove labels"),
             QT_TRANSLATE_NOOP("tools", "Removes labels"),
             ("size", "encircle", "pressure"),
+            keys="E",
             menu="brushes",
         ),
         ToolSpec(
-            "dont_care",
+            "ignore_brush",
             IgnoreBrush,
             QT_TRANSLATE_NOOP("tools", "&Ignore brush"),
             QT_TRANSLATE_NOOP("tools", "Ignore brush: paint areas that cannot be judged"),
             QT_TRANSLATE_NOOP("tools", "Excluded from training and metrics"),
             ("size", "encircle", "pressure"),
+            keys="Shift+B",
             menu="brushes",
             button="brushes",
         ),
@@ -74,6 +79,7 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Background brush: mark areas without defects"),
             QT_TRANSLATE_NOOP("tools", "Marks areas without defects"),
             ("explicit", "size", "encircle", "pressure"),
+            keys="Shift+E",
             menu="brushes",
             button="brushes",
         ),
@@ -84,7 +90,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Threshold brush: paint only gray values similar to the start point"),
             QT_TRANSLATE_NOOP("tools", "Drag to paint gray values similar to the start point"),
             ("size", "band"),
-            menu="smart",
+            keys="T",
+            menu="assisted",
         ),
         ToolSpec(
             "wand",
@@ -93,7 +100,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Magic wand: press to select similar gray values, drag to set the tolerance"),
             QT_TRANSLATE_NOOP("tools", "Hold and drag right to grow, left to shrink"),
             ("tolerance", "smoothing", "fill_inside"),
-            menu="smart",
+            keys="W",
+            menu="assisted",
         ),
         ToolSpec(
             "crack",
@@ -102,7 +110,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Crack tracer: click both ends of a thin line to trace it at its actual width"),
             QT_TRANSLATE_NOOP("tools", "Click along the line; Enter ends"),
             ("line", "widest"),
-            menu="smart",
+            keys="C",
+            menu="assisted",
         ),
         ToolSpec(
             "smart_edge",
@@ -110,7 +119,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "&Magnetic lasso"),
             QT_TRANSLATE_NOOP("tools", "Magnetic lasso: click along the outline, it snaps to edges; Enter closes it"),
             QT_TRANSLATE_NOOP("tools", "Click along the outline; Enter closes it; Backspace removes the last point"),
-            menu="smart",
+            keys="S",
+            menu="assisted",
             button="edges",
         ),
         ToolSpec(
@@ -119,7 +129,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Box se&gmentation"),
             QT_TRANSLATE_NOOP("tools", "Box segmentation: drag a box around a defect, correct the preview by clicks"),
             QT_TRANSLATE_NOOP("tools", "Drag a box; click adds an area, Ctrl-click removes one; Enter paints"),
-            menu="smart",
+            keys="G",
+            menu="assisted",
             button="edges",
         ),
         ToolSpec(
@@ -134,7 +145,9 @@ TOOLS: dict[str, ToolSpec] = {
                 "Click or drag a box; more clicks add, right-click removes; Enter paints; Backspace removes a point",
             ),
             ("click_visible", "click_model"),
-            menu="smart",
+            missing=QT_TRANSLATE_NOOP("tools", "Choose the two ONNX files in Settings > Click model first"),
+            keys="Shift+G",
+            menu="assisted",
             button="edges",
         ),
         ToolSpec(
@@ -145,6 +158,7 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP(
                 "tools", "Click adds corners, drag moves them, also later, Shift-click removes them; Enter closes"
             ),
+            keys="P",
             menu="outlines",
             button="polygons",
         ),
@@ -154,6 +168,7 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "&Lasso"),
             QT_TRANSLATE_NOOP("tools", "Lasso: drag around an area"),
             QT_TRANSLATE_NOOP("tools", "Drag around an area"),
+            keys="O",
             menu="outlines",
             button="polygons",
         ),
@@ -163,6 +178,7 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Rec&tangle"),
             QT_TRANSLATE_NOOP("tools", "Rectangle: drag from corner to corner"),
             QT_TRANSLATE_NOOP("tools", "Drag from corner to corner; Shift makes a square"),
+            keys="R",
             menu="outlines",
             button="boxes",
         ),
@@ -172,6 +188,7 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "&Ellipse"),
             QT_TRANSLATE_NOOP("tools", "Ellipse: drag its bounding box; Shift makes a circle"),
             QT_TRANSLATE_NOOP("tools", "Drag the bounding box; Shift makes a circle"),
+            keys="Shift+R",
             menu="outlines",
             button="boxes",
         ),
@@ -181,7 +198,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "&Fill"),
             QT_TRANSLATE_NOOP("tools", "Fill: assign a connected area to the current class"),
             QT_TRANSLATE_NOOP("tools", "Click an area of one class"),
-            menu="areas",
+            keys="F",
+            menu="regions",
             button="fills",
         ),
         ToolSpec(
@@ -190,7 +208,8 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Fill &holes"),
             QT_TRANSLATE_NOOP("tools", "Fill holes: click a region"),
             QT_TRANSLATE_NOOP("tools", "Click a region; Ctrl removes the region with its holes"),
-            menu="areas",
+            keys="Shift+F",
+            menu="regions",
             button="fills",
         ),
         ToolSpec(
@@ -200,11 +219,12 @@ TOOLS: dict[str, ToolSpec] = {
             QT_TRANSLATE_NOOP("tools", "Region: click a region to move, resize, delete or reclassify it"),
             QT_TRANSLATE_NOOP("tools", "Click a region; drag to move it; 1–9 change the class; Del deletes it"),
             ("step", "region"),
-            menu="areas",
+            keys="V",
+            menu="regions",
             button="regions",
         ),
         ToolSpec(
-            "proposals",
+            "suggestions",
             SuggestionTool,
             "",
             "",

@@ -234,7 +234,7 @@ class ScissorsTool(Tool):
         if selection is EMPTY or selection.empty:
             self.context.refuse("nothing here")
         else:
-            self.context.paint_step(selection, id, "smart edge")
+            self.context.paint_step(selection, id, "smart_edge")
 
     def cancel(self) -> None:
         self.context.tasks.cancel_preview()

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
-from workbench.ui.actions.image_commands import copy_paths, show_in_folder
+from workbench.ui.actions.image_menu import copy_paths, show_in_folder
 from workbench.ui.images.bulk_actions import SplitMenu
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text.formatting import plain
@@ -32,12 +32,12 @@ class ImageMenus(QObject):
 
     def show_menu(self, keys: Sequence[str], position: QPoint) -> None:
         """Show the menu of some images at a position on the screen."""
-        menu = ImageMenu(self._context, self._actions, list(keys), self._parent)
+        menu = ImageContextMenu(self._context, self._actions, list(keys), self._parent)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(position)
 
 
-class ImageMenu(QMenu):
+class ImageContextMenu(QMenu):
     """Menu of one or several images. Its entries act on these images, whichever one is open."""
 
     def __init__(self, context: CommandContext, actions: Actions, keys: list[str], parent: QWidget) -> None:
@@ -69,8 +69,8 @@ class ImageMenu(QMenu):
         self.addMenu(splits)
         self.addSeparator()
         if keys == [session.key]:
-            reference = self.addAction(plain(actions["good_sample"].text()), actions["good_sample"].trigger)
-            reference.setEnabled(actions["good_sample"].isEnabled())
+            reference = self.addAction(plain(actions["reference_image"].text()), actions["reference_image"].trigger)
+            reference.setEnabled(actions["reference_image"].isEnabled())
         self.addAction(self.tr("Show in folder"), partial(show_in_folder, context, keys))
         self.addAction(self.tr("Copy path"), partial(copy_paths, context, keys))
         self.addSeparator()
