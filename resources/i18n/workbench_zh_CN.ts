@@ -3299,8 +3299,8 @@
 <context>
     <name>MaskQuestion</name>
     <message>
-        <source>To which images do these masks belong? They are not imported before you choose.</source>
-        <translation>这些掩膜属于哪些图像？选择之前不会导入它们。</translation>
+        <source>What are these masks? They are not imported before you choose.</source>
+        <translation>这些掩膜是什么？在您选择之前不会导入。</translation>
     </message>
     <message>
         <source>Possible answers</source>
@@ -11719,6 +11719,14 @@
     <message>
         <source>The masks in “{masks}” belong to the images in “{images}”.</source>
         <translation>“{masks}”中的掩膜属于“{images}”中的图像。</translation>
+    </message>
+    <message>
+        <source>The values that no class list explains ({ids}) are classes of their own.</source>
+        <translation>类别列表中没有说明的值（{ids}）各成为一个类别。</translation>
+    </message>
+    <message>
+        <source>The areas of the values that no class list explains ({ids}) are ignored.</source>
+        <translation>类别列表中没有说明的值（{ids}）所在的区域将被忽略。</translation>
     </message>
     <message>
         <source>Files that are masks by their name or by their content only are images.</source>

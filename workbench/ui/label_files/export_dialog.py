@@ -13,7 +13,7 @@ from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.text_patterns import fill
 from workbench.session.project_jobs import LabelExportJob, LabelExportRequest
 from workbench.session.session import Session
-from workbench.ui.label_files.skipped_list import SkippedList
+from workbench.ui.label_files.import_report import SkippedList
 from workbench.ui.text.formatting import number
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path

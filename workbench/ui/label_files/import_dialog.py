@@ -26,7 +26,7 @@ from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.sources import Source
 from workbench.session.session import Session
 from workbench.ui.label_files.import_preview import ImportPreview
-from workbench.ui.label_files.import_result import ImportResult
+from workbench.ui.label_files.import_report import ImportResult
 from workbench.ui.label_files.path_choices import LabelPathField
 from workbench.ui.text.formatting import duration, number, problem_text
 from workbench.ui.widgets.file_drop import is_label_file

@@ -491,13 +491,19 @@ def test_a_gray_value_beside_a_list_of_several_classes_is_an_id(empty, tmp_path,
 @pytest.mark.parametrize(
     ("unlisted", "labeled", "names"), [("refuse", 1, {"pit"}), ("name", 2, {"pit", "class_7"}), ("ignore", 2, {"pit"})]
 )
-def test_values_that_no_list_explains(empty, tmp_path, unlisted, labeled, names):
+@pytest.mark.parametrize("answered", [False, True])
+def test_values_that_no_list_explains(empty, tmp_path, unlisted, labeled, names, answered):
     for name, mask in (("a", ids(1)), ("b", ids(1, 7))):
         photo(tmp_path / "in" / "images" / f"{name}.png", len(name))
         save(tmp_path / "in" / "masks" / f"{name}.png", mask)
     (tmp_path / "in" / "labels.txt").write_text("background\npit\n")
-    report = import_labels(empty, tmp_path / "in", unlisted=unlisted)
-    assert report.labeled == labeled and {info.name for info in empty.classes} == names
+    if answered and unlisted != "refuse":
+        question = import_labels(empty, tmp_path / "in").pairings
+        assert [choice.rule for choice in question] == ["unlisted=name", "unlisted=ignore"]
+        assert question[0].examples == [(tmp_path / "in" / "images" / "b.png", tmp_path / "in" / "masks" / "b.png")]
+    choices = {"pair": f"unlisted={unlisted}"} if answered else {"unlisted": unlisted}
+    report = import_labels(empty, tmp_path / "in", **choices)
+    assert report.labeled + report.unchanged == labeled and {info.name for info in empty.classes} == names
     assert any("no class list explains: 7" in note for note in report.notes)
     if unlisted == "ignore":
         assert np.array_equal(masks_of(empty)["images/b.png"] == 254, ids(0, 7) == 7)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -18,6 +18,7 @@ from workbench.core.project.formats.base import (
     ImportedLabel,
     ImportedLabels,
     ImportOptions,
+    PairingChoice,
     Refusal,
     distinctive_folders,
     entry_name,
@@ -34,6 +35,8 @@ from workbench.core.project.project import NOT_LABELED
 from workbench.core.project.storage import write_bytes, write_text
 
 DEFAULT_CLASS = "defect"
+_UNLISTED = {"unlisted=name": "name", "unlisted=ignore": "ignore"}  # answers: `ImportOptions.unlisted`
+_EXAMPLES = 3
 
 
 def recognition_score(tree: FileTree) -> int:
@@ -50,77 +53,126 @@ def has_masks(tree: FileTree) -> bool:
 
 def find(tree: FileTree, options: ImportOptions, known: dict[int, str]) -> ImportedLabels:
     """Return the masks found. known: id -> name of the project's classes."""
-    answer = options.pair if options.threshold is None else f"{options.pair or ''},{AS_MASKS}"
-    pairing = pair(tree, inspect_contents=True, answer=answer)
-    tasks = task_masks(tree)
-    of_task = {mask: task for task in tasks for mask in task.masks}
-    unused = [mask for task in tasks for mask in task.unused]
-    masks = [*pairing.pairs, *pairing.unpaired, *of_task]
-    pairs = pairing.pairs | {mask: task.image for mask, task in of_task.items() if task.image is not None}
-    if not masks and not pairing.open and not pairing.doubtful and options.threshold is not None:
-        pairs = pairing.not_masks  # the user says that they are masks
-        masks = list(pairs)
-    contents = {mask: content_of(tree, mask, _size(tree, pairs.get(mask))) for mask in masks}
-    bases = _matlab_bases(contents)
-    contents |= {mask: replace(one, values=one.values - 1) for mask in bases if (one := contents[mask]) is not None}
-    lists, unreadable = find_lists(tree, masks)
-    meanings = _meanings(contents, lists, known, options)
-    largest = max((meaning.largest for meaning in meanings.values()), default=0)
-    listed = {name for one in lists.values() if one is not None for name in one.names.values()}
-    names = _single_names(pairing.pairs or pairs, options, known, largest)
-    if options.class_name is None and len(listed) == 1:
-        names = {"": listed.pop()}  # the only class of the lists
-    if options.class_name is None:
-        names |= {mask: label for task in tasks for mask, label in task.masks.items()}
-    of_image: dict[str, list[str]] = defaultdict(list)
-    for mask, image in pairs.items():
-        of_image[image].append(mask)
-    merged = all(meaning.is_one_class for meaning in meanings.values())  # several masks of an image are its classes
-    keep_ids = len(set(map(id, meanings.values()))) < 2 and not (merged and len(pairs) > len(of_image))
-    files = [*masks, *unused, *pairing.open, *pairing.doubtful, *pairing.copies]
-    batch = ImportedLabels(keep_ids=keep_ids, mask_files=[tree.path(mask) for mask in files])
+    found = _MaskSet(tree, options, known)
+    pairing, meanings = found.pairing, {id(one): one for one in found.meanings.values()}.values()
+    files = [*found.masks, *found.unused, *pairing.open, *pairing.doubtful, *pairing.copies]
+    batch = ImportedLabels(
+        entries=[*found.entries(), *found.entries_without_image()],
+        refused=[*found.unreadable_lists, *_refusals(tree, pairing, any_masks=bool(found.masks))],
+        pairings=[*pairing.choices, *found.unlisted_choices()],
+        unlisted=sum((one.unlisted for one in meanings), Counter()),
+        mask_files=[tree.path(mask) for mask in files],
+        keep_ids=len(meanings) < 2 and not (found.merged and len(found.pairs) > len(found.of_image)),
+    )
+    if found.from_one:
+        batch.notes.append(Message("import.matlab_base"))
+    if found.masks or pairing.open:
+        _add_others(tree, [image for image in pairing.images if image not in found.of_image], batch)
+    for meaning in meanings:
+        batch.notes += _describe_source(
+            meaning, [found.contents[m] for m in found.masks if found.meanings[m] is meaning]
+        )
+    return batch
 
-    def reader(group: Iterable[str]) -> Callable[[int, int], ImportedLabel]:
-        parts = [_Part(tree.path(m), contents[m], meanings[m], names.get(m, names[""]), m in bases) for m in group]
+
+class _MaskSet:
+    """Masks of a tree with their images, contents and meanings.
+
+    pairs: mask -> image. of_image: image -> masks. merged: several masks of an image are its classes. from_one: masks
+    of MATLAB whose numbers start at 1. unused: masks of earlier annotations.
+    """
+
+    def __init__(self, tree: FileTree, options: ImportOptions, known: dict[int, str]) -> None:
+        rules = (options.pair or "").split(",")
+        unlisted = next((_UNLISTED[rule] for rule in rules if rule in _UNLISTED), options.unlisted)
+        self._tree, self._options = tree, replace(options, unlisted=unlisted)
+        answer = options.pair if options.threshold is None else f"{options.pair or ''},{AS_MASKS}"
+        self.pairing = pairing = pair(tree, inspect_contents=True, answer=answer)
+        self._tasks = task_masks(tree)
+        of_task = {mask: task for task in self._tasks for mask in task.masks}
+        self.unused = [mask for task in self._tasks for mask in task.unused]
+        self.masks = [*pairing.pairs, *pairing.unpaired, *of_task]
+        self.pairs = pairing.pairs | {mask: task.image for mask, task in of_task.items() if task.image is not None}
+        if not self.masks and not pairing.open and not pairing.doubtful and options.threshold is not None:
+            self.pairs = pairing.not_masks  # the user says that they are masks
+            self.masks = list(self.pairs)
+        self._read_contents()
+        lists, self.unreadable_lists = find_lists(tree, self.masks)
+        self.meanings = _meanings(self.contents, lists, known, self._options)
+        largest = max((meaning.largest for meaning in self.meanings.values()), default=0)
+        listed = {name for one in lists.values() if one is not None for name in one.names.values()}
+        self._names = _single_names(pairing.pairs or self.pairs, options, known, largest)
+        if options.class_name is None:
+            if len(listed) == 1:
+                self._names = {"": listed.pop()}  # the only class of the lists
+            self._names |= {mask: label for task in self._tasks for mask, label in task.masks.items()}
+        self.of_image: dict[str, list[str]] = defaultdict(list)
+        for mask, image in self.pairs.items():
+            self.of_image[image].append(mask)
+        self.merged = all(meaning.is_one_class for meaning in self.meanings.values())
+
+    def _read_contents(self) -> None:
+        sizes = {image: size_of(self._tree, image) for image in self.pairs.values()}
+        self.contents = {mask: content_of(self._tree, mask, sizes.get(self.pairs.get(mask, ""))) for mask in self.masks}
+        # In MATLAB, numbers start at 1, which is the background (BSDS, CrackForest), if they do so in all files.
+        files = {mask: one for mask, one in self.contents.items() if suffix_of(mask) == ".mat" and one is not None}
+        smallest = min((int(one.values[0]) for one in files.values()), default=0)
+        self.from_one = set(files) if smallest == 1 else set()
+        self.contents |= {mask: replace(files[mask], values=files[mask].values - 1) for mask in self.from_one}
+
+    def _reader(self, masks: Iterable[str]) -> Callable[[int, int], ImportedLabel]:
+        parts = [
+            _Part(
+                self._tree.path(mask),
+                self.contents[mask],
+                self.meanings[mask],
+                self._names.get(mask, self._names[""]),
+                mask in self.from_one,
+            )
+            for mask in masks
+        ]
         return partial(_read, parts)
 
-    for image, found in of_image.items():
-        for group in [found] if merged else [[mask] for mask in found]:
-            refused = _further(task for task in tasks if task.image == image and group[0] == found[0])
-            entry = ImportedEntry(tree.path(group[0]), tree.path(image), image, reader(group), refused=refused)
-            batch.entries.append(replace(entry, count=len(group) + len(refused)))
-    for mask in pairing.unpaired:
-        aliases = () if mask in pairing.strange else spellings(mask)
-        batch.entries.append(ImportedEntry(tree.path(mask), None, mask, reader([mask]), aliases=aliases))
-    for task in tasks:
-        if task.image is None:
-            first, refused = next(iter(task.masks)), _further([task])
-            entry = ImportedEntry(tree.path(first), None, first, reader(task.masks), task.aliases, refused=refused)
-            missing = Message("import.task_image", n=task.task)
-            batch.entries.append(replace(entry, count=len(task.masks) + len(refused), missing=missing))
-    batch.refused = [*unreadable, *_refusals(tree, pairing, any_masks=bool(masks))]
-    batch.pairings = pairing.choices
-    if bases:
-        batch.notes.append(Message("import.matlab_base"))
-    if masks or pairing.open:
-        _add_others(tree, [image for image in pairing.images if image not in of_image], batch)
-    for meaning in {id(one): one for one in meanings.values()}.values():
-        batch.unlisted += meaning.unlisted
-        batch.notes += _describe_source(meaning, [contents[mask] for mask in masks if meanings[mask] is meaning])
-    return batch
+    def entries(self) -> Iterator[ImportedEntry]:
+        """Yield the labels of the images that have masks."""
+        path = self._tree.path
+        for image, found in self.of_image.items():
+            for group in [found] if self.merged else [[mask] for mask in found]:
+                first = group[0] == found[0]
+                refused = _further(task for task in self._tasks if task.image == image and first)
+                entry = ImportedEntry(path(group[0]), path(image), image, self._reader(group), refused=refused)
+                yield replace(entry, count=len(group) + len(refused))
+
+    def entries_without_image(self) -> Iterator[ImportedEntry]:
+        path = self._tree.path
+        for mask in self.pairing.unpaired:
+            aliases = () if mask in self.pairing.strange else spellings(mask)
+            yield ImportedEntry(path(mask), None, mask, self._reader([mask]), aliases=aliases)
+        for task in self._tasks:
+            if task.image is None:
+                first, refused = next(iter(task.masks)), _further([task])
+                entry = ImportedEntry(path(first), None, first, self._reader(task.masks), task.aliases, refused=refused)
+                missing = Message("import.task_image", n=task.task)
+                yield replace(entry, count=len(task.masks) + len(refused), missing=missing)
+
+    def unlisted_choices(self) -> list[PairingChoice]:
+        """Return the possible answers to the question what the values mean that no name explains."""
+        found: dict[str, set[int]] = {}
+        for mask, content in self.contents.items():
+            values = self.meanings[mask].unlisted.keys() & set([] if content is None else content.values.tolist())
+            if values and self._options.unlisted == "refuse":
+                found[mask] = values
+        path, ids = self._tree.path, ", ".join(map(str, sorted(set().union(*found.values()))))
+        examples = [(path(self.pairs[mask]) if mask in self.pairs else None, path(mask)) for mask in found]
+        texts = (Message("import.unlisted_name", ids=ids), Message("import.unlisted_ignore", ids=ids))
+        rules = zip(_UNLISTED, texts) if found else ()
+        return [PairingChoice(rule, text, len(found), examples[:_EXAMPLES]) for rule, text in rules]
 
 
 def _further(tasks: Iterable[TaskMasks]) -> tuple[tuple[str, str], ...]:
     """Return the masks of earlier annotations of an image, as refused entries."""
     unused = (PurePosixPath(mask).name for task in tasks for mask in task.unused)
     return tuple((entry_name("mask", name), Message("import.further_annotation")) for name in unused)
-
-
-def _matlab_bases(contents: Mapping[str, MaskContent | None]) -> set[str]:
-    """Return the MATLAB files if their numbers start at 1, the background (BSDS, CrackForest), in all of them."""
-    files = {mask: one for mask, one in contents.items() if suffix_of(mask) == ".mat" and one is not None}
-    smallest = min((int(one.values[0]) for one in files.values() if one.values.size), default=0)
-    return set(files) if smallest == 1 else set()
 
 
 def _meanings(
@@ -205,11 +257,6 @@ def _read(parts: list[_Part], width: int, height: int) -> ImportedLabel:
             lost["import.overlap"] += int(np.count_nonzero(region & (merged != 0) & (merged != target)))
             merged[region] = target
     return ImportedLabel(merged, {id: name for name, id in ids.items()}, lost=lost)
-
-
-def _size(tree: FileTree, image: str | None) -> tuple[int, int] | None:
-    """Return (width, height) of a mask's image, None if unknown."""
-    return None if image is None else size_of(tree, image)
 
 
 def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int, str], top: int) -> dict[str, str]:
