@@ -90,31 +90,28 @@ class _Engine:
         self._result = Pairing()
 
     def run(self, inspect_contents: bool) -> Pairing:
-        tree, result = self._tree, self._result
+        tree, result, own = self._tree, self._result, self._tree.originals
         files = [f for f in tree.files if suffix_of(f) in IMAGE_SUFFIXES or suffix_of(f) in (".gif", *ARRAY_SUFFIXES)]
         files = self._without_copies(files)
         result.pairs |= listed_pairs(tree)
         listed = {*result.pairs, *result.pairs.values()}
         named: dict[int, list[str]] = {NOT_NAMED: [], LIKELY: [], CERTAIN: []}
-        own = tree.originals
         for file in files:
-            if file not in listed and file in own.labels:
-                named[CERTAIN].append(file)
-            elif file not in listed and file not in own.images:
-                array = suffix_of(file) in ARRAY_SUFFIXES
-                named[max(file_name(file).named, LIKELY if array else NOT_NAMED)].append(file)
+            if file not in listed and file not in own.images:
+                array = LIKELY if suffix_of(file) in ARRAY_SUFFIXES else NOT_NAMED
+                named[CERTAIN if file in own.labels else max(file_name(file).named, array)].append(file)
         twins, root = self._twins(named[NOT_NAMED]), words_of(tree.root.name)
         if root.named and not root.rest and not (named[LIKELY] or named[CERTAIN] or twins):
             named[CERTAIN], named[NOT_NAMED] = named[NOT_NAMED], []  # a folder of masks alone
         images = [file for file in named[NOT_NAMED] if file not in twins and file not in result.doubtful]
         images += [file for file in files if file in own.images]
-        self._match(named[LIKELY], [*images, *result.pairs.values()], required=True)
-        used = self._used()
-        for file in named[LIKELY]:
-            if file not in used:  # a word for masks may also be that of a product: the content decides
-                (named[CERTAIN] if self._is_mask(file) else images).append(file)
-        images = [file for file in images if suffix_of(file) in IMAGE_SUFFIXES]
-        self._match(named[CERTAIN], [*images, *result.pairs.values()])
+        for certainty in (LIKELY, CERTAIN):
+            index = _Images([*images, *result.pairs.values()], named[certainty])
+            for mask in named[certainty]:
+                if not self._assign(mask, index, certain=certainty == CERTAIN):
+                    # a word for masks may also be that of a product: the content decides
+                    (named[CERTAIN] if self._is_mask(mask) else images).append(mask)
+            images = [file for file in images if suffix_of(file) in IMAGE_SUFFIXES]
         result.pairs |= twins
         images = self._unused(images)
         if inspect_contents:
@@ -125,12 +122,9 @@ class _Engine:
         result.images = self._unused([*images, *doubtful])
         return result
 
-    def _used(self) -> set[str]:
-        found = self._result
-        return {*found.pairs, *found.pairs.values(), *found.unpaired, *found.open, *found.doubtful, *found.copies}
-
     def _unused(self, files: Iterable[str]) -> list[str]:
-        used = self._used()
+        found = self._result
+        used = {*found.pairs, *found.pairs.values(), *found.unpaired, *found.open, *found.doubtful, *found.copies}
         return [file for file in dict.fromkeys(files) if file not in used]
 
     def _is_mask(self, file: str) -> bool | None:
@@ -180,27 +174,26 @@ class _Engine:
                 self._result.not_masks[first] = second
         return pairs
 
-    def _match(self, masks: Sequence[str], images: Iterable[str], *, required: bool = False) -> None:
-        """Find the image of each mask. required: those without an image are left for later."""
-        result, index = self._result, _Images(images, masks)
-        for mask in masks:
-            candidates, strange = index.find(mask)
-            if len(candidates) > 1:
-                same_size = [image for image in candidates if size_of(self._tree, image) == size_of(self._tree, mask)]
-                candidates = same_size or candidates
-            content = None if suffix_of(mask) in ARRAY_SUFFIXES else content_of(self._tree, mask)
-            is_photo = content is not None and content.is_photo
-            if required and (not candidates or (is_photo and file_name(mask).in_images)):
-                continue
-            if is_photo:
-                result.doubtful[mask] = candidates[0] if len(candidates) == 1 else None
-            elif len(candidates) == 1:
-                result.pairs[mask] = candidates[0]
-            elif candidates:
-                result.open[mask] = candidates
-            else:
-                result.unpaired.append(mask)
-                result.strange |= {mask} if strange else set()
+    def _assign(self, mask: str, index: _Images, *, certain: bool) -> bool:
+        """Record what the evidence says about a file with the name of a mask. Returns False if it may be an image."""
+        result, (candidates, strange) = self._result, index.find(mask)
+        if len(candidates) > 1:
+            same_size = [image for image in candidates if size_of(self._tree, image) == size_of(self._tree, mask)]
+            candidates = same_size or candidates
+        content = None if suffix_of(mask) in ARRAY_SUFFIXES else content_of(self._tree, mask)
+        is_photo = content is not None and content.is_photo
+        if not certain and (not candidates or (is_photo and file_name(mask).in_images)):
+            return False
+        if is_photo:
+            result.doubtful[mask] = candidates[0] if len(candidates) == 1 else None
+        elif len(candidates) == 1:
+            result.pairs[mask] = candidates[0]
+        elif candidates:
+            result.open[mask] = candidates
+        else:
+            result.unpaired.append(mask)
+            result.strange |= {mask} if strange else set()
+        return True
 
     def _match_by_content(self, images: list[str]) -> None:
         """Find masks whose names do not tell that they are: folders in which each file of a sample is a mask.
@@ -223,16 +216,14 @@ class _Engine:
         if not others and not paired:
             result.unpaired += masks
             return
-        found = Pairing()
-        known = {*result.pairs, *result.open, *result.unpaired}
-        self._result = found
-        self._match(masks, [*others, *paired])
-        self._result = result
-        if known or not found.pairs:
-            result.doubtful |= {mask: found.pairs.get(mask) for mask in masks if known}
-        else:
-            result.pairs = found.pairs
-            result.doubtful |= {mask: None for mask in masks if mask not in found.pairs}
+        index = _Images([*others, *paired], masks)
+        candidates = {mask: index.find(mask)[0] for mask in masks}
+        found = {mask: one[0] if len(one) == 1 else None for mask, one in candidates.items()}
+        if result.pairs or result.open or result.unpaired:
+            result.doubtful |= found
+        elif any(found.values()):
+            result.pairs = {mask: image for mask, image in found.items() if image is not None}
+            result.doubtful |= {mask: None for mask, image in found.items() if image is None}
 
     def _leave_rivals_open(self) -> None:
         """Leave pairs open if masks in folders of different names may be different labels of one image.
@@ -282,28 +273,17 @@ class _Engine:
                 result.choices.append(_choice(AS_MASKS, Message("import.doubtful_masks"), masks))
         answers = self._answers()
         for rule in self._rules:
-            result.pairs |= answers[rule] if rule == ORDER and rule in answers else self._mapped(rule)
+            result.pairs |= answers.get(rule, {})
         answered = {image for mask, image in result.pairs.items() if mask in result.open}
         left = {mask: images for mask, images in result.open.items() if mask not in result.pairs}
         result.open = {mask: images for mask, images in left.items() if not answered.issuperset(images)}
         result.copies += [mask for mask in left if mask not in result.open]  # another mask was chosen for the image
         for rule, pairs in answers.items() if result.open else ():
             folder, _, target = rule.rpartition("=")
-            text = (
-                Message("import.pair_folder", masks=folder, images=target) if folder else Message("import.pair_order")
-            )
-            examples: Examples = [(path(image), path(mask)) for mask, image in pairs.items()]
-            result.choices.append(_choice(rule, text, examples))
-
-    def _mapped(self, rule: str) -> dict[str, str]:
-        """Return the pairs by an answer "folder of masks=folder of images", or "folder of masks=suffix of images"."""
-        folder, _, target = rule.partition("=")
-        found = {}
-        for mask, images in self._result.open.items():
-            chosen = [image for image in images if target in _places(image)]
-            if folder in _places(mask) and len(chosen) == 1:
-                found[mask] = chosen[0]
-        return found
+            by_folder = Message("import.pair_folder", masks=folder, images=target)
+            examples: Examples = [(path(image), path(mask)) for mask, image in pairs.items() if mask in result.open]
+            if examples:
+                result.choices.append(_choice(rule, by_folder if folder else Message("import.pair_order"), examples))
 
     def _answers(self) -> dict[str, dict[str, str]]:
         """Return the pairs by possible answers: one folder of images for one of masks, or all folders in order."""
@@ -326,11 +306,6 @@ class _Engine:
 
 def _choice(rule: str, text: str, pairs: Examples) -> PairingChoice:
     return PairingChoice(rule, text, len(pairs), pairs[:_EXAMPLES])
-
-
-def _places(file: str) -> set[str]:
-    """Return the places by which an answer may name a file: its folders and its suffix."""
-    return {*(str(folder) for folder in PurePosixPath(file).parents), suffix_of(file)}
 
 
 class _Images:
