@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from workbench.inference.io.declared_size import PNG_SIGNATURE
+from workbench.inference.io.image_header import PNG_SIGNATURE
 
 _STREAK = 8
 _MAX_SECONDS = 0.01  # mean duration

@@ -22,7 +22,7 @@ from workbench.cli.serving.upload import read_upload
 from workbench.cli.serving.work_queue import QueueFull, Reservation, WorkQueue
 from workbench.inference.cpu_environment import cores
 from workbench.inference.engines import EngineError
-from workbench.inference.io.declared_size import declared_size
+from workbench.inference.io.image_header import describe
 from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, Prediction, PredictionCancelled, Predictor
@@ -214,10 +214,10 @@ class RequestHandler:
 
     def _check(self, data: bytearray) -> int:
         """Return the size of the decoded image in bytes, computed from its header. Raises HttpError 413 or 422."""
-        declared = declared_size(data)
-        if declared is None:
+        declared = describe(data)
+        if not declared.width:
             raise HttpError(422, "The image cannot be read because its file format is unknown.")
-        if max(declared.pixels, declared.padded) > self.limits.pixels:
+        if declared.pixels > self.limits.pixels:
             raise HttpError(
                 413,
                 f"The image has {declared.width} x {declared.height} pixels; "

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .declared_size import page_index
+from .image_header import page_index
 from .opencv import cv2
 from .regular_files import FileView, open_regular, require_regular
 
@@ -33,7 +33,7 @@ class NotByRegion(Exception):
 def tiff_size(path: Path | str, number: int = 0, *, upright: bool = True) -> tuple[int, int] | None:
     """Return (width, height) of a page from its header, upright or as stored; None if it cannot be determined.
 
-    number: 0 for the image, see `declared_size.page_index`.
+    number: 0 for the image, see `image_header.page_index`.
     """
     try:
         import tifffile
