@@ -5,6 +5,7 @@ Orientation is applied here only, because OpenCV's handling of it differs by for
 
 from __future__ import annotations
 
+import hashlib
 import io
 import math
 import re
@@ -223,11 +224,30 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
     if (width, height) != (container.width, container.height):
         size = f"{container.width} x {container.height}"
         raise ReadError(name, f"its header gives {size} pixels, but its data are {width} x {height}")
+    if container.kind == "jpeg" and _may_be_truncated(image):
+        pixels = hashlib.blake2b(image.data).digest()
+        del image  # only one of the two images is in memory
+        image = _decode_with_opencv(_lengthen(data))
+        if image is None or hashlib.blake2b(image.data).digest() != pixels:
+            raise ReadError(name, "the file is incomplete: the JPEG data end before the last row")
     if container.gray_alpha and image.ndim == 3:
         image = image[:, :, 0]
     if container.inverted and image.dtype != np.float32:
         image = np.iinfo(image.dtype).max - image
     return apply_orientation(image, container.orientation)
+
+
+def _may_be_truncated(image: np.ndarray) -> bool:
+    """Return True if JPEG data may end before the last row; libjpeg silently fills the rest with medium gray."""
+    # The last 8 x 8 block without its first row and column, which the color of the previous block may affect.
+    rows, columns = (max(1, (size - 1) % 8) for size in image.shape[:2])
+    return bool((image[-rows:, -columns:] == 128).all())
+
+
+def _lengthen(data: np.ndarray) -> np.ndarray:
+    """Return a JPEG with random bytes before its end: a decoder with complete data ignores them."""
+    end = data.tobytes().rfind(b"\xff\xd9")
+    return np.concatenate([data[:end], np.random.default_rng(0).integers(1, 255, 4096, np.uint8), data[end:]])
 
 
 def _decode_with_opencv(data: np.ndarray) -> np.ndarray | None:
