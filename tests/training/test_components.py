@@ -30,7 +30,6 @@ from workbench.training.optimizers import make_optimizer
 from workbench.training.precision import LossScaler, Precision, PrecisionChoice
 from workbench.training.previews import safe_name
 from workbench.training.resnet import ResNet
-from workbench.training.schedule import Budget, one_cycle
 from workbench.training.threshold_search import (
     TEMPERATURES,
     AreaSweep,
@@ -41,6 +40,7 @@ from workbench.training.threshold_search import (
     labeled_areas,
     max_areas,
 )
+from workbench.training.training_context import Budget, one_cycle
 from workbench.training.unet import UNet, multiple_of
 from workbench.training.validation import reserve_time
 from workbench.training.weights import warm_start

@@ -19,9 +19,8 @@ from workbench.training import training_loop as loop
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device, first_line, gpu_failure
 from workbench.training.evaluator import DygraphEngine
-from workbench.training.final_event import _cause
 from workbench.training.learner import Learner
-from workbench.training.reporter import Clock
+from workbench.training.reporter import Clock, _cause
 
 LAUNCH_FAILURE = (
     "(External) CUDA error(719), unspecified launch failure. \n"

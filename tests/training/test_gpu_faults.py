@@ -27,7 +27,6 @@ from workbench.training import (
     checkpoint,
     device,
     device_settings,
-    precision_check,
     profiler,
     training_context,
     validation,
@@ -351,7 +350,7 @@ def test_arithmetic_in_16_bits_is_compared_before_the_first_step(fault, alike):
 
     learner = learner_of(precision=precision, loss=loss)
     before = {name: tensor.numpy() for name, tensor in learner.net.state_dict().items()}
-    assert precision_check.computes_alike(learner, *batch()) == alike and precision.used
+    assert device_settings.computes_alike(learner, *batch()) == alike and precision.used
     after = learner.net.state_dict()
     assert all((before[name] == after[name].numpy()).all() for name in before)  # statistics of the norms included
     assert all(p.grad is None for p in learner.net.parameters())
@@ -359,9 +358,9 @@ def test_arithmetic_in_16_bits_is_compared_before_the_first_step(fault, alike):
 
 def test_differing_gradients_are_detected_although_the_losses_agree():
     exact = (1.0, np.array([1.0, 2.0, 3.0]))
-    assert precision_check.are_alike(exact, (1.0, np.array([1.0, 2.0, 3.1])))
-    assert not precision_check.are_alike(exact, (1.0, np.array([-3.0, 2.0, 1.0])))
-    assert precision_check.are_alike((float("nan"), exact[1]), (float("nan"), exact[1]))
+    assert device_settings.are_alike(exact, (1.0, np.array([1.0, 2.0, 3.1])))
+    assert not device_settings.are_alike(exact, (1.0, np.array([-3.0, 2.0, 1.0])))
+    assert device_settings.are_alike((float("nan"), exact[1]), (float("nan"), exact[1]))
 
 
 def test_run_whose_gpu_computes_wrongly_in_16_bits_trains_in_32(gpu_training, monkeypatch):

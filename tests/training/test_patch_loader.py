@@ -14,9 +14,8 @@ from workbench.core.runs.dataset import AddedImage
 from workbench.inference.io.image_io import write_png
 from workbench.training import networks
 from workbench.training.augment import PatchPose, augment_intensity, cut_patch
-from workbench.training.image_cache import ImageCache, defect_positions, shrink_mask
 from workbench.training.losses import IGNORED
-from workbench.training.patch_loader import PatchLoader, PatchSampler
+from workbench.training.patch_loader import ImageCache, PatchLoader, PatchSampler, defect_positions, shrink_mask
 
 
 def sampler_of(project: Project, model: str = "unet", most_bytes: int = 0, **choices) -> PatchSampler:

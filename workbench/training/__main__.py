@@ -18,8 +18,7 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.run_lock import WAIT_SECONDS
 from workbench.inference.io.atomic_write import keep_root
 from workbench.training.control_channel import ControlChannel
-from workbench.training.final_event import need_paddle, run_to_final_event
-from workbench.training.reporter import Clock, Reporter, awake_time, claim_stdout
+from workbench.training.reporter import Clock, Reporter, awake_time, claim_stdout, need_paddle, run_to_final_event
 from workbench.training.train_verb import run_training
 
 
@@ -35,10 +34,7 @@ def main(argv: list[str] | None = None) -> int:
         save_legacy(Run(options.run), options.stem)
         return 0
     if options.verb == "lite":
-        from workbench.training.export.lite_conversion import convert_to_lite
-
-        convert_to_lite(options.source, options.target, options.places)
-        return 0
+        return _convert_to_lite(options.source, options.target, options.places)
     if options.verb == "measure":
         return _measure(options, pipe)
     if options.verb == "doctor":
@@ -73,6 +69,20 @@ def _export(run: Run, report: Reporter, channel: ControlChannel, options: argpar
 
     choices = ExportOptions.from_namespace(options)
     return export(run, options.out, choices, report, cancelled=lambda: channel.stop)
+
+
+def _convert_to_lite(source: Path, target: Path, places: str) -> int:
+    """Convert source.pdmodel and source.pdiparams to target.nb for Paddle Lite, without importing Paddle itself."""
+    from paddlelite.lite import Opt
+
+    converter = Opt()
+    converter.set_model_file(str(source.with_suffix(".pdmodel")))
+    converter.set_param_file(str(source.with_suffix(".pdiparams")))
+    converter.set_valid_places(places)
+    converter.set_model_type("naive_buffer")
+    converter.set_optimize_out(str(target))
+    converter.run()
+    return 0
 
 
 def _measure(options: argparse.Namespace, pipe: int | None) -> int:

@@ -31,9 +31,9 @@ from workbench.training import device as devices
 from workbench.training import precision
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device_check import examine
+from workbench.training.device_settings import computes_alike
 from workbench.training.learner import Learner
 from workbench.training.network_state import Arrays, load_weights, weights
-from workbench.training.precision_check import computes_alike
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.training_context import TrainingContext, prepare
 

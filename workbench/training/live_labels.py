@@ -21,7 +21,7 @@ from workbench.core.runs.dataset import AddedImage as Entry
 from workbench.core.runs.dataset import Item, make_item
 from workbench.core.runs.events import BestKept, LabelsAdded, Trouble
 from workbench.training import checkpoint, networks
-from workbench.training.distributed.rank_messages import RankCommand
+from workbench.training.distributed.process_group import RankCommand
 from workbench.training.network_state import load_weights
 from workbench.training.previews import PreviewScheduler
 from workbench.training.training_context import TrainingContext

@@ -13,8 +13,7 @@ from workbench.core.runs.launch import processes, rank_of_this_process
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_lock import RunLock
 from workbench.training.control_channel import ControlChannel
-from workbench.training.final_event import need_paddle, run_to_final_event
-from workbench.training.reporter import Clock, Reporter, forget_launcher, print_to
+from workbench.training.reporter import Clock, Reporter, forget_launcher, need_paddle, print_to, run_to_final_event
 
 
 def run_training(run: Run, pipe: int | None, clock: Clock, options: argparse.Namespace) -> int:

@@ -1,29 +1,34 @@
-"""Training loop of a run: optimization steps, validation, best weights and checkpoints, within the budget."""
+"""Training loop of a run: optimization steps, validation, best weights and checkpoints, within the budget; its reports,
+and the loop of the other processes of a distributed training.
+"""
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Callable
 
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, WorkerFailed
-from workbench.core.runs.events import Checkpoint, Finished, Trouble
+from workbench.core.runs import process_exit
+from workbench.core.runs.events import Checkpoint, Finished, Started, Step, Trouble
+from workbench.core.runs.held_out import SPLITS
 from workbench.core.runs.run import Run
 from workbench.inference.engines import EngineError, NotFiniteError
 from workbench.training.control_channel import ControlChannel
-from workbench.training.device import gpu_failure, release_memory
-from workbench.training.distributed.rank_messages import RankCommand
+from workbench.training.device import gpu_failure, gpu_uuids, release_memory
+from workbench.training.device_settings import computes_alike
+from workbench.training.distributed.process_group import RankCommand
 from workbench.training.finalize import finalize_run
 from workbench.training.learner import OutOfMemory, StepResult
-from workbench.training.live_labels import ContinuousRounds, LiveLabels
-from workbench.training.precision_check import computes_alike
+from workbench.training.live_labels import ContinuousRounds, LiveLabels, reload_image
 from workbench.training.previews import PreviewScheduler
 from workbench.training.profiler import StepProfiler
 from workbench.training.reporter import Clock, Reporter
-from workbench.training.run_reports import ImageReports, started_event, step_event
 from workbench.training.training_context import TrainingContext, prepare
 from workbench.training.validation import validate
-from workbench.training.worker_rank import abandon, run_worker
 
+_MAX_REPORTED = 20  # images reported individually as left out from the start
 SAVE_SECONDS, REPORT_SECONDS = 60.0, 0.2
 _MAX_ROLLBACKS = 3
 _ROLLBACKS_IN_16_BITS = 2  # after as many, a run in mixed precision continues in 32 bits
@@ -258,3 +263,96 @@ class TrainingLoop:
 
 def _in_32_bits(reason: str) -> Trouble:
     return Trouble(what=Message(reason), done=Message("training.in_32_bits"))
+
+
+def abandon(context: TrainingContext, problem: WorkerFailed) -> None:
+    """End this process, which waits for another one that has ended."""
+    context.report(process_exit.from_problem(problem, log=context.run.log_path))
+    os._exit(1)
+
+
+def run_worker(context: TrainingContext, *, reduce_memory: Callable[[], None]) -> None:
+    """Execute the commands of rank 0 until the end. Raises WorkerFailed."""
+    while (command := context.ranks.receive_command()).command is not RankCommand.END:
+        if command.command is RankCommand.STEP:
+            no_memory = False
+            try:
+                context.learner.step(
+                    *context.loader.take(command.step), command.rate, batch_size=context.settings.batch
+                )
+            except MemoryError:
+                no_memory = True
+            if no_memory:
+                reduce_memory()
+        elif command.command is RankCommand.FP32:
+            context.use_fp32("precision.diverged")
+        elif command.command is RankCommand.LOAD:
+            context.load_last()
+            context.ranks.share(context.learner.net)
+        else:  # a label was added; its record in the data set already exists
+            context.dataset.joined = context.run.dataset().joined[: command.item + 1]
+            reload_image(context, context.dataset.joined[command.item].item.key)
+
+
+class ImageReports:
+    """Reporter of images that are left out, each once."""
+
+    def __init__(self, context: TrainingContext) -> None:
+        self.context = context
+        self.reported_keys: set[str] = set()
+
+    def report_left_out(self) -> None:
+        """Report labeled images excluded when the run was created."""
+        left_out = self.context.dataset.skipped
+        done = Message("training.image_left_out")
+        for image in left_out[:_MAX_REPORTED]:
+            self.context.report(Trouble(what=image.why, done=done, picture=image.key))
+        if (more := len(left_out) - _MAX_REPORTED) > 0:
+            what = Message("training.more_unusable", n=more)
+            self.context.report(Trouble(what=what, done=Message("training.images_left_out")))
+
+    def report_broken(self, done: str = "training.image_left_out") -> None:
+        """Report images that cannot be used. done: id of the message about what happens then."""
+        broken = {**self.context.sampler.cache.broken, **self.context.evaluator.skipped}
+        for key in broken.keys() - self.reported_keys:
+            self.reported_keys.add(key)
+            self.context.report(Trouble(what=Message.of(broken[key]), done=Message(done), picture=key))
+
+
+def started_event(context: TrainingContext, *, resumed: bool) -> Started:
+    """Return the first event of a run or of its continuation."""
+    dataset, choice = context.dataset, context.learner.precision.choice
+    return Started(
+        model=context.settings.model,
+        device=context.device.name,
+        device_name=context.device.title,
+        precision=choice.name,
+        precision_reason=choice.reason,
+        parameters=sum(p.size for p in context.learner.net.parameters()),
+        pictures={split: len(dataset.of(split)) for split in SPLITS},
+        held_out_note=dataset.held_out_note,
+        steps_planned=context.budget.steps,
+        seconds_planned=context.budget.seconds,
+        step=context.state.step,
+        resumed=resumed,
+        process=os.getpid(),
+        gpu=",".join(gpu_uuids(context.device)),
+    )
+
+
+def step_event(context: TrainingContext, result: StepResult, images_per_second: float, data_wait: float) -> Step:
+    """Return the event of a step whose result was counted in the state of the run."""
+    progress = context.state
+    return Step(
+        step=progress.step,
+        loss=result.loss,
+        rate=float(context.learner.optimizer.get_lr()),
+        epoch=progress.step / context.sampler.steps_per_epoch,
+        grad_norm=result.grad_norm,
+        loss_scale=context.learner.precision.loss_scale,
+        skipped=progress.skipped,
+        images_per_second=images_per_second,
+        data_wait=data_wait,
+        progress=1.0 if progress.round else context.progress,
+        round=progress.round,
+    )

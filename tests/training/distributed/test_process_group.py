@@ -26,8 +26,7 @@ from workbench.core.runs.run_lock import training_process
 from workbench.training import control_channel, device, training_context, training_loop
 from workbench.training.control_channel import ControlChannel
 from workbench.training.distributed import process_group, rank_launcher
-from workbench.training.distributed.process_group import ProcessGroup, distributed
-from workbench.training.distributed.rank_messages import CommandMessage, RankCommand
+from workbench.training.distributed.process_group import CommandMessage, ProcessGroup, RankCommand, distributed
 from workbench.training.learner import Learner
 from workbench.training.optimizers import make_optimizer
 from workbench.training.precision import Precision, PrecisionChoice

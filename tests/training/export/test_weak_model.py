@@ -15,9 +15,9 @@ from workbench.core.runs.events import Failed, Finished, Trouble
 from workbench.inference.batch.export_checks import self_test, write_reference_results
 from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.inference.predictor import Predictor
-from workbench.training.export import export_images, readiness
+from workbench.training.export import export_builder, export_images
+from workbench.training.export.export_builder import find_weakness
 from workbench.training.export.parity import compare, measure_regions, same_regions
-from workbench.training.export.readiness import find_weakness
 
 SPECKLE = ModelSettings(
     task="segmentation",
@@ -132,8 +132,8 @@ def test_weakness_is_stated_unless_as_many_regions_are_labeled(project):
 
 @pytest.mark.parametrize("required", [False, True])
 def test_export_of_a_weak_model_goes_on_unless_it_must_be_ready(trained, inside, tmp_path, monkeypatch, required):
-    monkeypatch.setattr(readiness, "_MOST_REGIONS", 0)
-    monkeypatch.setattr(readiness, "_TIMES_LABELED", 0)
+    monkeypatch.setattr(export_builder, "_MOST_REGIONS", 0)
+    monkeypatch.setattr(export_builder, "_TIMES_LABELED", 0)
     options = ["--formats", "onnx", "--seconds", 0, *(["--require-ready"] if required else [])]
     one = inside("export", trained.root, "--out", tmp_path / "out", *options)
     if required:

@@ -1,11 +1,14 @@
-"""Export of a run to a self-contained folder, offered only if it reproduces the results of the run."""
+"""Export of a run to a self-contained folder, offered only if it reproduces the results of the run. A weak model, which
+marks more regions than anyone can inspect, is reported first.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import secrets
 import shutil
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,11 +17,12 @@ from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.operating_point import origin, summary
 from workbench.core.messages import Message, stored_text, with_messages
-from workbench.core.problems import CannotWrite, ExportExists, ModelNotReady, ParityFailed, WorkerFailed
+from workbench.core.problems import CannotWrite, ExportExists, ModelNotReady, ParityFailed, Problem, WorkerFailed
+from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, holding_part, write_json
 from workbench.core.resources import SOURCE_LANGUAGE
-from workbench.core.runs.events import Finished, Trouble
+from workbench.core.runs.events import Finished, Progress, Trouble
 from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, ExportOptions, engines_of
 from workbench.core.runs.run import Run
 from workbench.inference.batch.export_checks import self_test, write_checks
@@ -30,10 +34,16 @@ from workbench.inference.model_settings import MODEL_FILE, ModelSettings, Settin
 from workbench.inference.predictor import Predictor
 from workbench.training import device
 from workbench.training.export import export_images, holdout_effects, latency, parity
-from workbench.training.export.export_formats import FormatWriter, remove
-from workbench.training.export.export_images import calibration_batches
+from workbench.training.export.export_formats import (
+    AdoptedNetwork,
+    FormatWriter,
+    TrainedNetwork,
+    check_source,
+    present_settings,
+    remove,
+)
+from workbench.training.export.export_images import MOST_PIXELS, ParitySample, calibration_batches
 from workbench.training.export.export_metadata import add_metadata, environment
-from workbench.training.export.export_stages import ExportCancelled, ProgressStages, left_out_text, planned_stages
 from workbench.training.export.layouts import LayoutSource, write_layout
 from workbench.training.export.line_export import (
     LINE_FOLDER,
@@ -43,16 +53,14 @@ from workbench.training.export.line_export import (
     write_line_model,
 )
 from workbench.training.export.line_graph import LineModelRefused, pixel_type
-from workbench.training.export.network_source import (
-    AdoptedNetwork,
-    TrainedNetwork,
-    check_source,
-    present_settings,
-)
-from workbench.training.export.parity import Parity, check_cost, compare
-from workbench.training.export.readiness import find_weakness
-from workbench.training.model_card.card_writer import write_card
+from workbench.training.export.parity import Parity, check_cost, compare, measure_regions, predict_regions
+from workbench.training.model_card.card_writer import CARD_SECONDS, write_card
 from workbench.training.reporter import Reporter
+
+_INTERVAL = 0.5  # seconds between two reports of one stage
+_MOST_REGIONS = 1000  # predicted on one image
+_TIMES_LABELED = 10  # more than so many times the labeled ones; a texture may have thousands of pores
+_IMAGES = 2
 
 
 def export(run: Run, out: Path, options: ExportOptions, report: Reporter, *, cancelled: Callable[[], bool]) -> Finished:
@@ -314,3 +322,116 @@ class _Builder:
             write_checks(self.folder)
         except (SettingsError, EngineError) as error:
             raise WorkerFailed(what=Message("process.export"), why=Message.of(error), log=str(self.folder)) from error
+
+
+def planned_stages(
+    options: ExportOptions, formats: Sequence[str], chosen: list[ParitySample], held_out: int
+) -> list[tuple[str, float]]:
+    """Return the planned stages with their estimated seconds.
+
+    formats: engines to write. chosen: images to compare. held_out: number of validation and test images.
+    """
+    pixels = sum(min(sample.pixels, MOST_PIXELS) for sample in chosen) / 1e6
+    reduced = any(KINDS[name].reduced for name in formats)
+    largest = 2 * max((min(sample.pixels, MOST_PIXELS) for sample in chosen), default=0) / 1e6
+    stages = [(Message("progress.preparing"), 2.0), (Message("progress.checking_model"), 0.5 + largest)]
+    stages.append((Message("progress.converting"), 3.0))
+    if "int8" in formats:
+        stages.append((Message("progress.measuring_ranges"), 8.0))
+    if options.point in ("more", "fewer"):
+        stages.append((Message("progress.choosing_thresholds"), 10.0))
+    stages.append((Message("progress.comparing"), 1.0 + pixels * (1 + len(formats)) / 2))
+    if reduced:
+        stages.append((Message("progress.reduced_precision"), 20.0))
+    if LINE_FORMAT in options.formats:
+        stages.append((Message("progress.line_model"), 2.0 + pixels))
+    if options.seconds:
+        stages.append((Message("progress.measuring_speed"), options.seconds * len(formats)))
+    seconds = min(CARD_SECONDS, 1.0 + pixels / max(1, len(chosen)) * held_out / 4)
+    return [*stages, (Message("progress.checking"), 3.0), (Message("progress.model_card"), seconds)]
+
+
+def left_out_text(name: str, found: Parity) -> Message:
+    """Return why a format is left out of an export. found: its comparison with the run."""
+    why = found.why
+    if name == LINE_FORMAT and not found.images:
+        return Message("export.line_impossible", why=why)
+    if name in LAYOUTS and not found.images:
+        return Message("export.layout_impossible", name=name, why=why)
+    return Message("export.not_reproduced" if found.images else "export.cannot_make", name=name, why=why)
+
+
+class ExportCancelled(Exception):
+    """Task that was canceled."""
+
+
+class ProgressStages:
+    """Reporter of stages. plan: (text, seconds) in the order of the calls of `begin`. Reports in tenths of a second."""
+
+    def __init__(
+        self, plan: list[tuple[str, float]], report: Reporter, cancelled: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._plan, self._report, self._cancelled = plan, report, cancelled
+        self._stage = -1
+        self._last_report = 0.0
+
+    def begin(self, what: str) -> None:
+        """Begin a stage; those between the last one and this one are skipped. Raises ExportCancelled."""
+        names = [name for name, _ in self._plan]
+        self._stage = names.index(what, self._stage + 1)
+        self._send(0.0)
+
+    def share(self, done: float) -> None:
+        """Report the done share of the stage, 0..1. Raises ExportCancelled."""
+        if time.monotonic() - self._last_report > _INTERVAL:
+            self._send(min(1.0, done))
+        else:
+            self.check()
+
+    @staticmethod
+    def clock() -> float:
+        return time.monotonic()
+
+    def check(self) -> None:
+        if self._cancelled():
+            raise ExportCancelled
+
+    def _send(self, done: float) -> None:
+        self.check()
+        self._last_report = time.monotonic()
+        what, seconds = self._plan[self._stage]
+        elapsed = sum(seconds for _, seconds in self._plan[: self._stage])
+        total = sum(seconds for _, seconds in self._plan)
+        self._report(Progress(what=what, done=round(10 * (elapsed + done * seconds)), total=max(1, round(10 * total))))
+
+
+def find_weakness(
+    project: Project,
+    settings: ModelSettings,
+    engine: Engine,
+    samples: Sequence[ParitySample],
+    tick: Callable[[], None],
+) -> Message | None:
+    """Return why a model is not ready to be exported, None if nothing speaks against it.
+
+    The two largest images of `samples` are predicted, labeled ones first; of a very large one its central part. tick:
+    called before each call of the network and each step after it; it may raise to stop.
+    """
+    if settings.task == "classification":
+        return None
+    rows = [(_labeled_regions(project, sample, settings), sample) for sample in samples]
+    rows.sort(key=lambda row: (row[0] is None, -min(row[1].pixels, MOST_PIXELS)))
+    for labeled, sample in rows[:_IMAGES]:
+        regions = len(predict_regions(settings, engine, sample.read(), tick))
+        if regions > max(_MOST_REGIONS, _TIMES_LABELED * (labeled or 0)):
+            return Message("export.too_many_regions", n=f"{regions:,}", name=sample.key)
+    return None
+
+
+def _labeled_regions(project: Project, sample: ParitySample, settings: ModelSettings) -> int | None:
+    """Return the number of labeled regions of an image, None without a label."""
+    try:
+        mask = annotation.load_mask(project, sample.key)
+    except Problem:
+        return None
+    return None if mask is None else len(measure_regions(settings, mask))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -25,9 +26,9 @@ from workbench.core.messages import Message
 from workbench.inference.model_settings import MIRRORED, ModelSettings
 from workbench.inference.normalize import MAX_VALUE, MIN_VALUE
 from workbench.inference.tiles import BlendWeights, Grid, blend_weights, prediction_grid
-from workbench.training.export.area_resize import Taps, plan_resize
 from workbench.training.onnx_graph import INPUT, OUTPUT, OnnxGraph, checked_model
 
+_LEAST_SHARE = 1e-3  # of a source pixel that OpenCV considers
 IMAGE, CLASS_MAP, CLASS_AREAS, PROBABILITIES, VERDICT = (
     *("image", "class_map", "class_areas"),
     *("probabilities", "verdict"),
@@ -115,7 +116,7 @@ def _input_graph(settings: ModelSettings, shape: tuple[int, int], size: tuple[in
 
 
 def _reduce_image(graph: OnnxGraph, x: str, shape: tuple[int, int], size: tuple[int, int]) -> str:
-    """Resize as `cv2.resize` with INTER_AREA does, to whole numbers, see `area_resize`."""
+    """Resize as `cv2.resize` with INTER_AREA does, to whole numbers, see `AreaResize`."""
     plan = plan_resize(shape, size)
     x = _combine(graph, _combine(graph, x, plan.columns, 3), plan.rows, 2)
     if plan.factor != 1:
@@ -291,3 +292,74 @@ def _verdict(graph: OnnxGraph, x: str, settings: ModelSettings) -> list[onnx.Val
         helper.make_tensor_value_info(VERDICT, TensorProto.INT32, [1]),
         helper.make_tensor_value_info(PROBABILITIES, TensorProto.FLOAT, [1, len(settings.verdicts)]),
     ]
+
+
+@dataclass(frozen=True)
+class Taps:
+    """Weighted source pixels of each target pixel along one side.
+
+    indices: int64 (taps, target). weights: float32 (taps, target); 0 where a pixel has fewer taps.
+    """
+
+    indices: np.ndarray
+    weights: np.ndarray
+
+
+@dataclass(frozen=True)
+class AreaResize:
+    """Reduction of an image: the columns are combined, then the rows, and the sum is multiplied by `factor`.
+
+    OpenCV averages rows, then columns, in 32-bit floating point and in a fixed order; integer factors are summed first
+    and divided once. A graph that multiplies and adds in the same order gives the same bytes.
+
+    half_up: rounding of ties: up, as for factor 2 in both directions, otherwise to the even integer.
+    """
+
+    rows: Taps
+    columns: Taps
+    factor: float
+    half_up: bool
+
+
+def plan_resize(source: tuple[int, int], target: tuple[int, int]) -> AreaResize:
+    """Return the reduction from `source` to `target`, (height, width) each. Raises ValueError if a side grows."""
+    if any(small > large for small, large in zip(target, source)):
+        raise ValueError(f"{source} cannot be reduced to {target}")
+    factors = [large // small for small, large in zip(target, source)]
+    if all(large % small == 0 for small, large in zip(target, source)):
+        rows, columns = (_equal_taps(small, factor) for small, factor in zip(target, factors))
+        return AreaResize(rows, columns, float(np.float32(1 / (factors[0] * factors[1]))), factors == [2, 2])
+    rows, columns = (_area_taps(large, small) for small, large in zip(target, source))
+    return AreaResize(rows, columns, 1.0, False)
+
+
+def _equal_taps(target: int, factor: int) -> Taps:
+    indices = np.arange(target * factor, dtype=np.int64).reshape(target, factor).T
+    return Taps(np.ascontiguousarray(indices), np.ones((factor, target), np.float32))
+
+
+def _area_taps(source: int, target: int) -> Taps:
+    scale = source / target
+    shares = [_shares(number * scale, scale, source) for number in range(target)]
+    count = max(map(len, shares))
+    indices, weights = np.zeros((count, target), np.int64), np.zeros((count, target), np.float32)
+    for number, entries in enumerate(shares):
+        for tap in range(count):
+            pixel, weight = entries[tap] if tap < len(entries) else (entries[-1][0], 0.0)
+            indices[tap, number], weights[tap, number] = pixel, weight
+    return Taps(indices, weights)
+
+
+def _shares(start: float, scale: float, source: int) -> list[tuple[int, float]]:
+    """Return (source pixel, weight) of the target pixel that covers `scale` source pixels from `start` on."""
+    end = start + scale
+    cell = min(scale, source - start)
+    last = min(int(np.floor(end)), source - 1)
+    first = min(int(np.ceil(start)), last)
+    entries = []
+    if first - start > _LEAST_SHARE:
+        entries.append((first - 1, (first - start) / cell))
+    entries += [(pixel, 1 / cell) for pixel in range(first, last)]
+    if end - last > _LEAST_SHARE:
+        entries.append((last, min(end - last, 1.0, cell) / cell))
+    return entries
