@@ -66,8 +66,13 @@ def test_preview_changes_nothing(opened, qtbot, folder):
     with qtbot.waitSignal(job.planned, timeout=10_000) as planned:
         job.preview([folder], ImportRequest())
     plan = planned.args[0]
-    assert (plan.format, plan.labels, plan.images, plan.conflicts) == ("png", COUNT, COUNT, 1)
-    assert (plan.matched, plan.new) == (1, COUNT - 1)
+    assert (plan.report.format, plan.report.labeled, plan.report.images, plan.report.replaced) == (
+        "png",
+        COUNT,
+        COUNT,
+        1,
+    )
+    assert (plan.report.matched, plan.report.copied) == (1, COUNT - 1)
     assert [(entry.source, entry.target, entry.known, entry.images) for entry in plan.classes] == [
         ("pit", "pit", False, COUNT)
     ]

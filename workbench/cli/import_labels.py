@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -142,21 +143,9 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         )
     need_dataset_trust(options.paths)
     request = ImportRequest(
-        format=options.format,
-        class_name=options.class_name,
-        threshold=options.threshold,
-        copy=options.copy,
-        conflicts=options.conflicts,
-        boxes=options.boxes,
         classes={**dict(options.mapped), **dict.fromkeys(options.ignored)},
         verdicts={**dict(options.map_verdict), **dict.fromkeys(options.ignore_verdict)},
-        split=options.split,
-        background=options.background,
-        encoding=options.encoding,
-        pair=options.pair,
-        invert=options.invert,
-        unlisted=options.unlisted,
-        strict=options.strict,
+        **{one.name: getattr(options, one.name) for one in fields(ImportRequest) if hasattr(options, one.name)},
     )
     if options.dry_run:
         return _preview(options, request, console)
@@ -171,19 +160,10 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     _print_report(report, console)
     return {
         **_account(report),
-        "format": report.format,
-        "found": report.found,
-        "boxes": report.boxes,
-        "background": report.background,
-        "pictures": report.images,
-        "labelled": report.labeled,
         "copied": report.copied,
-        "skipped": [{"path": path, "why": why} for path, why in report.skipped],
         "classes": classes,
         "added_classes": report.added_classes,
         "added_verdicts": report.added_verdicts,
-        "ignored": report.ignored,
-        "notes": report.all_notes,
     }
 
 
@@ -193,8 +173,6 @@ def _print_report(report: ImportReport, console: Console) -> None:
         f"Imported as {report.format}: {counted(report.images, 'image')} ({report.copied} copied), "
         f"{report.labeled} labeled."
     )
-    if len(report.found) > 1:
-        console.line("Formats found: " + ", ".join(f"{name} ({count})" for name, count in report.found.items()) + ".")
     if report.boxes:
         console.line(f"Regions from bounding boxes: {report.boxes}. Check their images, which are not marked as done.")
     if report.added_classes:
@@ -207,7 +185,7 @@ def _print_report(report: ImportReport, console: Console) -> None:
 
 
 def _account(report: ImportReport) -> dict[str, Any]:
-    """Return the keys of the ledger, and the exit status 1 if something that was found is not used."""
+    """Return the keys of imports and previews, and the exit status 1 if something that was found is not used."""
     encodings = {
         str(path): {"encoding": encoding, "examples": list(examples)}
         for path, (encoding, examples) in report.encodings.items()
@@ -215,6 +193,15 @@ def _account(report: ImportReport) -> dict[str, Any]:
     return {
         "exit": 0 if report.ledger.complete else 1,
         "ledger": report.ledger.to_json(),
+        "format": report.format,
+        "found": report.found,
+        "boxes": report.boxes,
+        "background": report.background,
+        "pictures": report.images,
+        "labelled": report.labeled,
+        "skipped": [{"path": path, "why": why} for path, why in report.skipped],
+        "ignored": report.ignored,
+        "notes": report.all_notes,
         "unfinished": report.unfinished,
         "encodings": encodings,
         "concerns": [
@@ -252,6 +239,8 @@ def _print_account(report: ImportReport, console: Console) -> None:
     for concern in report.concerns:
         advice = {"inverted": " (--invert)", "whole_image": f" (--ignore-class {concern.class_name})"}
         console.line(f"{concern.text}{advice.get(concern.kind, '')}.")
+    if len(report.found) > 1:
+        console.line("Formats found: " + ", ".join(f"{name} ({count})" for name, count in report.found.items()) + ".")
     if report.pairings:
         console.line("Masks are not imported before a question is answered. Possible answers:")
     for choice in report.pairings:
@@ -294,20 +283,14 @@ def _preview(options: argparse.Namespace, request: ImportRequest, console: Conso
         plan = plan_import(project, files, request, progress=move)
     assert plan is not None
     _print_plan(plan, console)
-    if not plan.labels:
-        raise _nothing(options.paths, plan.skipped)
+    if not plan.report.labeled:
+        raise _nothing(options.paths, plan.report.skipped)
     return {
         **_account(plan.report),
-        "format": plan.format,
-        "found": plan.found,
-        "pictures": plan.images,
-        "matched": plan.matched,
-        "new": plan.new,
-        "missing": plan.missing,
-        "labelled": plan.labels,
-        "conflicts": plan.conflicts,
-        "boxes": plan.boxes,
-        "background": plan.background,
+        "matched": plan.report.matched,
+        "new": plan.report.copied,
+        "missing": plan.report.missing,
+        "conflicts": plan.report.replaced,
         "classes": [
             {
                 "name": entry.source,
@@ -324,35 +307,31 @@ def _preview(options: argparse.Namespace, request: ImportRequest, console: Conso
             for entry in plan.verdicts
         ],
         "splits": dict(plan.report.splits),
-        "skipped": [{"path": path, "why": why} for path, why in plan.skipped],
-        "ignored": plan.report.ignored,
-        "notes": plan.report.all_notes,
     }
 
 
 def _print_plan(plan: ImportPlan, console: Console) -> None:
-    _print_account(plan.report, console)
-    console.line(f"Format: {plan.format}.")
-    if len(plan.found) > 1:
-        console.line("Formats found: " + ", ".join(f"{name} ({count})" for name, count in plan.found.items()) + ".")
+    report = plan.report
+    _print_account(report, console)
+    console.line(f"Format: {report.format}.")
     console.line(
-        f"{counted(plan.images, 'image')}: {plan.matched} in the project, {plan.new} new. "
-        + counted(plan.labels, "label")
-        + (f", {plan.missing} without their image." if plan.missing else ".")
+        f"{counted(report.images, 'image')}: {report.matched} in the project, {report.copied} new. "
+        + counted(report.labeled, "label")
+        + (f", {report.missing} without their image." if report.missing else ".")
     )
     for kind, entries in (("Class", plan.classes), ("Verdict", plan.verdicts)):
         for entry in entries:
             target = "ignored" if entry.target is None else entry.target if entry.known else f"{entry.target} (new)"
             console.line(f"{kind} {entry.source} -> {target}: {counted(entry.images, 'image')}")
-    if plan.boxes:
-        console.line(f"{plan.boxes} bounding boxes become regions ({plan.request.boxes}).")
-    if plan.background and not plan.request.background:
-        console.line(f"Images without label: {plan.background}; --background imports them as images without defects.")
-    if plan.conflicts:
-        console.line(f"Images that are labeled already: {plan.conflicts} ({plan.request.conflicts}).")
-    if plan.report.splits:
-        console.line("Data split: " + ", ".join(f"{side} {count}" for side, count in plan.report.splits.items()) + ".")
-    _print_skipped(plan.skipped, plan.report.all_notes, console)
+    if report.boxes:
+        console.line(f"{report.boxes} bounding boxes become regions ({plan.request.boxes}).")
+    if report.background and not plan.request.background:
+        console.line(f"Images without label: {report.background}; --background imports them as images without defects.")
+    if report.replaced:
+        console.line(f"Images that are labeled already: {report.replaced} ({plan.request.conflicts}).")
+    if report.splits:
+        console.line("Data split: " + ", ".join(f"{side} {count}" for side, count in report.splits.items()) + ".")
+    _print_skipped(report.skipped, report.all_notes, console)
     console.line("Nothing was changed.")
 
 

@@ -198,7 +198,7 @@ def test_images_in_another_folder_are_located(opened, folder, qtbot, tmp_path, m
     qtbot.waitUntil(lambda: "@wrong/other.png" not in session.keys, timeout=10_000)
     monkeypatch.setattr(path_choices.QFileDialog, "getExistingDirectory", lambda *_: str(photos))
     dialog.preview.missing.button.click()
-    qtbot.waitUntil(lambda: dialog.plan is not None and dialog.plan.labels == 3, timeout=10_000)
+    qtbot.waitUntil(lambda: dialog.plan is not None and dialog.plan.report.labeled == 3, timeout=10_000)
     run(dialog, opened, qtbot)
     assert annotation.load_mask(opened.services.session.project, "@photos/n0.png").any()
 
@@ -280,7 +280,7 @@ def test_dropped_text_files_that_list_objects_are_labels(opened, qtbot, tmp_path
     (tmp_path / "y1.txt").write_text("")
     assert drop(opened.window, tmp_path / "y0.txt", tmp_path / "y1.txt")[-1] == ACCEPTED
     dialog = dialog_of(opened, qtbot)
-    assert dialog.plan.format == "yolo" and dialog.plan.boxes == 1 and not dialog.images_only.isVisible()
+    assert dialog.plan.report.format == "yolo" and dialog.plan.report.boxes == 1 and not dialog.images_only.isVisible()
 
 
 def test_dropped_json_files_that_are_no_labels_are_reported(opened, qtbot, tmp_path):
@@ -309,7 +309,7 @@ def test_masks_of_numbered_objects_are_imported_as_one_class(opened, qtbot, tmp_
     dialog.preview.options.class_name.setFocus()
     qtbot.keyClicks(dialog.preview.options.class_name, "pore")
     qtbot.keyClick(dialog.preview.options.class_name, Qt.Key.Key_Tab)
-    qtbot.waitUntil(lambda: dialog.plan is not None and dialog.plan.labels == 1, timeout=10_000)
+    qtbot.waitUntil(lambda: dialog.plan is not None and dialog.plan.report.labeled == 1, timeout=10_000)
     assert dialog.preview.mapping.targets(PlannedClass) == {"pore": "pore"}
     run(dialog, opened, qtbot)
     saved = annotation.load_mask(opened.services.session.project, "images/m.png")
@@ -321,7 +321,7 @@ def test_images_without_a_label_become_done_on_request(dialog, opened, folder, q
     (folder / "n3.json").unlink()  # a label without its image might be that of the image without a label
     write_png(folder / "good.png", np.full((40, 60), 91, np.uint8))
     dialog.show_paths([folder])
-    qtbot.waitUntil(lambda: dialog.plan is not None and dialog.plan.background == 1, timeout=10_000)
+    qtbot.waitUntil(lambda: dialog.plan is not None and dialog.plan.report.background == 1, timeout=10_000)
     assert dialog.preview.options.background.isVisible() and not dialog.preview.options.background.isChecked()
     dialog.preview.options.background.setChecked(True)
     run(dialog, opened, qtbot)

@@ -49,4 +49,4 @@ def test_data_set_is_read_after_its_places_are_allowed(opened, tmp_path, private
     question = dialog.findChild(SourceQuestion)
     assert str(private) in question.text() and not opened.services.session.label_import.running
     question.buttons["allow"].click()
-    qtbot.waitUntil(lambda: dialog.plan is not None and dialog.plan.labels == 1)
+    qtbot.waitUntil(lambda: dialog.plan is not None and dialog.plan.report.labeled == 1)

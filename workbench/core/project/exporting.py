@@ -34,9 +34,15 @@ from workbench.core.project.formats.export_names import (
 )
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelExportOptions, LabelWriter
 from workbench.core.project.formats.labelme import LabelmeWriter
-from workbench.core.project.formats.mask_export import PADDLE_LIST, VOC_LIST, MvtecWriter, PaddleWriter, VocWriter
+from workbench.core.project.formats.mask_export import (
+    PADDLE_LIST,
+    VOC_LIST,
+    MvtecWriter,
+    PaddleWriter,
+    PngWriter,
+    VocWriter,
+)
 from workbench.core.project.formats.mask_values import write_list
-from workbench.core.project.formats.png_masks import PngWriter
 from workbench.core.project.formats.verdict_labels import ImageFolderWriter, VerdictTableWriter
 from workbench.core.project.formats.yolo import YoloBoxWriter, YoloWriter
 from workbench.core.project.project import Project

@@ -78,44 +78,14 @@ class PlannedQuestion:
 
 @dataclass
 class ImportPlan:
-    """Result of a preview. conflicts: labels of images that are labeled already. matched: images of the project.
-
-    images: images found, with or without a label; new: of these, to be copied. missing: labels without an image.
-    """
+    """Result of a preview. report: what the import would report, if it replaced all existing labels."""
 
     request: ImportRequest
     report: ImportReport
-    found: dict[str, int]
-    labels: int = 0
-    images: int = 0
-    matched: int = 0
-    new: int = 0
-    conflicts: int = 0
     classes: list[PlannedClass] = field(default_factory=list)
     verdicts: list[PlannedVerdict] = field(default_factory=list)
     previews: list[PlannedPreview] = field(default_factory=list)
     questions: list[PlannedQuestion] = field(default_factory=list)
-
-    @property
-    def format(self) -> str:
-        return self.report.format
-
-    @property
-    def missing(self) -> int:
-        return self.report.missing
-
-    @property
-    def background(self) -> int:
-        """Number of images without a label, in files that label pixels."""
-        return self.report.background
-
-    @property
-    def boxes(self) -> int:
-        return self.report.boxes
-
-    @property
-    def skipped(self) -> list[tuple[str, str]]:
-        return self.report.skipped
 
     def choices(self) -> ImportRequest:
         """Return the request with the mapping of classes and verdicts as it is in the plan."""
@@ -146,14 +116,11 @@ def plan_import(
     if report.cancelled:
         return None
     reading.fill_ignored()
-    plan = ImportPlan(request, report, report.found, report.labeled, report.images, new=report.copied)
-    plan.matched = report.matched
-    plan.conflicts = report.replaced
-    plan.previews = collector.previews
-    plan.questions = [
+    questions = [
         PlannedQuestion(choice.rule, choice.text, choice.count, [_example(*pair) for pair in choice.examples])
-        for choice in reading.batch.pairings
+        for choice in report.pairings
     ]
+    plan = ImportPlan(request, report, previews=collector.previews, questions=questions)
     known = {info.id for info in project.classes}
     for name, info in reading.classes.targets().items():
         counted = collector.classes.get(name) or PlannedClass(name, None, False)

@@ -11,22 +11,19 @@ from typing import Any, Literal
 from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import BOX_SHAPES
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import PairingChoice
-from workbench.core.project.formats.encodings import is_text_encoding
+from workbench.core.project.formats.base import ImportOptions, PairingChoice
+from workbench.core.project.formats.text_files import is_text_encoding
 from workbench.core.project.plausibility import Concern
 
 Conflicts = Literal["keep", "replace", "merge"]
 CONFLICTS: tuple[Conflicts, ...] = ("keep", "replace", "merge")
-
-
 UNLISTED = ("refuse", "name", "ignore")
 
 
 @dataclass(frozen=True)
-class ImportRequest:
+class ImportRequest(ImportOptions):
     """Choices of the user for an import.
 
-    class_name, threshold, boxes, pair, invert, unlisted: see `formats.base.ImportOptions`.
     encoding: of text files that do not state theirs.
     strict: import nothing unless everything found is used.
     copy: images that are not in the project are copied; otherwise the folder becomes a source of the project.
@@ -34,25 +31,17 @@ class ImportRequest:
         the existing label is background.
     classes, verdicts: name in the labels -> name in the project, None to ignore it; other names are taken over.
     split: take over the data split.
-    background: images without a label become images without defects, which are done.
 
     Raises BadSettings.
     """
 
     format: str = "auto"
-    class_name: str | None = None
-    threshold: int | None = None
     copy: bool = True
     conflicts: Conflicts = "keep"
-    boxes: str = "box"
     classes: Mapping[str, str | None] = field(default_factory=dict)
     verdicts: Mapping[str, str | None] = field(default_factory=dict)
     split: bool = True
-    background: bool = False
     encoding: str | None = None
-    pair: str | None = None
-    invert: bool = False
-    unlisted: str = "refuse"
     strict: bool = False
 
     def __post_init__(self) -> None:

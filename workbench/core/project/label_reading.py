@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,6 @@ from workbench.core.project.formats.base import (
     FAULTS,
     ImportedEntry,
     ImportedLabel,
-    ImportOptions,
     UnreadableLabel,
     reason,
 )
@@ -121,9 +120,8 @@ class LabelReading:
     def __init__(self, project: Project, files: LabelFiles, request: ImportRequest) -> None:
         self.request, self.files = request, files
         self.format = files.format(request.format)
-        options = ImportOptions(**{one.name: getattr(request, one.name) for one in fields(ImportOptions)})
         self.tree = replace(files.tree, encoding=request.encoding, guesses={})
-        self.batch = self.format.find(self.tree, options, {info.id: info.name for info in project.classes})
+        self.batch = self.format.find(self.tree, request, {info.id: info.name for info in project.classes})
         if not self.batch.entries and not self.batch.refused:
             raise files.nothing()
         # If all images are training images, there is no split: validation images would be missing.
@@ -146,7 +144,7 @@ class LabelReading:
         self._copies = ImageCopies()
         self._seen: set[str] = set()
         self._matched: set[str] = set()
-        others = self._labels_of_other_formats(options)
+        others = self._labels_of_other_formats()
         self._plausibility = Plausibility()
         self._unread = UnreadLabels(self.batch, others, all_formats=request.format == "auto")
         self._account = ImportAccount(self.tree, self.batch, self.report, others)
@@ -187,13 +185,13 @@ class LabelReading:
         self._account.finish()
         return report
 
-    def _labels_of_other_formats(self, options: ImportOptions) -> dict[Path, ImportedEntry]:
+    def _labels_of_other_formats(self) -> dict[Path, ImportedEntry]:
         """Return the labels of other recognized formats in the files that the reader of this format leaves unread."""
         unread = set(self.batch.unread.values())
         found: dict[Path, ImportedEntry] = {}
         for other, _ in self.files.found if unread else ():
             if other.own_files and other is not self.format:
-                labels = other.find(self.tree, replace(options, background=False), {})
+                labels = other.find(self.tree, replace(self.request, background=False), {})
                 found |= {entry.label: entry for entry in labels.entries if entry.label in unread}
         return found
 

@@ -162,11 +162,11 @@ class ImportDialog(QDialog):
 
     def _show_plan(self, plan: ImportPlan) -> None:
         self.plan = plan
-        self.preview.options.set_formats(self._job.found, plan.format)
+        self.preview.options.set_formats(self._job.found, plan.report.format)
         self.preview.show_plan(plan, self._session.project, self._paths[0])
         self.status.clear()
         self._show_state()
-        if not plan.labels and plan.missing < len(plan.skipped):
+        if not plan.report.labeled and plan.report.missing < len(plan.report.skipped):
             self.status.setText(self.tr("None of these labels can be imported. The reasons are listed above."))
         self.import_button.setFocus()
 
@@ -226,7 +226,7 @@ class ImportDialog(QDialog):
         if not job.running:
             self.bar.setRange(0, 0)
         self.import_button.setVisible(not imported)
-        self.import_button.setEnabled(not job.running and self.plan is not None and self.plan.labels > 0)
+        self.import_button.setEnabled(not job.running and self.plan is not None and self.plan.report.labeled > 0)
         self.images_only.setEnabled(not importing)
         self.images_only.setVisible(self._offers_images and not imported)
         self.undo_button.setVisible(imported and self.result.undoable)

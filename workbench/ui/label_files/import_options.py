@@ -189,19 +189,19 @@ class ImportOptionsRow(QWidget):
     def show_plan(self, plan: ImportPlan) -> None:
         """Show the options that apply to a preview."""
         for widget in (self._boxes_label, self.boxes, self._boxes_note):
-            widget.setVisible(bool(plan.boxes))
+            widget.setVisible(bool(plan.report.boxes))
         for widget in (self._conflicts_label, self.conflicts):
-            widget.setVisible(bool(plan.conflicts))
+            widget.setVisible(bool(plan.report.replaced))
         text = self.tr("{n} {n:image is|images are} labeled already")
-        self._conflicts_label.setText(fill(text, n=number(plan.conflicts)))
+        self._conflicts_label.setText(fill(text, n=number(plan.report.replaced)))
         splits = listed(f"{self._split_name(side)} {number(count)}" for side, count in plan.report.splits.items())
         self.split.setText(self.tr("Import the data split ({splits})").format(splits=splits))
         self.split.setVisible(bool(plan.report.splits))
-        self.copy.setVisible(bool(plan.new) and plan.request.copy)
+        self.copy.setVisible(bool(plan.report.copied) and plan.request.copy)
         text = self.tr("Images without a label ({n}) have no defects: import them as done")
-        self.background.setText(fill(text, n=number(plan.background)))
+        self.background.setText(fill(text, n=number(plan.report.background)))
         self._show_encodings(plan)
-        self.background.setVisible(bool(plan.background))
+        self.background.setVisible(bool(plan.report.background))
 
     def _show_encodings(self, plan: ImportPlan) -> None:
         files = [

@@ -99,10 +99,10 @@ class ImportPreview(QWidget):
         self.summary.setText(_summary(plan))
         classes = [info.name for info in project.classes]
         self.mapping.show_entries(plan.classes, plan.verdicts, classes, project.file.verdicts)
-        self.skipped.show_entries(plan.skipped, plan.report.notes, plan.report.image_notes)
+        self.skipped.show_entries(plan.report.skipped, plan.report.notes, plan.report.image_notes)
         # What is not used is unfolded, unless its reason is an open question.
-        self.skipped.link.setChecked(bool(plan.skipped) and not plan.questions)
-        self.missing.show_count(plan.missing, path)
+        self.skipped.link.setChecked(bool(plan.report.skipped) and not plan.questions)
+        self.missing.show_count(plan.report.missing, path)
         self._show_previews()
 
     def clear(self, *, keep_labels: bool) -> None:
@@ -137,14 +137,19 @@ class ImportPreview(QWidget):
 
 
 def _summary(plan: ImportPlan) -> str:
-    translate = QCoreApplication.translate
+    translate, report = QCoreApplication.translate, plan.report
     images = translate("ImportDialog", "{images} {images:image|images}: {matched} in the project, {new} new")
     parts = [
-        fill(images, images=number(plan.images), matched=number(plan.matched), new=number(plan.new)),
-        fill(translate("ImportDialog", "{n} {n:image|images} with labels"), n=number(plan.labels)),
+        fill(
+            images,
+            images=number(report.images),
+            matched=number(report.matched),
+            new=number(report.copied),
+        ),
+        fill(translate("ImportDialog", "{n} {n:image|images} with labels"), n=number(report.labeled)),
     ]
-    if plan.boxes:
-        parts.append(fill(translate("ImportDialog", "{n} bounding {n:box|boxes}"), n=number(plan.boxes)))
+    if report.boxes:
+        parts.append(fill(translate("ImportDialog", "{n} bounding {n:box|boxes}"), n=number(report.boxes)))
     return "  ·  ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""What an import found, used and left out: sentences, a list of reasons, and the summary of a finished import."""
+"""Account of an import: sentences on what cannot be used, a list of reasons, and the summary at the end."""
 
 from __future__ import annotations
 

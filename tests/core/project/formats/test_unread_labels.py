@@ -13,7 +13,7 @@ from PIL import Image
 from tests.core.project.formats.generated_folders import check_folder
 from workbench.core import problems
 from workbench.core.project import annotation
-from workbench.core.project.formats.encodings import guess
+from workbench.core.project.formats.text_files import guess
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
 from workbench.core.project.project_file import is_project

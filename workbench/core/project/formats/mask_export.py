@@ -1,4 +1,4 @@
-"""Writers of labels as mask images: PaddleSeg's and PaddleX's lists, the layout of MVTec AD, and Pascal VOC folders."""
+"""Writers of labels as mask images: PNG, lists of PaddleSeg and PaddleX, the layout of MVTec AD, Pascal VOC folders."""
 
 from __future__ import annotations
 
@@ -21,6 +21,27 @@ from workbench.core.project.formats.label_export import (
 from workbench.core.project.formats.mask_values import write_list
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
 from workbench.core.project.storage import write_bytes, write_text
+
+
+class PngWriter:
+    """masks/<image>.png (palette ids; ignored and unlabeled pixels are 255), labels.txt, and images/."""
+
+    def __init__(self, export: LabelExport) -> None:
+        self._export = export
+
+    def add(self, image: ExportedImage) -> None:
+        export = self._export
+        export.lose(image, "verdicts", int(image.verdict is not None))
+        if image.mask is None:
+            return
+        export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
+        label = PurePosixPath("masks", image.split, f"{image.name}.png")
+        export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)), label=label)
+        write_bytes(export.out / label, encode_numbers(export.table[image.mask], palette(export)))
+
+    def finish(self) -> None:
+        write_text(self._export.out / "labels.txt", write_list(self._export.names))
+
 
 PADDLE_LIST = ("background",)
 

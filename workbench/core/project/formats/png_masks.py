@@ -25,14 +25,11 @@ from workbench.core.project.formats.base import (
     is_good,
     suffix_of,
 )
-from workbench.core.project.formats.label_export import ExportedImage, LabelExport, encode_numbers, palette
 from workbench.core.project.formats.label_studio import TaskMasks, count_task_masks, task_masks
 from workbench.core.project.formats.mask_files import MaskContent, content_of, describe, losses_of, read_raw, size_of
 from workbench.core.project.formats.mask_names import without_mask_words
 from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, name_after, pair, spellings
-from workbench.core.project.formats.mask_values import LabelList, ValueMeaning, decide, find_lists, write_list
-from workbench.core.project.project import NOT_LABELED
-from workbench.core.project.storage import write_bytes, write_text
+from workbench.core.project.formats.mask_values import LabelList, ValueMeaning, decide, find_lists
 
 DEFAULT_CLASS = "defect"
 _UNLISTED = {"unlisted=name": "name", "unlisted=ignore": "ignore"}  # answers: `ImportOptions.unlisted`
@@ -294,23 +291,3 @@ def _describe_source(meaning: ValueMeaning, contents: Iterable[MaskContent | Non
         ids = ", ".join(str(id) for id in sorted(meaning.unlisted))
         notes.append(Message("import.unlisted_values", ids=ids, n=max(meaning.unlisted.values())))
     return notes
-
-
-class PngWriter:
-    """masks/<image>.png (palette ids; ignored and unlabeled pixels are 255), labels.txt, and images/."""
-
-    def __init__(self, export: LabelExport) -> None:
-        self._export = export
-
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
-        export.lose(image, "verdicts", int(image.verdict is not None))
-        if image.mask is None:
-            return
-        export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
-        label = PurePosixPath("masks", image.split, f"{image.name}.png")
-        export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)), label=label)
-        write_bytes(export.out / label, encode_numbers(export.table[image.mask], palette(export)))
-
-    def finish(self) -> None:
-        write_text(self._export.out / "labels.txt", write_list(self._export.names))
