@@ -434,8 +434,8 @@
         <translation>没有图片使用此类别，不会改动掩膜。</translation>
     </message>
     <message>
-        <source>You can undo this once. A backup of the current masks (about {size}) is kept until the next class change.</source>
-        <translation>可撤销一次。当前掩膜的备份（约 {size}）会保留到下一次类别更改。</translation>
+        <source>You can undo this. A backup of the current masks takes about {size}; those of the last {n} imports and merges are kept, up to {limit}.</source>
+        <translation>可以撤销此操作。当前掩膜的备份约占 {size}；最近 {n} 次导入和合并的备份会保留，最多 {limit}。</translation>
     </message>
 </context>
 <context>
@@ -10739,6 +10739,10 @@
     <message>
         <source>ONNX operators of version {n} in the added network cannot be converted to version {m}</source>
         <translation>添加的网络使用版本 {n} 的 ONNX 算子，无法转换为版本 {m}</translation>
+    </message>
+    <message>
+        <source>{n} older {n:import or merge|imports or merges} can no longer be undone: the last {m} are kept, up to {gb} GB.</source>
+        <translation>{n} 次较早的导入或合并不能再撤销：只保留最近 {m} 次，最多 {gb} GB。</translation>
     </message>
     <message>
         <source>it is larger than {n} GB</source>

@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.session.conftest import dot, saved_mask, settle, show
 from workbench.core import problems
-from workbench.core.project import annotation, class_merge
+from workbench.core.project import annotation, class_merge, file_transaction
 from workbench.core.project.project import NOT_LABELED, Project
 from workbench.session.session import Session
 
@@ -56,7 +56,7 @@ def test_merge_rewrites_masks_and_undo_restores_bytes(mixed, qtbot):
     before, file = masks(mixed.project), (mixed.project.root / "project.json").read_bytes()
     arrays = {key: saved_mask(mixed, key) for key in mixed.keys[:2]}
     done = run(mixed, qtbot, mixed.class_merge.start, [2], 1)
-    assert done.masks == 3 and done.complete and not done.problems
+    assert done.images == 3 and done.complete and not done.problems
     for key, was in arrays.items():
         assert np.array_equal(saved_mask(mixed, key), np.where(was == 2, 1, was))
     assert np.unique(annotation.read_mask(mixed.project.mask_path("gone/away.png"))).tolist() == [1]
@@ -78,7 +78,7 @@ def test_a_damaged_index_does_not_stop_a_merge(mixed, qtbot):
         path.unlink()
     (mixed.project.root / ".cache" / "index.sqlite").write_bytes(b"no database" * 1000)
     done = run(mixed, qtbot, mixed.class_merge.start, [2], 1)
-    assert done.masks == 3 and done.complete and not done.problems
+    assert done.images == 3 and done.complete and not done.problems
 
 
 def test_deleted_class_becomes_background_or_unlabeled(mixed, qtbot):
@@ -301,7 +301,8 @@ def kept_originals(root) -> list[bytes]:
     return [path.read_bytes() for path in sorted((root / "journal" / "kept").glob("*.png"))]
 
 
-def test_original_of_damaged_mask_is_kept_when_merge_is_finished(mixed, root, qtbot):
+def test_original_of_damaged_mask_is_kept_when_merge_is_finished(mixed, root, qtbot, monkeypatch):
+    monkeypatch.setattr(file_transaction, "MOST_CHANGES", 1)
     key = mixed.keys[0]
     before = interrupt_merge(mixed, root, qtbot)
     path = root / "masks" / f"{key}.png"
@@ -310,11 +311,11 @@ def test_original_of_damaged_mask_is_kept_when_merge_is_finished(mixed, root, qt
     settle(mixed, qtbot)
     done = run(mixed, qtbot, mixed.class_merge.resume)
     assert [type(problem) for problem in done.problems] == [problems.MaskBroken]
-    original = class_merge.folder_of(mixed.project) / "masks" / f"{key}.png"
+    original = class_merge.folder_of(mixed.project) / "old" / "masks" / f"{key}.png"
     assert original.read_bytes() == before[f"{key}.png"] and path.read_bytes() == b"damaged"
     mixed.classes.add("third")
-    assert mixed.class_merge.start([1], 3)  # originals of the earlier change are deleted, but not this one
-    qtbot.waitUntil(lambda: not mixed.class_merge.running, timeout=20_000)
+    with qtbot.waitSignal(mixed.class_merge.dropped, timeout=20_000):
+        assert mixed.class_merge.start([1], 3)  # originals of the earlier change are deleted, but not this one
     assert kept_originals(root) == [before[f"{key}.png"]] and path.read_bytes() == b"damaged"
 
 
@@ -389,13 +390,17 @@ def test_undo_is_not_possible_while_masks_are_rewritten(mixed, qtbot):
     assert mixed.can_undo() and available[-1]
 
 
-def test_second_merge_drops_what_precedes_the_first(mixed, qtbot):
-    third = mixed.classes.add("third").id
+def test_two_merges_are_undone_in_order(mixed, qtbot):
+    third, before = mixed.classes.add("third").id, masks(mixed.project)
     run(mixed, qtbot, mixed.class_merge.start, [2], 1)
     show(mixed, qtbot, mixed.keys[0])
     dot(mixed, 60, 60)
     run(mixed, qtbot, mixed.class_merge.start, [third], 1)
     titles = [command.title for command in mixed.undo_stack.state.done]
-    assert titles == ["paint", "merge classes"]
+    assert titles[-3:] == ["merge classes", "paint", "merge classes"]
     run(mixed, qtbot, mixed.undo)
     assert [info.id for info in mixed.project.classes] == [1, third] and mixed.undo_stack.next_undo.title == "paint"
+    mixed.undo()
+    assert mixed.flush()
+    run(mixed, qtbot, mixed.undo)
+    assert [info.id for info in mixed.project.classes] == [1, 2, third] and masks(mixed.project) == before

@@ -10,7 +10,9 @@ import pytest
 
 from tests.session.conftest import dot, saved_mask, settle, show
 from workbench.core.problems import CannotWrite, LabelsImporting, NothingToImport
-from workbench.core.project import annotation, import_files, import_journal, importing
+from workbench.core.project import annotation, file_transaction, importing
+from workbench.core.project.file_transaction import last_change
+from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.import_request import ImportRequest
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
@@ -149,7 +151,7 @@ def test_canceled_import_leaves_the_project_as_it_was(opened, qtbot, folder):
         assert isinstance(opened.mask_problem, LabelsImporting) and not opened.editor.begin("paint")
         job.cancel()
     assert imported.args[0].cancelled and files(opened.project) == before
-    assert not import_files.folder_of(opened.project).exists()
+    assert list((opened.project.root / "journal").glob("changes/*")) == []
     assert opened.mask_problem is None and not opened.can_undo()
     assert opened.editor.begin("paint")
     opened.editor.cancel()
@@ -157,15 +159,15 @@ def test_canceled_import_leaves_the_project_as_it_was(opened, qtbot, folder):
 
 def test_failed_writing_restores_the_project(opened, qtbot, folder, monkeypatch):
     before, job, calls = files(opened.project), opened.label_import, []
-    place = import_files.place_image
+    place = ImportJournal.place
 
-    def fail_third(project, image):
+    def fail_third(journal, image):
         calls.append(image)
         if len(calls) == 3:
             raise CannotWrite(path="x", why="no space left")
-        return place(project, image)
+        return place(journal, image)
 
-    monkeypatch.setattr(import_files, "place_image", fail_third)
+    monkeypatch.setattr(ImportJournal, "place", fail_third)
     with qtbot.waitSignal(job.failed, timeout=10_000), qtbot.waitSignal(job.undone, timeout=10_000):
         job.start([folder], ImportRequest(conflicts="replace"))
     assert files(opened.project) == before
@@ -192,13 +194,52 @@ def test_failed_empty_canceled_and_repeated_imports_leave_the_undo_of_the_one_be
         raise CannotWrite(path="x", why="no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(import_files, "place_image", fail)
+        patched.setattr(ImportJournal, "place", fail)
         with qtbot.waitSignal(job.failed, timeout=10_000), qtbot.waitSignal(job.undone, timeout=10_000):
             job.start([other], ImportRequest(conflicts="replace"))
     assert files(opened.project) == after and opened.undo_stack.next_undo.title == "import labels"
     assert step(opened, qtbot, "undo").kept == () and files(opened.project) == before
     step(opened, qtbot, "redo")
     assert files(opened.project) == after
+
+
+def test_several_imports_and_a_merge_of_classes_are_undone_and_redone_in_order(opened, qtbot, folder, monkeypatch):
+    states, job, merge = [files(opened.project)], opened.label_import, opened.class_merge
+    for number in (1, 2):
+        write_png(folder / "masks" / "n1.png", np.full((20, 30), number % 2, np.uint8))
+        run(opened, qtbot, folder, conflicts="replace")
+        states.append(files(opened.project))
+        dot(opened, 10 * number, 10)
+        assert opened.flush()
+        states.append(files(opened.project))
+    with qtbot.waitSignal(merge.ended, timeout=10_000):
+        assert merge.start([2], 1)
+    settle(opened, qtbot)
+    assert merge.can_undo_merge
+    with qtbot.waitSignal(merge.ended, timeout=10_000):
+        opened.undo()
+    settle(opened, qtbot)
+    assert files(opened.project) == states[4]
+    opened.undo()
+    assert opened.flush() and files(opened.project)["classes"] == states[3]["classes"]
+    step(opened, qtbot, "undo")
+    opened.undo()
+    assert opened.flush()
+    step(opened, qtbot, "undo")
+    assert {**files(opened.project), **states[0]} == files(opened.project) and not opened.can_undo()
+    step(opened, qtbot, "redo")
+    opened.redo()
+    step(opened, qtbot, "redo")
+    opened.redo()
+    assert opened.flush() and not opened.can_redo()
+    masks = {name: data for name, data in states[4].items() if name.startswith("masks")}
+    assert {name: data for name, data in files(opened.project).items() if name.startswith("masks")} == masks
+    monkeypatch.setattr(file_transaction, "MOST_CHANGES", 1)
+    with qtbot.waitSignal(job.dropped, timeout=10_000) as dropped:
+        write_png(folder / "masks" / "n1.png", np.full((20, 30), 1, np.uint8))
+        run(opened, qtbot, folder, conflicts="replace")
+    assert dropped.args[0].startswith("2 older imports or merges can no longer be undone: ")
+    assert [command.title for command in opened.undo_stack.state.done] == ["paint", "import labels"]
 
 
 def test_archive_stays_unpacked_for_the_import_only(opened, qtbot, folder, tmp_path):
@@ -220,12 +261,12 @@ def test_opening_a_project_finishes_an_interrupted_import(session, root, qtbot, 
         before = files(project)
         importing.import_labels(project, folder)
         after = files(project)
-        record = import_journal.load_record(project)
-        import_journal.begin_undo(project, record)
+        change = last_change(project)
+        change.begin_undo()
         if state == "doing":
-            import_files.restore_files(project)
-            import_journal.finish_undo(project, record)
-            import_journal.begin(project, record)
+            change.undo()
+            change.finish_undo()
+            change.begin()
     job = session.label_import
     with qtbot.waitSignal(job.recovered if state == "doing" else job.undone, timeout=10_000):
         assert session.open_project(root)

@@ -16,7 +16,8 @@ from workbench.cli.merge import import_project
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
 from workbench.core.geometry.selection.box_cut import BOX_SHAPES
-from workbench.core.project import import_files, import_journal, importing
+from workbench.core.project import import_journal, importing
+from workbench.core.project.class_merge import ClassMergePlan
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.formats.yolo import need_dataset_trust
 from workbench.core.project.import_plan import ImportPlan, plan_import
@@ -111,7 +112,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="import nothing if a label that was found cannot be used")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--dry-run", action="store_true", help="show what would be imported, and change nothing")
-    action.add_argument("--undo", action="store_true", help="undo the last import or merge; PATH is not needed")
+    action.add_argument(
+        "--undo",
+        action="store_true",
+        help="undo the last import, merge or change of classes, again for the one before (of the last 10, up to 2 GB)",
+    )
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -264,17 +269,22 @@ def _print_skipped(skipped: list[tuple[str, str]], notes: list[str], console: Co
 
 def _undo(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     with Project.open(options.project) as project, console.progress("undoing") as move:
-        record = import_journal.recover(project)
-        if record is None:
-            raise problems.NoImport()
-        record = import_journal.begin_undo(project, record)
-        done = import_files.restore_files(project, move)
-        import_journal.finish_undo(project, record)
-        import_journal.delete(project)
-    console.line(f"Undone: import of {record.path} ({counted(done.images, 'image')}).")
+        found = import_journal.undo_last(project, move)
+    if found is None:
+        raise problems.NoImport()
+    plan, done = found[0].plan, found[1]
+    if isinstance(plan, ClassMergePlan):
+        undone = ", ".join(plan.names)
+        what = f"change of the classes {undone}"
+    else:
+        undone = plan.path
+        what = f"import of {undone}"
+    console.line(f"Undone: {what} ({counted(done.images, 'image')}).")
     for key in done.kept[:_SHOWN]:
         console.line(f"Kept, because its label was changed since: {key}")
-    return {"undone": record.path, "pictures": done.images, "kept": list(done.kept)}
+    for problem in done.problems[:_SHOWN]:
+        console.line(str(problem))
+    return {"undone": undone, "pictures": done.images, "kept": list(done.kept)}
 
 
 def _preview(options: argparse.Namespace, request: ImportRequest, console: Console) -> dict[str, Any]:

@@ -86,3 +86,5 @@ def print_report(report: MergeReport, console: Console) -> None:
         console.line(f"Skipped {len(report.skipped)}:")
         for path, why in report.skipped[:_SHOWN]:
             console.line(f"  {path}: {why}")
+    if report.dropped:
+        console.line(report.dropped)

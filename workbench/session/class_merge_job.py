@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import ClassesChanging, Problem
 from workbench.core.project import class_merge
-from workbench.core.project.class_merge import ClassMergePlan, ClassMergeResult
+from workbench.core.project.class_merge import ClassMerge, ClassMergePlan
+from workbench.core.project.file_transaction import FilePass, FileTransaction
 from workbench.core.project.project import BACKGROUND, Project
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
-from workbench.session.jobs import ThinnedProgress
-from workbench.session.label import LabelLock
-from workbench.session.tasks import Task, TaskRunner
-from workbench.session.undo import JobBarrier
+from workbench.session.transaction_job import TransactionJob
 
 _SAMPLED = 500  # number of masks measured to estimate the disk space
 
@@ -33,14 +30,12 @@ class MergeExtent:
     nbytes: int = 0
 
 
-class ClassMergeJob(QObject):
-    """Merge or deletion of classes, one at a time. The open image cannot be painted on while it runs."""
+class ClassMergeJob(TransactionJob):
+    """Merge or deletion of classes, one at a time. plan: running, interrupted, or the newest change of the project."""
 
-    progressed = Signal(int, int)
     changed = Signal()  # start, end, or availability of undo
-    ended = Signal(object, object)  # ClassMergePlan, ClassMergeResult
+    ended = Signal(object, object)  # ClassMergePlan, FilePass
     rewritten = Signal()  # mask files have changed
-    problem_met = Signal(object)
 
     def __init__(
         self,
@@ -50,25 +45,27 @@ class ClassMergeJob(QObject):
         classes: ClassList,
         parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
-        self._editor, self._autosave, self._image_list, self._classes = editor, autosave, image_list, classes
-        self._undo_stack = editor.undo_stack
-        self._project: Project | None = None
-        self.plan: ClassMergePlan | None = None  # running, interrupted, or done with a backup
-        self.running = False
-        self._lock = LabelLock(ClassesChanging())
-        self._task: Task | None = None
-        self._tasks = TaskRunner(parent=self)
+        super().__init__(editor, autosave, classes, ClassesChanging(), parent)
+        self._image_list = image_list
+        self.plan: ClassMergePlan | None = None
 
     def open(self, project: Project) -> None:
         """Load the plan of an interrupted change of classes, if there is one."""
         self._project = project
+        self._load()
+
+    def _load(self) -> None:
         try:
-            self.plan = class_merge.load_plan(project)
+            self.plan = None if self._project is None else class_merge.load_plan(self._project)
         except Problem as problem:
             self.plan = None
             self.problem_met.emit(problem)
         self.changed.emit()
+
+    def close(self) -> None:
+        """Stop without undoing; the change can be finished after the project is opened again."""
+        super().close()
+        self.plan = None
 
     # --- state ------------------------------------------------------------------------------------
 
@@ -95,8 +92,10 @@ class ClassMergeJob(QObject):
 
     @property
     def can_undo_merge(self) -> bool:
-        writable = self._project is not None and self._project.writable
-        return self.plan is not None and not self.running and writable
+        """True if the newest change of the project is one of classes."""
+        if self._project is None or self.plan is None or not self.ready:
+            return False
+        return self._undo_stack.barrier is None or self._is_on_stack(ClassMerge(self._project, self.plan))
 
     # --- requests ---------------------------------------------------------------------------------
 
@@ -106,56 +105,49 @@ class ClassMergeJob(QObject):
         if self.running or project is None or not self._flush():
             return False
         try:
-            plan = class_merge.begin(project, removed, into)
+            change = ClassMerge.prepare(project, removed, into)
+            change.begin()
         except Problem as problem:
             self.problem_met.emit(problem)
             return False
-        self._start_barrier()
-        self._run(project, plan)
+        self._make(change)
         return True
 
     def resume(self) -> None:
         """Finish an interrupted change."""
         project, plan = self._project, self.plan
-        if project is None or plan is None or not self.unfinished or not project.writable or not self._flush():
+        if project is None or plan is None or not self.unfinished or not self._flushed():
             return
+        change = ClassMerge(project, plan)
         if plan.state == "undoing":
-            self.undo_merge()
-            return
-        if self._undo_stack.barrier is None:  # the change was started before the project was opened
-            self._start_barrier()
-        self._run(project, plan)
-
-    def _start_barrier(self) -> None:
-        def can_undo() -> bool:
-            return self.can_undo_merge and self.plan is not None and self.plan.state != "doing"
-
-        contents = self._undo_stack.contents
-        self._undo_stack.start_barrier(JobBarrier("merge classes", contents, can_undo=can_undo, undo=self.undo_merge))
+            self.undo(change)
+        else:
+            self._make(change)
 
     def undo_merge(self) -> None:
         """Restore the former masks and classes."""
-        project, plan = self._project, self.plan
-        if project is None or plan is None or not self.can_undo_merge or not self._flush():
+        if self._project is not None and self.plan is not None:
+            self.undo(ClassMerge(self._project, self.plan))
+
+    def undo(self, change: FileTransaction) -> None:
+        if not self._flushed():
             return
-        try:
-            plan = class_merge.begin_undo(project, plan)
-        except Problem as problem:
-            self.problem_met.emit(problem)
-            return
+        self.plan, on_stack = change.plan, self._is_on_stack(change)
+
+        def end(result: FilePass) -> None:
+            plan = change.plan
+            try:
+                change.delete()
+            except Problem as problem:
+                self.problem_met.emit(problem)
+            if on_stack:
+                self._undo_stack.remove_barrier()
+            self._load()
+            self._finished(plan, result)
+
+        self._run(change, end, self._failed, undo=True, stoppable=True)
         self._classes.changed.emit()
-        self._run(project, plan)
-
-    def cancel(self) -> None:
-        """Stop and undo the part done so far."""
-        if self._task is not None:
-            self._task.finish_early()
-
-    def close(self) -> None:
-        """Stop without undoing; the change can be finished after the project is opened again."""
-        self._tasks.stop()
-        self._lock.release()
-        self._project, self.plan, self.running = None, None, False
+        self.changed.emit()
 
     # --- work -------------------------------------------------------------------------------------
 
@@ -163,59 +155,33 @@ class ClassMergeJob(QObject):
         self._editor.finish_stroke()
         return self._autosave.flush()
 
-    def _run(self, project: Project, plan: ClassMergePlan) -> None:
-        self.plan, self.running = plan, True
-        self.lock_open_image()
-        work = class_merge.undo if plan.state == "undoing" else class_merge.apply_plan
+    def _make(self, change: ClassMerge) -> None:
+        self.plan = change.plan
+        if not self._is_on_stack(change):
+            self._push("merge classes", change)
+
+        def end(result: FilePass) -> None:
+            if not result.complete:
+                self.undo(change)
+                return
+            if self._editor.class_id in change.plan.removed:
+                ids = [info.id for info in change.project.classes]
+                self._classes.choose(change.plan.into or (ids[0] if ids else BACKGROUND))
+            self._prune(change.project)
+            self._finished(change.plan, result)
+
+        self._run(change, end, self._failed, stoppable=True)
         self.changed.emit()
-        self._task = self._tasks.submit(
-            lambda task: work(project, plan, ThinnedProgress(task.report), task.cancelled),
-            partial(self._finished, project, plan),
-            self._failed,
-            on_progress=self.progressed.emit,
-        )
 
     def _failed(self, problem: Problem) -> None:
-        """Release the open image; the change can be finished later."""
-        self.running = False
-        self._lock.release()
+        """Report a problem; the change can be finished later."""
         self.problem_met.emit(problem)
         self.changed.emit()
 
-    def _finished(self, project: Project, plan: ClassMergePlan, result: ClassMergeResult) -> None:
-        self.running = False
-        self._lock.release()
-        try:
-            if plan.state == "undoing":
-                class_merge.delete_backup(project)
-                self.plan = None
-                self._undo_stack.remove_barrier()
-            elif not result.complete:
-                self.undo_merge()
-                return
-            else:
-                class_merge.finalize(project, plan)
-                self.plan = plan.model_copy(update={"state": "done"})
-                if self._editor.class_id in plan.removed:
-                    ids = [info.id for info in project.classes]
-                    self._classes.choose(plan.into or (ids[0] if ids else BACKGROUND))
-        except Problem as problem:
-            self.problem_met.emit(problem)
-            self.changed.emit()
-            return
-        except Exception:
-            self.changed.emit()  # before the unexpected error is reported: the change can be finished later
-            raise
+    def _finished(self, plan: ClassMergePlan, result: FilePass) -> None:
         self._classes.changed.emit()
         for problem in result.problems[:1]:
             self.problem_met.emit(problem)
         self.rewritten.emit()
         self.changed.emit()
         self.ended.emit(plan, result)
-
-    # --- the open image ---------------------------------------------------------------------------
-
-    def lock_open_image(self, _: str = "") -> None:
-        """Forbid painting on the open image while masks are rewritten."""
-        if self.running:
-            self._lock.lock(self._editor.label)

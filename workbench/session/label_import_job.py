@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import LabelsImporting, NothingToImport, Problem
-from workbench.core.project import import_files, import_journal
-from workbench.core.project.import_files import ImportPass
-from workbench.core.project.import_journal import ImportRecord
+from workbench.core.project import import_journal
+from workbench.core.project.file_transaction import FilePass, FileTransaction, changes, last_change
+from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.project import Project
 from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
 from workbench.session.editor import Editor
-from workbench.session.jobs import Job, ThinnedProgress
-from workbench.session.label import LabelLock
+from workbench.session.jobs import ThinnedProgress
 from workbench.session.tasks import Task
-from workbench.session.undo import JobBarrier
+from workbench.session.transaction_job import TransactionJob
 
 if TYPE_CHECKING:
     from workbench.core.project.import_plan import ImportPlan
     from workbench.core.project.import_request import ImportReport, ImportRequest
     from workbench.core.project.label_files import LabelFiles
 
+_TITLE = "import labels"
 
-class LabelImportJob(Job):
+
+class LabelImportJob(TransactionJob):
     """Preview and execution of one import at a time. The open image cannot be painted on while files are written.
 
     activity: "reading" for a preview, "importing", "undoing" or "redoing"; "" if there is none.
@@ -36,19 +37,13 @@ class LabelImportJob(Job):
 
     planned = Signal(object)  # ImportPlan
     imported = Signal(object)  # ImportReport; canceled if nothing was imported
-    undone = Signal(object)  # ImportPass
-    redone = Signal(object)  # ImportPass
+    undone = Signal(object)  # FilePass
+    redone = Signal(object)  # FilePass
     recovered = Signal(object)  # ImportRecord of an import that an earlier process had begun
     written = Signal()  # files of the project have changed
-    problem_met = Signal(object)
 
     def __init__(self, editor: Editor, autosave: Autosave, classes: ClassList, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._editor, self._autosave, self._classes = editor, autosave, classes
-        self._undo_stack = editor.undo_stack
-        self._lock = LabelLock(LabelsImporting())
-        self._project: Project | None = None
-        self._record: ImportRecord | None = None
+        super().__init__(editor, autosave, classes, LabelsImporting(), parent)
         self._stack = ExitStack()  # holds the files of the preview open
         self._files: LabelFiles | None = None
         self._next: tuple[Sequence[Path], ImportRequest] | None = None  # preview that follows the present one
@@ -57,43 +52,31 @@ class LabelImportJob(Job):
     def open(self, project: Project) -> None:
         """Finish an import or its undo that an earlier process had begun."""
         self._project = project
-        if not project.writable or not self._load_record(project):
+        if not project.writable:
             return
-        state = self._record.state if self._record is not None else ""
-        if state == "doing":
-            self._write("recovering", lambda _: self.recovered.emit(self._record))
-        elif state == "undoing":
-            self.undo_import()
-        elif import_files.new_folder(project).exists() or (
-            state != "done" and import_files.last_folder(project).exists()
-        ):
-            self._record, recover = None, lambda _: import_journal.recover(project)
-            self._begin("deleting", recover, self._recovered, self._failed)
-
-    def _recovered(self, record: ImportRecord | None) -> None:
-        self._lock.release()
-        self._record = record
-
-    def _load_record(self, project: Project) -> bool:
         try:
-            self._record = import_journal.load_record(project)
+            newest = next(changes(project), None)
         except Problem as problem:
             self.problem_met.emit(problem)
-            return False
-        return True
+            return
+        state = "" if newest is None else newest.plan.state
+        if isinstance(newest, ImportJournal) and state == "doing":
+            self._write("recovering", newest, lambda _: self.recovered.emit(newest.plan))
+        elif isinstance(newest, ImportJournal) and state == "undoing":
+            self._restore(newest)
+        elif state in ("preparing", "undone"):
+            self._begin("deleting", lambda _: import_journal.recover(project), lambda _: None, self._failed)
 
     def close(self) -> None:
         """End without a result. Files that are being prepared are deleted; an import that is written is completed."""
         super().close()
-        self._lock.release()
         self.release()
-        self._project = self._record = self._next = None
+        self._next = None
         self.activity = ""
 
     @property
-    def ready(self) -> bool:
-        """True if an import, undo or redo can start."""
-        return self._project is not None and self._project.writable and not self.running
+    def locks(self) -> bool:
+        return self.activity not in ("", "reading", "deleting")
 
     # --- preview ----------------------------------------------------------------------------------
 
@@ -166,103 +149,81 @@ class LabelImportJob(Job):
 
         from workbench.core.project.importing import prepare_import
 
-        def prepare(task: Task) -> tuple[ImportReport, ImportRecord | None]:
+        def prepare(task: Task) -> tuple[ImportReport, ImportJournal | None]:
             files, progress = self._open_files(project, paths), ThinnedProgress(task.report)
             return prepare_import(project, files, request, progress=progress, stopped=task.cancelled)
 
         self._begin("importing", prepare, self._prepared, self._failed, NothingToImport)
         return True
 
-    def _prepared(self, result: tuple[ImportReport, ImportRecord | None]) -> None:
-        report, record = result
+    def _prepared(self, result: tuple[ImportReport, ImportJournal | None]) -> None:
+        report, journal = result
         self._lock.release()
-        if record is None:  # the last import can still be undone
+        if journal is None:
             self.imported.emit(report)
             return
-        self._record = record
 
-        def end(_: ImportPass) -> None:
-            self._start_barrier()
+        def end(_: FilePass) -> None:
+            self._push(_TITLE, journal)
+            self._prune(journal.project)
             self.imported.emit(report)
 
-        self._write("importing", end)
+        self._write("importing", journal, end)
 
     def add_written(self) -> None:
         """Put an import that was written elsewhere, such as a merge of projects, on the undo stack."""
-        if self._project is not None and self._load_record(self._project):
-            self._start_barrier()
+        change = None if self._project is None else last_change(self._project)
+        if change is not None:
+            self._push(_TITLE, change)
+            self._prune(change.project)
 
-    def _start_barrier(self) -> None:
-        barrier = JobBarrier(
-            "import labels",
-            self._undo_stack.contents,
-            can_undo=lambda: self.ready,
-            undo=self.undo_import,
-            redo=self.redo_import,
-        )
-        self._undo_stack.start_barrier(barrier)
-
-    def undo_import(self) -> None:
+    def undo(self, change: FileTransaction) -> None:
         """Restore the project as before the import; `undone` follows."""
-        project, record = self._project, self._record
-        if project is None or record is None or not self._flushed():
-            return
-        try:
-            self._record = record = import_journal.begin_undo(project, record)
-        except Problem as problem:
-            self.problem_met.emit(problem)
-            return
-        work = lambda task: import_files.restore_files(project, ThinnedProgress(task.report))  # noqa: E731
-        self._begin("undoing", work, self._restored, self._failed)
+        if self._flushed():
+            self._restore(change)
 
-    def _restored(self, result: ImportPass) -> None:
-        self._lock.release()
-        try:
-            self._record = import_journal.finish_undo(*self._current())
-        except Problem as problem:
-            self._failed(problem)
-            return
-        if self._record is not None and self._record.state == "undone":  # not one that could not be written
-            self._undo_stack.move_barrier_to_undone("import labels")
-        self._report_written()
-        self.undone.emit(result)
+    def _restore(self, change: FileTransaction, *, failed: bool = False) -> None:
+        """Undo an import. failed: it could not be written, and is deleted."""
 
-    def redo_import(self) -> None:
+        def end(result: FilePass) -> None:
+            if self._is_on_stack(change):
+                self._undo_stack.remove_barrier(to_undone=True)
+            if failed:
+                try:
+                    change.delete()
+                except Problem as problem:
+                    self.problem_met.emit(problem)
+            self._report_written()
+            self.undone.emit(result)
+
+        self.activity = "undoing"
+        self._run(change, end, self._failed, undo=True)
+
+    def redo(self, change: FileTransaction) -> None:
         """Import again what was undone; `redone` follows."""
-        if self._record is None or not self._flushed():
+        if not self._flushed():
             return
 
-        def end(result: ImportPass) -> None:
+        def end(result: FilePass) -> None:
             self._undo_stack.move_barrier_to_done()
             self.redone.emit(result)
 
-        self._write("redoing", end)
+        self._write("redoing", change, end)
 
-    def _write(self, activity: str, on_done: Callable[[ImportPass], object]) -> None:
+    def _write(self, activity: str, change: FileTransaction, on_done: Callable[[FilePass], object]) -> None:
         """Write the prepared files. After a failure the project is restored."""
-        project, record = self._current()
-        try:
-            self._record = import_journal.begin(project, record)
-        except Problem as problem:
-            self._load_record(project)
-            self._failed(problem)
-            return
 
-        def end(result: ImportPass) -> None:
-            self._lock.release()
-            try:
-                self._record = import_journal.finish(*self._current())
-            except Problem as problem:
-                self._failed(problem)
-                return
+        def end(result: FilePass) -> None:
             self._report_written()
             on_done(result)
 
         def fail(problem: Problem) -> None:
             self._failed(problem)
-            self.undo_import()
+            if change.plan.state == "doing":
+                self._restore(change, failed=True)
 
-        self._begin(activity, lambda task: import_files.write_files(project, ThinnedProgress(task.report)), end, fail)
+        self.activity = activity
+        self._run(change, end, fail)
 
     # --- common -------------------------------------------------------------------------------------
 
@@ -275,8 +236,7 @@ class LabelImportJob(Job):
         problem: type[Problem] | None = None,
     ) -> None:
         self.activity = activity
-        if activity != "reading":
-            self.lock_open_image()
+        self.lock_open_image()
         as_problem = None
         if problem is not None:
             as_problem = lambda error: problem(path="", why=str(error) or type(error).__name__)  # noqa: E731
@@ -288,25 +248,10 @@ class LabelImportJob(Job):
 
     def _failed(self, problem: Problem) -> None:
         self._lock.release()
+        self.activity = ""
         self.failed.emit(problem)
         self._report_written()
 
     def _report_written(self) -> None:
         self._classes.changed.emit()
         self.written.emit()
-
-    def _current(self) -> tuple[Project, ImportRecord]:
-        """Return the open project and the import that is written or undone."""
-        assert self._project is not None and self._record is not None
-        return self._project, self._record
-
-    def _flushed(self) -> bool:
-        if not self.ready:
-            return False
-        self._editor.finish_stroke()
-        return self._autosave.flush()
-
-    def lock_open_image(self, _: str = "") -> None:
-        """Forbid painting on the open image while files are written."""
-        if self.activity not in ("", "reading", "deleting"):
-            self._lock.lock(self._editor.label)

@@ -69,34 +69,6 @@ class Barrier(UndoCommand, ABC):
         self.contents = contents
 
 
-class JobBarrier(Barrier):
-    """A barrier whose undo and redo start a job, which moves this command on the stack at its end."""
-
-    def __init__(
-        self,
-        title: str,
-        contents: dict[str, str],
-        *,
-        can_undo: Callable[[], bool],
-        undo: Callable[[], object],
-        redo: Callable[[], object] = lambda: None,
-    ) -> None:
-        super().__init__(contents)
-        self.title = title
-        self._can_undo, self._undo, self._redo = can_undo, undo, redo
-
-    def can_undo(self) -> bool:
-        return self._can_undo()
-
-    def undo(self) -> bool:
-        self._undo()
-        return False
-
-    def redo(self) -> bool:
-        self._redo()
-        return False
-
-
 @dataclass(frozen=True)
 class StackState:
     """Content of an `UndoStack`: commands, oldest first, the next to redo last, and content sums."""
@@ -222,38 +194,29 @@ class UndoStack(QObject):
         return len(self._done) + len(self._undone) < before
 
     def start_barrier(self, barrier: Barrier) -> None:
-        """Add a barrier. A former barrier can no longer be undone: it is dropped with all that lies before it."""
-        self._drop_through_barrier()
+        """Add a barrier."""
         self.contents = {}
         self.push(barrier)
 
-    def remove_barrier(self) -> None:
-        """Remove the newest barrier, as its change was reverted.
+    def drop_barriers(self, obsolete: Callable[[Barrier], bool]) -> None:
+        """Drop the barriers for which `obsolete` returns True, with all that lies before them."""
+        done = list(self._done)
+        ends = [n for n, command in enumerate(done, 1) if isinstance(command, Barrier) and obsolete(command)]
+        self._set(done[max(ends, default=0) :], self._undone)
+
+    def remove_barrier(self, *, to_undone: bool = False) -> None:
+        """Remove the newest barrier, as its change was reverted. to_undone: it can be redone.
 
         If it is the last command, those before it can be undone again. Otherwise they are dropped.
         """
         barrier = self.barrier
-        if barrier is not None and self.next_undo is barrier:
+        if barrier is None:
+            self.changed.emit()
+        elif self.next_undo is barrier:
             self.contents = barrier.contents
-            self._set(list(self._done)[:-1], [])
+            self._set(list(self._done)[:-1], [*self._undone, barrier] if to_undone else [])
         else:
-            self._drop_through_barrier()
-            self.changed.emit()
-
-    def move_barrier_to_undone(self, title: str) -> None:
-        """Move the newest barrier, if it has this title, to the undone commands: its change was reverted.
-
-        If it is not the last command, it is dropped with the commands before it.
-        """
-        barrier = self.barrier
-        if barrier is None or barrier.title != title:
-            return
-        if self.next_undo is not barrier:
-            self._drop_through_barrier()
-            self.changed.emit()
-            return
-        self.contents = barrier.contents
-        self._set(list(self._done)[:-1], [*self._undone, barrier])
+            self.drop_barriers(lambda command: command is barrier)
 
     def move_barrier_to_done(self) -> None:
         """Move a barrier that is the next command to redo to the done commands, as its change was repeated."""
@@ -281,12 +244,6 @@ class UndoStack(QObject):
         self._nbytes += command.nbytes
         while self._nbytes > self.limit and len(self._done) > 1:
             self._nbytes -= self._done.popleft().nbytes
-
-    def _drop_through_barrier(self) -> None:
-        if self.barrier is not None:
-            done = list(self._reachable())
-            self._done = deque(reversed(done))
-            self._nbytes = sum(command.nbytes for command in done)
 
     def _set(self, done: Iterable[UndoCommand], undone: Iterable[UndoCommand]) -> None:
         self._done, self._undone = deque(done), list(undone)

@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT
+from workbench import cli
 from workbench.core.problems import CannotWrite, NothingToImport
-from workbench.core.project import annotation, import_files, import_journal, importing
+from workbench.core.project import annotation, class_merge, file_transaction, import_journal, importing
+from workbench.core.project.file_transaction import FilePass, changes, last_change
 from workbench.core.project.import_request import ImportRequest
 from workbench.core.project.importing import import_labels
 from workbench.core.project.label_files import open_labels
@@ -66,17 +68,18 @@ def content(root: Path) -> dict[str, bytes]:
     }
 
 
-def undo(project: Project) -> import_files.ImportPass:
-    record = import_journal.begin_undo(project, import_journal.load_record(project))
-    result = import_files.restore_files(project)
-    import_journal.finish_undo(project, record)
-    return result
+def undo(project: Project) -> FilePass:
+    return next(change for change in changes(project) if change.plan.state == "done").revert()
 
 
 def redo(project: Project) -> None:
-    record = import_journal.begin(project, import_journal.load_record(project))
-    import_files.write_files(project)
-    import_journal.finish(project, record)
+    [change for change in changes(project) if change.plan.state == "undone"][-1].execute()
+
+
+def folders(root: Path) -> list[str]:
+    """Return the folders in the journal of a project, and those of its changes."""
+    journal = root / "journal"
+    return sorted(path.relative_to(journal).as_posix() for path in [*journal.glob("*"), *journal.glob("changes/*")])
 
 
 def test_undo_and_redo_restore_every_byte(root, folder):
@@ -144,7 +147,7 @@ def test_canceled_import_leaves_the_project_as_it_was(root, folder):
             stopped=lambda: len(steps) == 3,
         )
         assert report.cancelled and report.labeled == 3
-        assert not import_files.folder_of(project).exists()
+        assert folders(root) == []
     assert content(root) == before
 
 
@@ -169,7 +172,8 @@ def test_full_disk_leaves_the_project_as_it_was(root, folder, monkeypatch):
 KILLED = """
 import os, signal, sys
 from workbench.core.problems import CannotWrite
-from workbench.core.project import import_files, import_journal, importing
+from workbench.core.project import file_transaction, import_journal, importing
+from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.import_request import ImportRequest
 from workbench.core.project.project import Project
 
@@ -185,40 +189,44 @@ def kill_before(module, name):
         kill()
         return function(*values, **options)
     setattr(module, name, replaced)
+def then(function, more):
+    def both(*values):
+        function(*values)
+        more()
+    return both
 
 with Project.open(sys.argv[1]) as project:
     if stage == "prepare":
         importing.import_labels(project, sys.argv[2], ImportRequest(conflicts="replace"), progress=kill)
     if stage == "list":
-        kill_before(import_journal, "write_images")
+        kill_before(ImportJournal, "close")
     if stage == "begin":
         kill_before(Project, "save")
     if stage == "write":
-        kill_before(import_files, "copy_file")
+        ImportJournal.begin = then(ImportJournal.begin, lambda: kill_before(import_journal, "copy_file"))
     if stage == "finish":
-        kill_before(import_journal, "finish")
-    if stage == "replace":
-        kill_before(import_journal, "delete")
-    if stage == "replaced":
-        kill_before(import_journal, "replace_path")
+        kill_before(ImportJournal, "finish")
+    if stage == "prune":
+        kill_before(file_transaction, "prune")
     if stage == "failed":
-        place, placed = import_files.place_image, []
-        def fail_third(project, image):
+        place, placed = ImportJournal.place, []
+        def fail_third(journal, image):
             placed.append(image)
             if len(placed) == 3:
                 raise CannotWrite(path="x", why="no space left")
-            return place(project, image)
-        import_files.place_image = fail_third
-        kill_before(import_files, "_restore")
+            return place(journal, image)
+        ImportJournal.place = fail_third
+        kill_before(ImportJournal, "restore")
     if stage != "restore" and stage != "forget":
         importing.import_labels(project, sys.argv[2], ImportRequest(conflicts="replace"))
-    record = import_journal.begin_undo(project, import_journal.load_record(project))
+    change = file_transaction.last_change(project)
+    change.begin_undo()
     if stage == "restore":
-        kill_before(import_files, "check_links")
+        kill_before(import_journal, "check_links")
     if stage == "forget":
         kill_before(Project, "save")
-    import_files.restore_files(project)
-    import_journal.finish_undo(project, record)
+    change.undo()
+    change.finish_undo()
 """
 
 POINTS = [("prepare", 4), ("begin", 1), ("write", 2), ("finish", 1)]
@@ -238,9 +246,8 @@ def results(root, folder):
     with Project.open(root) as project:
         import_labels(project, folder, ImportRequest(conflicts="replace"))
         after = content(root)
-        undo(project)
-        import_journal.delete(project)
-    assert content(root) == before
+        assert import_journal.undo_last(project, lambda done, total: None)
+    assert content(root) == before and folders(root) == []
     return before, after
 
 
@@ -276,8 +283,8 @@ def changed(folder: Path) -> Path:
     return other
 
 
-SECOND = [("prepare", 4, False), ("begin", 1, True), ("write", 2, True), ("replaced", 1, True), ("failed", 2, False)]
-SECOND += [pytest.param(*point, marks=pytest.mark.slow) for point in (("list", 1, False), ("replace", 1, True))]
+SECOND = [("prepare", 4, False), ("begin", 1, True), ("write", 2, True), ("prune", 1, True), ("failed", 2, False)]
+SECOND += [pytest.param(*point, marks=pytest.mark.slow) for point in (("list", 1, False), ("finish", 1, True))]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
@@ -295,12 +302,16 @@ def test_killed_import_is_complete_or_the_one_before_can_be_undone(root, folder,
     shutil.rmtree(copy)
     killed(root, other, stage, count)
     with Project.open(root) as project:
-        record = import_journal.recover(project)
+        record = import_journal.recover(project).plan
         assert record.path == str(other if written else folder)
         assert without_times(content(root)) == without_times(second if written else first)
         assert undo(project).kept == ()
     assert without_times(content(root)) == without_times(first if written else before)
-    assert {path.name for path in (root / "journal").iterdir()} == {"import"}
+    with Project.open(root) as project:
+        import_journal.recover(project)
+        if written:
+            assert undo(project).kept == ()
+            assert without_times(content(root)) == without_times(before)
 
 
 def cancel(project: Project, folder: Path) -> None:
@@ -338,10 +349,10 @@ def test_import_without_a_change_leaves_the_undo_of_the_one_before(root, folder,
     before = content(root)
     with Project.open(root) as project:
         import_labels(project, folder, ImportRequest(conflicts="replace"))
-        after = {**content(root), **content(root / "journal" / "import")}
+        after = {**content(root), **content(root / "journal" / "changes")}
         second(project, folder)
-        assert {**content(root), **content(root / "journal" / "import")} == after
-        assert [path.name for path in (root / "journal").iterdir()] == ["import"]
+        assert {**content(root), **content(root / "journal" / "changes")} == after
+        assert folders(root) == ["changes", "changes/000001"]
         assert undo(project).kept == ()
     assert content(root) == before
 
@@ -368,7 +379,7 @@ def test_killed_undo_is_finished(root, folder, stage, count):
     assert content(root) != before
     with Project.open(root) as project:
         assert import_journal.recover(project) is None
-        assert not import_files.folder_of(project).exists()
+        assert folders(root) == []
     assert content(root) == before
 
 
@@ -404,3 +415,63 @@ def test_labels_beside_images_that_are_used_in_place(root, folder, tmp_path):
         assert [source.name for source in project.file.sources] == ["", "in"]
         undo(project)
     assert content(root) == before
+
+
+def import_several(project: Project, folder: Path, count: int) -> list[dict[str, bytes]]:
+    """Import `count` times, each time with other masks; return the content of the project before each import."""
+    states = []
+    for number in range(count):
+        states.append(content(project.root))
+        for index in range(COUNT):
+            mask = np.full((16, 24), 1 + (index + number) % 2, np.uint8)
+            mask[number, index] = 0
+            write_png(folder / "masks" / f"p{index}.png", mask)
+        import_labels(project, folder, ImportRequest(conflicts="replace"))
+    return states
+
+
+def test_last_ten_imports_are_undone_in_order(root, folder):
+    with Project.open(root) as project:
+        states = import_several(project, folder, 12)
+        assert len(folders(root)) == 11
+        for before in reversed(states[2:]):
+            assert undo(project).kept == ()
+            assert content(root) == before
+        assert last_change(project) is None
+        redo(project)
+        assert content(root) == states[3]
+
+
+def test_imports_above_the_limit_of_disk_space_are_deleted(root, folder, monkeypatch):
+    with Project.open(root) as project:
+        import_several(project, folder, 3)
+        sizes = [change.nbytes for change in changes(project)]
+        assert min(sizes) > 0
+        monkeypatch.setattr(file_transaction, "MOST_BYTES", sizes[0] + sizes[1] + 1)
+        assert file_transaction.prune(project) == 1 and len(list(changes(project))) == 2
+        monkeypatch.setattr(file_transaction, "MOST_BYTES", 1)  # the newest can always be undone
+        assert file_transaction.prune(project) == 1 and len(list(changes(project))) == 1
+        assert undo(project).kept == ()
+
+
+def test_command_undoes_one_import_after_the_other_and_changes_of_classes(root, folder, capsys):
+    with Project.open(root) as project:
+        states = import_several(project, folder, 2)
+        states.append(content(root))
+        plan = class_merge.begin(project, [2], 1)
+        class_merge.apply_plan(project, plan, lambda *_: None, lambda: False)
+        class_merge.finalize(project, plan)
+    for before, text in zip(reversed(states), ("change of the classes scratch", "import of", "import of")):
+        assert cli.main(["import", str(root), "--undo"]) == 0
+        assert f"Undone: {text}" in capsys.readouterr().out and content(root) == before
+    assert cli.main(["import", str(root), "--undo"]) == 1
+    assert "no import" in capsys.readouterr().err
+
+
+def test_damaged_plan_of_an_older_import_stops_neither_the_newest_nor_others(root, folder):
+    with Project.open(root) as project:
+        import_several(project, folder, 2)
+        (root / "journal" / "changes" / "000001" / "plan.json").write_text("{", "utf-8")
+        third = import_several(project, folder, 1)[0]
+        assert undo(project).kept == () and content(root) == third
+        assert undo(project).kept == () and last_change(project) is None

@@ -10,7 +10,9 @@ import pytest
 from tests.conftest import fill_project
 from tests.project_copy import copy_project
 from workbench.core.problems import CannotWrite
-from workbench.core.project import annotation, import_files, import_journal
+from workbench.core.project import annotation, import_journal
+from workbench.core.project.file_transaction import last_change
+from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.label_merge import merge_project
 from workbench.core.project.project import Project, matching_class
 from workbench.inference.io.image_io import write_png
@@ -112,28 +114,25 @@ def test_a_merge_can_be_undone_and_redone(copies):
     before = files(mine)
     assert merge_project(mine, theirs).undoable
     merged = files(mine)
-    record = import_journal.begin_undo(mine, import_journal.load_record(mine))
-    import_files.restore_files(mine)
-    record = import_journal.finish_undo(mine, record)
+    change = last_change(mine)
+    change.revert()
     assert files(mine) == before and [info.name for info in mine.classes] == ["scratch"]
-    record = import_journal.begin(mine, record)
-    import_files.write_files(mine)
-    import_journal.finish(mine, record)
+    change.execute()
     assert files(mine) == merged
-    assert not merge_project(mine, theirs).undoable and import_journal.load_record(mine).label_format == "project"
+    assert not merge_project(mine, theirs).undoable and last_change(mine).plan.label_format == "project"
 
 
 def test_a_failed_merge_restores_the_project(copies, monkeypatch):
     mine, theirs = copies
     work(mine, theirs)
-    before, place = files(mine), import_files.place_image
+    before, place = files(mine), ImportJournal.place
 
     def fail(project, image):
         if image.key == "p3.png":
             raise OSError("the disk is full")
         return place(project, image)
 
-    monkeypatch.setattr(import_files, "place_image", fail)
+    monkeypatch.setattr(ImportJournal, "place", fail)
     with pytest.raises(CannotWrite):
         merge_project(mine, theirs)
     assert files(mine) == before
@@ -142,7 +141,7 @@ def test_a_failed_merge_restores_the_project(copies, monkeypatch):
 def test_a_stopped_or_failed_merge_leaves_the_undo_of_the_one_before(copies, monkeypatch):
     mine, theirs = copies
     work(mine, theirs)
-    before, place = files(mine), import_files.place_image
+    before, place = files(mine), ImportJournal.place
     assert merge_project(mine, theirs).undoable
     label(mine, "p4.png", square(1), who="A", when="09:00")
     label(theirs, "p4.png", square(2), who="B", when="10:00")
@@ -153,13 +152,11 @@ def test_a_stopped_or_failed_merge_leaves_the_undo_of_the_one_before(copies, mon
         raise OSError("the disk is full")
 
     assert not merge_project(mine, theirs, stopped=iter([False] * 6 + [True]).__next__).complete
-    monkeypatch.setattr(import_files, "place_image", fail)
+    monkeypatch.setattr(ImportJournal, "place", fail)
     with pytest.raises(CannotWrite):
         merge_project(mine, theirs)
     assert files(mine) == merged and files(mine, "journal") == journal
-    record = import_journal.begin_undo(mine, import_journal.load_record(mine))
-    assert import_files.restore_files(mine).kept == ()
-    import_journal.finish_undo(mine, record)
+    assert last_change(mine).revert().kept == ()
     own = [mine.mask_path("p4.png"), mine.note_path("p4.png")]
     assert {path: data for path, data in files(mine).items() if path not in own} == before
 
@@ -168,11 +165,11 @@ def test_an_interrupted_merge_is_completed(copies, monkeypatch):
     mine, theirs = copies
     work(mine, theirs)
     with monkeypatch.context() as patched:
-        patched.setattr(import_journal, "write_files", lambda project: 1 / 0)
+        patched.setattr(ImportJournal, "do", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             merge_project(mine, theirs)
     assert annotation.load_mask(mine, "p2.png") is None
-    assert import_journal.recover(mine).state == "done"
+    assert import_journal.recover(mine).plan.state == "done"
     assert first_pixel(mine, "p2.png") == 22 and matching_class("stain", mine.classes).id == 7
 
 

@@ -19,7 +19,7 @@ from workbench.core.image_list.thumbnail_cache import ThumbnailCache
 from workbench.core.label_next.image_features import FeatureCache
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, Problem
 from workbench.core.project import annotation, class_merge
-from workbench.core.project.class_merge import ClassMergePlan
+from workbench.core.project.class_merge import ClassMerge, ClassMergePlan
 from workbench.core.project.history import Patch
 from workbench.core.project.image_index import with_index
 from workbench.core.project.importing import import_labels
@@ -75,7 +75,7 @@ WRITES = {
     "notes/lot0": lambda p: annotation.save_note(p, KEY, annotation.Note(verdict="NG")),
     "proposals": lambda p: write_stored(p, KEY, StoredSuggestions(model="m", width=96, height=80)),
     "runs": lambda p: create_run(p, request("unet", epochs=1)),
-    "journal/class-change": lambda p: class_merge.write_plan(p, ClassMergePlan(removed=[1], into=0, before=p.classes)),
+    "journal/changes": lambda p: class_merge.write_plan(p, ClassMergePlan(removed=[1], into=0, before=p.classes)),
     "journal": lambda p: Journal(p.root / "journal").append(Patch(KEY, "paint", b"", b"", b"", None, 0.0), (96, 80)),
     "pictures/lot0": lambda p: p.copy_image(p.root / "pictures" / KEY, "lot0/another.png"),
 }
@@ -224,11 +224,11 @@ def test_originals_of_a_class_merge_behind_a_link_are_unchanged(project, outside
     original = (outside / f"masks/{KEY}.png").relative_to(outside / name)
     (outside / original).parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(project.mask_path(KEY), outside / original.with_name("gone.png.png"))
-    lead_out(project, f"journal/class-change/{name}".rstrip("/"), outside)
+    lead_out(project, f"journal/changes/1/old/{name}".rstrip("/"), outside)
     before = content(outside)
-    plan = ClassMergePlan(removed=[1], into=0, before=project.classes)
+    plan = ClassMergePlan(name="1", state="undoing", removed=[1], into=0, before=project.classes)
     for act in (
-        lambda: class_merge.delete_backup(project),
+        lambda: ClassMerge(project, plan).delete(),
         lambda: class_merge.undo(project, plan, lambda done, total: None, lambda: False),
     ):
         with pytest.raises(LinkOutsideFolder):

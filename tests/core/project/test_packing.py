@@ -54,7 +54,9 @@ def test_a_project_that_moves_alone_still_finds_its_source(station, tmp_path):
 
 def test_a_copy_of_both_uses_its_own_images(station, tmp_path):
     shutil.copytree(station, tmp_path / "copy")
-    with Project.open(tmp_path / "copy" / "inspection", write=False) as project:
+    with pytest.raises(problems.UntrustedPlaces, match="copy"):  # other places than those of the original
+        Project.open(tmp_path / "copy" / "inspection", write=False)
+    with Project.open(tmp_path / "copy" / "inspection", write=False, trusted=True) as project:
         assert project.image_path("@line 3/lot/p0.png").is_relative_to(tmp_path / "copy")
 
 

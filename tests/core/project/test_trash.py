@@ -85,11 +85,11 @@ def test_a_failed_removal_changes_nothing(sourced, monkeypatch):
     before, images = content(sourced), sourced.images()
     move, calls = trash.move_file, []
 
-    def fail(path, target):
+    def fail(path, target, root):
         calls.append(path)
         if len(calls) == 3:
-            raise OSError(28, "No space left on device")
-        move(path, target)
+            raise problems.CannotWrite.of(path, OSError(28, "No space left on device"))
+        move(path, target, root=root)
 
     monkeypatch.setattr(trash, "move_file", fail)
     with pytest.raises(problems.CannotWrite):
@@ -100,7 +100,7 @@ def test_a_failed_removal_changes_nothing(sourced, monkeypatch):
 def test_an_interrupted_removal_is_reverted(sourced, monkeypatch):
     before, images = content(sourced), sourced.images()
 
-    def killed(path, target):
+    def killed(path, target, root):
         raise KeyboardInterrupt
 
     removal = trash.remove_images(sourced, [images[0]])

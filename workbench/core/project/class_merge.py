@@ -1,47 +1,46 @@
 """Removal of classes from a project: in every mask their pixels become another class (merge) or background (delete).
 
-`journal/class-change/` holds the plan and a copy of the original of each rewritten mask. An interrupted change can be
-finished or undone, and a finished one can be undone exactly until the next begins.
+The change keeps a copy of the original of each rewritten mask. An interrupted one can be finished or undone.
 """
 
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
-from workbench.core.problems import BadClass, CannotWrite, MaskBroken, NoteBroken, OriginalKept, Problem, ProjectBroken
+from workbench.core.problems import BadClass, MaskBroken, NoteBroken, OriginalKept
 from workbench.core.project import annotation
+from workbench.core.project.file_transaction import (
+    FilePass,
+    FileTransaction,
+    Progress,
+    State,
+    Stopped,
+    TransactionPlan,
+    Unchanged,
+    changes,
+    new_name,
+)
 from workbench.core.project.image_index import ImageIndex
 from workbench.core.project.image_row import Numbers, walk_stamps
-from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
-from workbench.core.project.storage import check_links, copy_file, file_stamp, inside, write_json
-from workbench.core.stored_model import StoredModel
-from workbench.inference.io.atomic_write import make_folder, replace_path
+from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project, ProjectFile
+from workbench.core.project.storage import check_links, copy_file, file_stamp, move_file
 from workbench.inference.io.opencv import cv2
 
-Progress = Callable[[int, int], None]
-Stopped = Callable[[], bool]
-FORMAT = 1
 
+class ClassMergePlan(TransactionPlan):
+    """Plan and state of a class change. into: target class id, or 0 for background. before: all classes."""
 
-class ClassMergePlan(StoredModel):
-    """Plan and state of a class change. into: target class id, or 0 for background."""
-
-    model_config = ConfigDict(extra="ignore")
-    format: Literal[1] = FORMAT
+    state: State = "doing"
     removed: list[Annotated[int, Field(ge=1, le=MAX_CLASS_ID)]] = Field(min_length=1)
     into: int = Field(ge=0, le=MAX_CLASS_ID)
-    state: Literal["doing", "done", "undoing"] = "doing"
     before: list[ClassInfo]
 
     @property
@@ -55,169 +54,189 @@ class ClassMergePlan(StoredModel):
         return next((info.name for info in self.before if info.id == self.into), "")
 
 
-@dataclass(frozen=True)
-class ClassMergeResult:
-    """Result of a pass over the masks. complete: the pass was not stopped. nbytes: disk space of the originals."""
+class ClassMerge(FileTransaction[ClassMergePlan, str]):
+    """Change of classes. Both classes stay in the project until all masks are rewritten: each mask is always valid."""
 
-    masks: int
-    complete: bool
-    nbytes: int = 0
-    problems: tuple[Problem, ...] = ()  # of masks that could not be read or restored and remain unchanged
+    kind, plan_type, what = "classes", ClassMergePlan, "what.classes"
 
+    @classmethod
+    def prepare(cls, project: Project, removed: list[int], into: int) -> ClassMerge:
+        """Return a new change. Raises BadClass and errors of a project that cannot be written."""
+        project.need_write(Message(cls.what))
+        known = {info.id for info in project.classes}
+        bad = [id for id in removed if id not in known or id == into]
+        bad += [into] if into != BACKGROUND and into not in known else []
+        if bad:
+            raise BadClass(name=str(bad[0]), why=Message("class.no_such_id"))
+        return cls(
+            project,
+            ClassMergePlan(
+                name=new_name(project), state="preparing", removed=removed, into=into, before=project.classes
+            ),
+        )
 
-def folder_of(project: Project) -> Path:
-    return project.root / "journal" / "class-change"
+    # --- files ------------------------------------------------------------------------------------
 
+    def parts(self, stopped: Stopped) -> Sequence[str]:
+        """Return the keys of the images, also of missing ones."""
+        originals = self.originals()
+        if self.plan.state == "undoing":
+            return originals
+        return sorted({*masks_with_classes(self.project, set(self.plan.removed), stopped), *originals})
 
-def load_plan(project: Project) -> ClassMergePlan | None:
-    """Return the class change that is in progress or can be undone; None if there is none. Raises ProjectBroken."""
-    path = folder_of(project) / "plan.json"
-    try:
-        return load_versioned(path, ClassMergePlan, FORMAT, ProjectBroken)
-    except FileNotFoundError:
-        return None
-
-
-def begin(project: Project, removed: list[int], into: int) -> ClassMergePlan:
-    """Write a new plan and discard the originals of the previous change. Raises BadClass and errors of writing."""
-    project.need_write(Message("what.classes"))
-    known = {info.id for info in project.classes}
-    bad = [id for id in removed if id not in known or id == into]
-    bad += [into] if into != BACKGROUND and into not in known else []
-    if bad:
-        raise BadClass(name=str(bad[0]), why=Message("class.no_such_id"))
-    delete_backup(project)
-    plan = ClassMergePlan(removed=list(removed), into=into, before=list(project.classes))
-    write_plan(project, plan)
-    return plan
-
-
-def write_plan(project: Project, plan: ClassMergePlan) -> None:
-    write_json(folder_of(project) / "plan.json", plan.model_dump(mode="json"), root=project.root)
-
-
-def delete_backup(project: Project) -> None:
-    """Delete the plan and the originals; the plan first, so that a plan never exists without its originals.
-
-    An original is moved to `journal/kept` if its mask is unreadable, missing or of another size.
-    """
-    folder = folder_of(project)
-    check_links(project.root, folder / "plan.json")
-    try:
-        for key in _unreplaced(project):
-            _back_up_original(project, key)
-        (folder / "plan.json").unlink(missing_ok=True)
-        if folder.exists():
-            shutil.rmtree(folder)
-    except OSError as error:
-        raise CannotWrite.of(folder, error) from error
-
-
-def apply_plan(project: Project, plan: ClassMergePlan, progress: Progress, stopped: Stopped) -> ClassMergeResult:
-    """Rewrite every mask that contains a removed class. The pass can be interrupted and repeated.
-
-    Both classes stay in the project until `finalize`, so that each mask is valid at any time.
-    """
-    keys = sorted(set(masks_with_classes(project, set(plan.removed), stopped)) | set(_originals(project)))
-    problems: list[Problem] = []
-    nbytes = count = 0
-    for i, key in enumerate(keys):
-        if stopped():
-            return ClassMergeResult(count, False, nbytes, tuple(problems))
-        path, original = project.mask_path(key), _original(project, key)
+    def place(self, part: str) -> int:
+        """Rewrite a mask. One that cannot be read stays as it is."""
+        project, path, original = self.project, self.project.mask_path(part), self.original(part)
         resumed = original.exists()  # from an interrupted pass: it may be the only intact copy
+        check_links(project.root, path)
+        check_links(project.root, original)
         try:
-            check_links(project.root, path)
-            check_links(project.root, original)
             if not resumed:
                 copy_file(path, original)
             mask = annotation.read_mask(path)  # the original, or after an interruption the mask with later changes
-            changed = rewritten(mask, plan, _background_id(project, key))
-            if not np.array_equal(mask, changed):
-                annotation.save_mask(project, key, changed)
-            nbytes += original.stat().st_size
-            count += 1
-        except (MaskBroken, FileNotFoundError) as problem:
+        except (MaskBroken, FileNotFoundError) as error:
             if not resumed:
                 original.unlink(missing_ok=True)
-            if isinstance(problem, Problem):
-                problems.append(problem)
-        progress(i + 1, len(keys))
-    return ClassMergeResult(count, not stopped(), nbytes, tuple(problems))
+            raise Unchanged(error if isinstance(error, MaskBroken) else part) from error
+        changed = self.rewritten(part, mask)
+        if not np.array_equal(mask, changed):
+            annotation.save_mask(project, part, changed)
+        return original.stat().st_size
 
-
-def undo(project: Project, plan: ClassMergePlan, progress: Progress, stopped: Stopped) -> ClassMergeResult:
-    """Restore the originals. Pixels painted after the change are kept.
-
-    An original that cannot be restored is moved to `journal/kept`. The pass can be interrupted and repeated: a restored
-    original is no longer among the originals.
-    """
-    keys = list(_originals(project))
-    problems: list[Problem] = []
-    for i, key in enumerate(keys):
-        if stopped():
-            return ClassMergeResult(i, False, problems=tuple(problems))
-        path, original = project.mask_path(key), _original(project, key)
+    def restore(self, part: str) -> int:
+        """Restore the original of a mask, with the pixels painted since. One that cannot be moves to `journal/kept`."""
+        project, path, original = self.project, self.project.mask_path(part), self.original(part)
         try:
             before = annotation.read_mask(original)
-            changed = rewritten(before, plan, _background_id(project, key))
+            changed = self.rewritten(part, before)
             mask = annotation.read_mask(path) if path.exists() else changed
             if mask.shape != before.shape:
                 raise MaskBroken(path=str(path), why=Message("mask.size_changed"))
-            if np.array_equal(mask, changed):
-                check_links(project.root, path)
-                check_links(project.root, original)
-                make_folder(path.parent)
-                replace_path(original, path)
-            elif not np.array_equal(mask, before):
-                annotation.save_mask(project, key, np.where(mask == changed, before, mask))
         except MaskBroken as problem:
-            try:
-                backup = _back_up_original(project, key)
-            except OSError as error:
-                raise CannotWrite.of(original, error) from error
-            problems.append(OriginalKept(path=str(path), why=problem.fields["why"], kept=str(backup)))
-        except OSError as error:
-            raise CannotWrite.of(path, error) from error
-        progress(i + 1, len(keys))
-    return ClassMergeResult(len(keys), True, problems=tuple(problems))
+            kept = str(self._keep(part))
+            raise Unchanged(OriginalKept(path=str(path), why=problem.fields["why"], kept=kept)) from problem
+        if np.array_equal(mask, changed):
+            move_file(original, path, root=project.root)
+        elif not np.array_equal(mask, before):
+            annotation.save_mask(project, part, np.where(mask == changed, before, mask))
+        return 0
+
+    def rewritten(self, key: str, mask: np.ndarray) -> np.ndarray:
+        return rewritten(mask, self.plan, _background_id(self.project, key))
+
+    # --- project.json -----------------------------------------------------------------------------
+
+    def after_do(self, file: ProjectFile) -> None:
+        """Remove the classes; their ids are never reused."""
+        file.classes = [info for info in file.classes if info.id not in self.plan.removed]
+        file.retired_ids = sorted({*file.retired_ids, *self.plan.removed})
+
+    def before_undo(self, file: ProjectFile) -> None:
+        """Restore the removed classes at their positions. Classes added or changed since then are kept."""
+        known, names = {info.id for info in file.classes}, {info.name for info in file.classes}
+        classes = list(file.classes)
+        for position, info in enumerate(self.plan.before):
+            if info.id in self.plan.removed and info.id not in known:
+                candidates = (info.name if i == 1 else f"{info.name} {i}" for i in range(1, 1000))
+                free = next(name for name in candidates if name not in names)
+                classes.insert(position, info.model_copy(update={"name": free}))
+        file.classes = classes
+        file.retired_ids = [id for id in file.retired_ids if id not in self.plan.removed]
+
+    # --- originals --------------------------------------------------------------------------------
+
+    def originals(self) -> list[str]:
+        """Return the keys of the images whose original masks are kept."""
+        names = walk_stamps(self.folder / "old" / "masks")
+        return sorted(name.removesuffix(".png") for name in names if name.endswith(".png"))
+
+    def original(self, key: str) -> Path:
+        return self.old(f"masks/{key}.png")
+
+    def delete(self) -> None:
+        """Delete the change. An original goes to `journal/kept` if its mask is unreadable, gone or of another size."""
+        check_links(self.project.root, self.folder / "plan.json")
+        for key in self._unreplaced():
+            self._keep(key)
+        super().delete()
+
+    def _unreplaced(self) -> Iterator[str]:
+        keys = self.originals()
+        indexed = _indexed_masks(self.project) if keys else {}
+        for key in keys:
+            path = self.project.mask_path(key)
+            if indexed.get(key, ("",))[0] == file_stamp(path):
+                continue  # already read as a mask of its image's size, and not written since
+            with contextlib.suppress(MaskBroken, FileNotFoundError):
+                if annotation.read_mask(path).shape == annotation.read_mask(self.original(key)).shape:
+                    continue
+            yield key
+
+    def _keep(self, key: str) -> Path:
+        """Move an original to `journal/kept` and return its new path. Raises CannotWrite."""
+        path = annotation.unused_backup_path(self.project, key, ".png")
+        move_file(self.original(key), path, root=self.project.root)
+        return path
+
+
+# --- functions for a plan -------------------------------------------------------------------------
+
+
+def folder_of(project: Project) -> Path:
+    """Return the folder of the newest class change; that of the next one if there is none."""
+    found = _newest(project)
+    name = new_name(project) if found is None else found.plan.name
+    return project.root.joinpath(*ClassMerge.parent, name)
+
+
+def load_plan(project: Project) -> ClassMergePlan | None:
+    """Return the class change that is interrupted, or else the newest change if it is one. Raises ProjectBroken."""
+    found = _newest(project)
+    return None if found is None else found.plan
+
+
+def _newest(project: Project) -> ClassMerge | None:
+    latest = None
+    for change in changes(project):
+        unfinished = change.plan.state in ("doing", "undoing")
+        if isinstance(change, ClassMerge) and (unfinished or (latest is None and change.plan.state == "done")):
+            return change
+        latest = latest or (change if change.plan.state == "done" else None)
+    return None
+
+
+def write_plan(project: Project, plan: ClassMergePlan) -> None:
+    """Write a plan, in a new folder if it has none."""
+    plan.name = plan.name or new_name(project)
+    ClassMerge(project, plan).write(plan.state)
+
+
+def begin(project: Project, removed: list[int], into: int) -> ClassMergePlan:
+    """Write a new plan. Raises BadClass and errors of writing."""
+    merge = ClassMerge.prepare(project, removed, into)
+    merge.begin()
+    return merge.plan
+
+
+def apply_plan(project: Project, plan: ClassMergePlan, progress: Progress, stopped: Stopped) -> FilePass:
+    """Rewrite every mask that contains a removed class."""
+    return ClassMerge(project, plan).do(progress, stopped)
 
 
 def finalize(project: Project, plan: ClassMergePlan) -> None:
-    """Remove the classes from project.json after all masks are rewritten; their ids are never reused."""
-    file = project.file
-    classes, retired = list(file.classes), list(file.retired_ids)
-    file.classes = [info for info in classes if info.id not in plan.removed]
-    file.retired_ids = sorted({*retired, *plan.removed})
-    try:
-        project.save()
-        write_plan(project, plan.model_copy(update={"state": "done"}))
-    except Problem:
-        file.classes, file.retired_ids = classes, retired
-        raise
+    """Remove the classes from project.json after all masks are rewritten."""
+    ClassMerge(project, plan).finish()
 
 
 def begin_undo(project: Project, plan: ClassMergePlan) -> ClassMergePlan:
-    """Restore the removed classes at their positions before their masks are restored.
-
-    Classes added or changed since then are kept. Returns the plan with the state "undoing".
-    """
-    project.need_write(Message("what.classes"))
-    plan = plan.model_copy(update={"state": "undoing"})
-    write_plan(project, plan)
-    file = project.file
-    known = {info.id for info in file.classes}
-    names = {info.name for info in file.classes}
-    classes = list(file.classes)
-    for position, info in enumerate(plan.before):
-        if info.id in plan.removed and info.id not in known:
-            candidates = (info.name if i == 1 else f"{info.name} {i}" for i in range(1, 1000))
-            free = next(name for name in candidates if name not in names)
-            classes.insert(position, info.model_copy(update={"name": free}))
-    file.classes = classes
-    file.retired_ids = [id for id in file.retired_ids if id not in plan.removed]
-    project.save()
+    """Restore the removed classes before their masks are restored."""
+    ClassMerge(project, plan).begin_undo()
     return plan
+
+
+def undo(project: Project, plan: ClassMergePlan, progress: Progress, stopped: Stopped) -> FilePass:
+    """Restore the originals. Pixels painted after the change are kept."""
+    return ClassMerge(project, plan).undo(progress, stopped)
 
 
 def rewritten(mask: np.ndarray, plan: ClassMergePlan, background: int) -> np.ndarray:
@@ -263,38 +282,3 @@ def _indexed_masks(project: Project) -> dict[str, tuple[str, Numbers]]:
     with contextlib.suppress(sqlite3.Error, OSError), contextlib.closing(ImageIndex(project)) as index:
         return index.mask_stamps()
     return {}
-
-
-def _originals(project: Project) -> list[str]:
-    names = walk_stamps(folder_of(project) / "masks")
-    return sorted(name.removesuffix(".png") for name in names if name.endswith(".png"))
-
-
-def _original(project: Project, key: str) -> Path:
-    return inside(folder_of(project) / "masks", key + ".png")
-
-
-def _unreplaced(project: Project) -> Iterator[str]:
-    """Yield the keys of originals whose mask is now unreadable, missing or of another size."""
-    keys = _originals(project)
-    if not keys:
-        return
-    indexed = _indexed_masks(project)
-    for key in keys:
-        path = project.mask_path(key)
-        if indexed.get(key, ("",))[0] == file_stamp(path):
-            continue  # already read as a mask of its image's size, and not written since
-        with contextlib.suppress(MaskBroken, FileNotFoundError):
-            if annotation.read_mask(path).shape == annotation.read_mask(_original(project, key)).shape:
-                continue
-        yield key
-
-
-def _back_up_original(project: Project, key: str) -> Path:
-    """Move an original to `journal/kept` and return its new path. Raises OSError."""
-    path = annotation.unused_backup_path(project, key, ".png")
-    check_links(project.root, path)
-    check_links(project.root, _original(project, key))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_path(_original(project, key), path)
-    return path

@@ -1,54 +1,51 @@
-"""Files of one import: prepared in a folder, moved into the project at once, undone and redone as one step.
+"""Imports: files prepared in the journal, moved into the project at once, undone and repeated as one step.
 
-`new/` holds the prepared images, masks and notes, `old/` the files that they replace, `plan.json` the state and the
-changes of project.json, `images.jsonl` one line for each image. Until the state is "doing" the project is as it was;
-from then on an interrupted import, undo or redo is finished by repeating it. The folder is `journal/import-new` until
-the import is written. It then takes the place of the last import, `journal/import`, which can be undone until then.
+`images.jsonl` in the folder of an import has one line for each image.
 """
 
 from __future__ import annotations
 
 import contextlib
-import shutil
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
-from pydantic import ConfigDict
 
-from workbench.core.json_files import load_versioned
-from workbench.core.messages import Message
-from workbench.core.problems import CannotWrite, NoteBroken, Problem, ProjectBroken
+from workbench.core.problems import MaskBroken, NoteBroken, ProjectBroken
 from workbench.core.project import annotation
 from workbench.core.project.class_merge import masks_with_classes
-from workbench.core.project.import_files import (
-    KINDS,
-    ImportedImage,
+from workbench.core.project.file_transaction import (
+    FilePass,
+    FileTransaction,
     Progress,
-    folder_of,
-    last_folder,
-    new_folder,
-    prepared_path,
-    restore_files,
-    target_path,
-    write_files,
-    write_images,
+    Stopped,
+    TransactionPlan,
+    Unchanged,
+    changes,
+    last_change,
+    new_name,
 )
-from workbench.core.project.project import ClassInfo, Project
+from workbench.core.project.project import ClassInfo, Project, ProjectFile
 from workbench.core.project.sources import Source
-from workbench.core.project.storage import check_links, inside, write_bytes, write_json
-from workbench.core.stored_model import StoredModel
-from workbench.inference.io.atomic_write import replace_path, replacing
+from workbench.core.project.storage import (
+    check_links,
+    copy_file,
+    inside,
+    move_file,
+    same_content,
+    write_bytes,
+    write_json,
+)
 
-FORMAT = 1
+_FOLDERS = {"image": "pictures", "mask": "masks", "note": "notes"}  # in the order in which they are written
+_SUFFIXES = {"image": "", "mask": ".png", "note": ".json"}
 
 
-class ImportRecord(StoredModel):
-    """State of an import, and its changes of project.json. ignore: patterns by the name of a source."""
+class ImportRecord(TransactionPlan):
+    """State of an import or merge, and its changes of project.json. ignore: patterns by the name of a source."""
 
-    model_config = ConfigDict(extra="ignore")
-    format: Literal[1] = FORMAT
-    state: Literal["preparing", "doing", "done", "undoing", "undone"] = "preparing"
     label_format: str = ""
     path: str = ""
     labeled: int = 0
@@ -58,42 +55,30 @@ class ImportRecord(StoredModel):
     ignore: dict[str, list[str]] = {}
 
 
-def load_record(project: Project) -> ImportRecord | None:
-    """Return the state of the import in `folder_of`; None if there is none. Raises ProjectBroken."""
-    try:
-        return load_versioned(folder_of(project) / "plan.json", ImportRecord, FORMAT, ProjectBroken)
-    except FileNotFoundError:
-        return None
+@dataclass(frozen=True)
+class ImportedImage:
+    """Image in the journal. files: kinds of prepared files; replaces: kinds that existed before."""
+
+    key: str
+    files: tuple[str, ...]
+    replaces: tuple[str, ...]
 
 
-def delete(project: Project) -> None:
-    """Delete the journal of the last import, which can no longer be undone. Raises CannotWrite."""
-    _remove(last_folder(project))
+def file_path(kind: str, key: str) -> str:
+    """Return the path of an image's file in the project. kind: "image", "mask" or "note"."""
+    return f"{_FOLDERS[kind]}/{key}{_SUFFIXES[kind]}"
 
 
-def discard(project: Project) -> None:
-    """Delete the journal of an import that is not written. Raises CannotWrite."""
-    _remove(new_folder(project))
+class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
+    """Import, to which images are added until `close`. Nothing outside of its folder is written before `begin`."""
 
+    kind, plan_type, what = "import", ImportRecord, "what.import"
 
-def _remove(folder: Path) -> None:
-    try:
-        (folder / "plan.json").unlink(missing_ok=True)
-        if folder.exists():
-            shutil.rmtree(folder)
-    except OSError as error:
-        raise CannotWrite.of(folder, error) from error
-
-
-class ImportJournal:
-    """Journal of an import that is being prepared. Nothing outside of `journal/import-new` is written."""
-
-    def __init__(self, project: Project) -> None:
-        discard(project)
-        self.project = project
-        self.record = ImportRecord()
-        _write(project, self.record, new_folder(project))
+    def __init__(self, project: Project, plan: ImportRecord | None = None) -> None:
+        super().__init__(project, plan or ImportRecord(name=new_name(project)))
         self._images: dict[str, ImportedImage] = {}
+        if plan is None:
+            self.write("preparing")
 
     def add(
         self,
@@ -104,177 +89,189 @@ class ImportJournal:
         note: annotation.Note | None = None,
     ) -> None:
         """Prepare files of an image: an image to copy, a mask, uint8 (H, W), and a note. Raises CannotWrite."""
-        project, kinds = self.project, []
-        if image is not None:
-            kinds.append("image")
-            self._copy(image, prepared_path(project, "image", key))
+        project, added = self.project, {"image": image, "mask": mask, "note": note}
+        if isinstance(image, bytes):
+            write_bytes(self.new(file_path("image", key)), image, root=project.root)
+        elif image is not None:
+            copy_file(image, self.new(file_path("image", key)), root=project.root)
         if mask is not None:
-            kinds.append("mask")
-            classes = [*project.classes, *self.record.classes]
-            write_bytes(prepared_path(project, "mask", key), annotation.encode_mask(mask, classes), root=project.root)
+            content = annotation.encode_mask(mask, [*project.classes, *self.plan.classes])
+            write_bytes(self.new(file_path("mask", key)), content, root=project.root)
         if note is not None:
-            kinds.append("note")
-            write_json(prepared_path(project, "note", key), note.content(), root=project.root)
+            write_json(self.new(file_path("note", key)), note.content(), root=project.root)
         former = self._images.get(key)
-        files = tuple(kind for kind in KINDS if kind in kinds or (former is not None and kind in former.files))
-        replaces = tuple(kind for kind in files if kind != "image" and target_path(project, kind, key).exists())
+        files = tuple(
+            kind for kind in _FOLDERS if added[kind] is not None or (former is not None and kind in former.files)
+        )
+        replaces = tuple(kind for kind in files if kind != "image" and self.target(file_path(kind, key)).exists())
         self._images[key] = ImportedImage(key, files, replaces)
 
-    def _copy(self, source: Path | bytes, target: Path) -> None:
-        check_links(self.project.root, target)
-        try:
-            if isinstance(source, bytes):
-                write_bytes(target, source, root=self.project.root)
-            else:
-                with source.open("rb") as opened, replacing(target) as file:
-                    shutil.copyfileobj(opened, file)
-        except OSError as error:
-            raise CannotWrite.of(target, error) from error
+    def close(self) -> bool:
+        """Write the list of images, after a check of all their places; afterwards the import can be written.
 
-    def close(self) -> ImportRecord | None:
-        """Write the list of images and the record; afterwards the import can be written. Raises CannotWrite.
-
-        Return None for an import that would change nothing. It is to be discarded.
+        Return False for an import that would change nothing. It is to be deleted. Raises CannotWrite.
         """
-        record = self.record
-        if not (self._images or record.classes or record.verdicts or record.source or record.ignore):
-            return None
-        write_images(self.project, list(self._images.values()))
-        _write(self.project, self.record)
-        return self.record
+        plan, images = self.plan, self._images.values()
+        if not (images or plan.classes or plan.verdicts or plan.source or plan.ignore):
+            return False
+        for image in images:
+            for kind in image.files:
+                check_links(self.project.root, self.target(file_path(kind, image.key)))
+        content = "".join(json.dumps(asdict(image)) + "\n" for image in images).encode("ascii")
+        write_bytes(self.folder / "images.jsonl", content, root=self.project.root)
+        self.write("preparing")
+        return True
 
+    # --- project.json -----------------------------------------------------------------------------
 
-def begin(project: Project, record: ImportRecord) -> ImportRecord:
-    """Change project.json as the import requires, before its files are written. Returns the record with state "doing".
-
-    Raises BadClass if another program has used an id or a name meanwhile, and errors of writing: a prepared import is
-    then discarded.
-    """
-    project.need_write(Message("what.import"))
-    project.refresh()
-    file, before = project.file, project.file.model_copy(deep=True)
-    known = {(info.id, info.name) for info in file.classes}
-    changed = False
-    try:
-        for info in record.classes:
+    def before_do(self, file: ProjectFile) -> None:
+        """Add classes, verdicts and the source. Raises BadClass if another program has used an id or a name."""
+        project, plan = self.project, self.plan
+        known = {(info.id, info.name) for info in file.classes}
+        for info in plan.classes:
             if (info.id, info.name) not in known:
                 project.add_class(info.name, id=info.id, color=info.color, save=False)
-                changed = True
-        for verdict in record.verdicts:
-            changed = changed or verdict not in file.verdicts
+        for verdict in plan.verdicts:
             project.add_verdict(verdict, save=False)
-        if record.source is not None and all(source.name != record.source.name for source in file.sources):
-            file.sources.append(record.source.model_copy(deep=True))
-            changed = True
+        if plan.source is not None and all(source.name != plan.source.name for source in file.sources):
+            file.sources.append(plan.source.model_copy(deep=True))
         for source in file.sources:
-            added = [pattern for pattern in record.ignore.get(source.name, []) if pattern not in source.ignore]
+            added = [pattern for pattern in plan.ignore.get(source.name, []) if pattern not in source.ignore]
             source.ignore = [*source.ignore, *added]
-            changed = changed or bool(added)
-        doing = record.model_copy(update={"state": "doing"})
-        _write(project, doing)
-        if changed:
-            project.save()
-    except Problem:
-        file.classes, file.verdicts, file.sources = before.classes, before.verdicts, before.sources
-        with contextlib.suppress(CannotWrite):
-            discard(project) if record.state == "preparing" else _write(project, record)
-        raise
-    return doing
 
+    def after_undo(self, file: ProjectFile) -> None:
+        """Remove what the import has added, except classes, verdicts and sources in use."""
+        project, plan = self.project, self.plan
+        added = {info.id for info in plan.classes}
+        used = set().union(*masks_with_classes(project, added).values()) if added else set()
+        file.classes = [info for info in file.classes if info.id not in added or info.id in used]
+        if plan.verdicts:
+            used_verdicts = _verdicts_in_use(project)
+            file.verdicts = [v for v in file.verdicts if v not in plan.verdicts or v in used_verdicts]
+        for source in file.sources:
+            patterns = plan.ignore.get(source.name, [])
+            source.ignore = [pattern for pattern in source.ignore if pattern not in patterns]
+        if plan.source is not None and not _has_labels(project, plan.source):
+            file.sources = [source for source in file.sources if source.name != plan.source.name]
 
-def finish(project: Project, record: ImportRecord) -> ImportRecord:
-    """Mark the import as written. The import before it can no longer be undone."""
-    if record.state != "done":
-        record = record.model_copy(update={"state": "done"})
-        _write(project, record)
-    folder = new_folder(project)
-    if folder_of(project) == folder:
-        delete(project)
+    # --- files ------------------------------------------------------------------------------------
+
+    def parts(self, stopped: Stopped = lambda: False) -> Sequence[ImportedImage]:
+        """Return the images. Raises ProjectBroken."""
+        path = self.folder / "images.jsonl"
         try:
-            replace_path(folder, last_folder(project))
-        except OSError as error:
-            raise CannotWrite.of(folder, error) from error
-    return record
+            entries = [json.loads(line) for line in path.read_text("ascii").splitlines()]
+            return [ImportedImage(entry["key"], tuple(entry["files"]), tuple(entry["replaces"])) for entry in entries]
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise ProjectBroken(path=str(path), why=str(error)) from error
+
+    def place(self, part: ImportedImage) -> int:
+        """Put the files of an image in their places. It is left out if another program has put an image there."""
+        nbytes = 0
+        for kind in part.files:
+            path = file_path(kind, part.key)
+            target, new = self.target(path), self.new(path)
+            check_links(self.project.root, target)
+            if not new.exists():
+                continue  # the image is in its place already, or the label was changed before an undo
+            if kind != "image":
+                nbytes += self._place_label(path)
+            elif not target.exists():
+                move_file(new, target, root=self.project.root)
+            elif not same_content(target, new):
+                for other in part.files:
+                    self.new(file_path(other, part.key)).unlink(missing_ok=True)
+                raise Unchanged(part.key)
+        return nbytes
+
+    def _place_label(self, path: str) -> int:
+        """Replace a mask or note by the prepared file, which stays in the journal for undo and redo."""
+        target, new, old, root = self.target(path), self.new(path), self.old(path), self.project.root
+        if target.exists():
+            if same_content(target, new):
+                return 0
+            if not old.exists():
+                copy_file(target, old, root=root)
+        copy_file(new, target, root=root)
+        return old.stat().st_size if old.exists() else 0
+
+    def restore(self, part: ImportedImage) -> int:
+        """Restore the files of an image. It stays as it is if its label was changed since the import."""
+        remaining = []
+        for kind in part.files:
+            path = file_path(kind, part.key)
+            if (self.old(path) if kind in part.replaces else self.target(path)).exists():
+                remaining.append(kind)
+        labels = [kind for kind in remaining if kind != "image"]
+        if any(self._changed(kind, part.key) for kind in labels) or (
+            "image" in remaining and self._was_labeled_since(part)
+        ):
+            for kind in labels:
+                self.new(file_path(kind, part.key)).unlink(missing_ok=True)  # a later redo does not replace it either
+            raise Unchanged(part.key)
+        for kind in reversed(remaining):  # the image last: a label never lacks its image
+            path = file_path(kind, part.key)
+            target = self.target(path)
+            check_links(self.project.root, target)
+            if kind == "image":
+                move_file(target, self.new(path), root=self.project.root)
+            elif kind in part.replaces:
+                move_file(self.old(path), target, root=self.project.root)
+            else:
+                target.unlink()
+        return 0
+
+    def _changed(self, kind: str, key: str) -> bool:
+        """Return True if the content of a mask or note differs from the imported one."""
+        path = file_path(kind, key)
+        target, new = self.target(path), self.new(path)
+        if not target.exists() or not new.exists():
+            return True
+        if same_content(target, new):
+            return False
+        try:
+            if kind == "mask":
+                return not np.array_equal(annotation.read_mask(target), annotation.read_mask(new))
+            notes = annotation.load_note(self.project, key), annotation.Note.model_validate_json(new.read_bytes())
+        except (MaskBroken, NoteBroken, ValueError):
+            return True
+        first, second = (note.model_dump(exclude={"history"}) for note in notes)
+        return first != second
+
+    def _was_labeled_since(self, image: ImportedImage) -> bool:
+        """Return True if an imported image without an imported label has a label now."""
+        kinds = [kind for kind in ("mask", "note") if kind not in image.files]
+        return any(self.target(file_path(kind, image.key)).exists() for kind in kinds)
 
 
-def begin_undo(project: Project, record: ImportRecord) -> ImportRecord:
-    """Mark the import as being undone."""
-    project.need_write(Message("what.import"))
-    record = record.model_copy(update={"state": "undoing"})
-    _write(project, record)
-    return record
-
-
-def finish_undo(project: Project, record: ImportRecord) -> ImportRecord | None:
-    """Remove from project.json what the import added, except classes, verdicts and sources in use.
-
-    Returns the last import: the undone one, or if writing had failed, the one before it.
-    """
-    project.refresh()
-    file, before = project.file, project.file.model_copy(deep=True)
-    added = {info.id for info in record.classes}
-    used = masks_with_classes(project, added) if added else {}
-    used_ids = {id for ids in used.values() for id in ids}
-    file.classes = [info for info in file.classes if info.id not in added or info.id in used_ids]
-    if record.verdicts:
-        used_verdicts = _verdicts_in_use(project)
-        file.verdicts = [v for v in file.verdicts if v not in record.verdicts or v in used_verdicts]
-    for source in file.sources:
-        added_patterns = record.ignore.get(source.name, [])
-        source.ignore = [pattern for pattern in source.ignore if pattern not in added_patterns]
-    if record.source is not None and not _has_labels(project, record.source):
-        file.sources = [source for source in file.sources if source.name != record.source.name]
-    record = record.model_copy(update={"state": "undone"})
-    try:
-        if file != before:
-            project.save()
-        _write(project, record)
-    except Problem:
-        file.classes, file.verdicts, file.sources = before.classes, before.verdicts, before.sources
-        raise
-    if folder_of(project) == new_folder(project):
-        discard(project)
-        return load_record(project)
-    return record
-
-
-def execute(project: Project, record: ImportRecord) -> None:
-    """Put the prepared files of an import in their places. After a failure the project is restored."""
-    record = begin(project, record)
-    try:
-        write_files(project)
-    except Problem:
-        record = begin_undo(project, record)
-        restore_files(project)
-        finish_undo(project, record)
-        raise
-    finish(project, record)
-
-
-def recover(project: Project, progress: Progress = lambda done, total: None) -> ImportRecord | None:
+def recover(project: Project, progress: Progress = lambda done, total: None) -> FileTransaction | None:
     """Finish an interrupted import or undo, and delete one that was not begun or is undone.
 
-    Returns the record of the last written import. Raises ProjectBroken and errors of writing.
+    Returns the newest change that can be undone. Raises ProjectBroken and errors of writing.
     """
-    record = load_record(project)
-    if record is None or record.state == "preparing" or folder_of(project) != new_folder(project):
-        discard(project)
-        record = load_record(project)
-    if record is not None and record.state == "doing":
-        record = begin(project, record)
-        write_files(project, progress)
-    elif record is not None and record.state == "undoing":
-        restore_files(project, progress)
-        record = finish_undo(project, record)
-    if record is not None and record.state in ("doing", "done"):
-        return finish(project, record)
-    delete(project)
-    return None
+    for change in changes(project):
+        state = change.plan.state
+        if state in ("preparing", "undone"):
+            change.delete()
+        elif isinstance(change, ImportJournal) and state == "doing":
+            change.execute(progress)
+        elif isinstance(change, ImportJournal) and state == "undoing":
+            change.revert(progress)
+            change.delete()
+        if state == "done":
+            break
+    return last_change(project)
 
 
-def _write(project: Project, record: ImportRecord, folder: Path | None = None) -> None:
-    path = (folder or folder_of(project)) / "plan.json"
-    write_json(path, record.model_dump(mode="json"), root=project.root)
+def undo_last(project: Project, progress: Progress) -> tuple[FileTransaction, FilePass] | None:
+    """Undo the newest change, also an interrupted one. It cannot be repeated then. Return None if there is none."""
+    recover(project)
+    change = next(changes(project), None)
+    if change is None:
+        return None
+    result = change.revert(progress)
+    change.delete()
+    return change, result
 
 
 def _verdicts_in_use(project: Project) -> set[str]:

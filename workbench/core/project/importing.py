@@ -15,7 +15,8 @@ import numpy as np
 from workbench.core import problems
 from workbench.core.messages import Message
 from workbench.core.project import annotation, import_journal
-from workbench.core.project.import_journal import ImportJournal, ImportRecord
+from workbench.core.project.file_transaction import dropped_text
+from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.label_files import LabelFiles, open_labels
 from workbench.core.project.label_reading import LabelReading, Progress, ReadLabel
@@ -43,9 +44,10 @@ def import_labels(
     remove_leftovers(project.root)
     import_journal.recover(project)
     with open_labels(project, path) as files:
-        report, record = prepare_import(project, files, request, progress=progress)
-    if record is not None:
-        import_journal.execute(project, record)
+        report, journal = prepare_import(project, files, request, progress=progress)
+    if journal is not None:
+        journal.execute()
+        report.notes += filter(None, [dropped_text(journal.dropped)])
     return report
 
 
@@ -56,10 +58,10 @@ def prepare_import(
     *,
     progress: Progress | None = None,
     stopped: Callable[[], bool] = lambda: False,
-) -> tuple[ImportReport, ImportRecord | None]:
+) -> tuple[ImportReport, ImportJournal | None]:
     """Read all labels and prepare the files of the import in the journal; the project itself does not change.
 
-    The record is None if nothing is to be written: `stopped` returned True, and the report is marked as canceled, no
+    The journal is None if nothing is to be written: `stopped` returned True, and the report is marked as canceled, no
     label can be imported, or the project has all of it. The last import can then still be undone.
     """
     project.need_write(Message("what.import"))
@@ -67,18 +69,17 @@ def prepare_import(
     try:
         reading = LabelReading(project, files, request)
         report = reading.run(_JournalWriter(reading, journal).add, progress, stopped)
-        reading.fill(journal.record)
+        reading.fill(journal.plan)
         if request.strict and not report.ledger.complete:
             raise problems.NotAllUsed(n=len(report.skipped), first=": ".join(report.skipped[0]))
         usable = report.labeled or report.unchanged
-        record = journal.close() if usable and not report.cancelled else None
+        report.undoable = bool(usable) and not report.cancelled and journal.close()
     except BaseException:
-        import_journal.discard(project)
+        journal.delete()
         raise
-    if record is None:
-        import_journal.discard(project)
-    report.undoable = record is not None
-    return report, record
+    if not report.undoable:
+        journal.delete()
+    return report, journal if report.undoable else None
 
 
 class _JournalWriter:
@@ -98,7 +99,7 @@ class _JournalWriter:
             return
         merged, former = read.existing and reading.request.conflicts == "merge", _content(note)
         mask = reading.project_mask(read)
-        self._journal.record.classes = list(reading.classes.added)  # for the colors of the mask file
+        self._journal.plan.classes = list(reading.classes.added)  # for the colors of the mask file
         if merged and mask is not None:
             mask = _merged(annotation.load_mask(reading.project, image.key, read.size), mask)
         if label.verdict is not None and read.finished and not (merged and note.verdict is not None):

@@ -27,6 +27,7 @@ from workbench.core.problems import (
 )
 from workbench.core.project import annotation, import_journal
 from workbench.core.project.annotation import continues, united_history
+from workbench.core.project.file_transaction import dropped_text
 from workbench.core.project.grouping import FileTable
 from workbench.core.project.import_journal import ImportJournal
 from workbench.core.project.import_request import Ledger, Tally
@@ -59,6 +60,7 @@ class MergeReport:
     ledger: Ledger = field(default_factory=Ledger)
     complete: bool = True  # False: stopped, and nothing was merged
     undoable: bool = field(default=False, compare=False)  # the merge is in the journal of imports
+    dropped: str = ""  # message about older changes that can no longer be undone
 
 
 def merge_project(
@@ -82,10 +84,10 @@ def merge_project(
     writer = _JournalWriter(project)
     merge = _Merge(project, other, keep, writer)
     try:
-        report, record = merge.run(progress, stopped), writer.journal.record
+        report, record = merge.run(progress, stopped), writer.journal.plan
         record.label_format, record.path, record.labeled = "project", str(other.root), report.taken
         record.classes, record.verdicts = merge.added, list(report.added_verdicts)
-        report.undoable = report.complete and writer.journal.close() is not None
+        report.undoable = report.complete and writer.journal.close()
     except BaseException:
         writer.discard()
         raise
@@ -93,7 +95,8 @@ def merge_project(
         writer.discard()
         return report
     try:
-        import_journal.execute(project, record)
+        writer.journal.execute()
+        report.dropped = dropped_text(writer.journal.dropped)
     except Problem:
         writer.remove_kept()
         raise
@@ -111,7 +114,7 @@ class _JournalWriter:
 
     def add(self, key: str, classes: list[ClassInfo], **files: Any) -> None:
         """Prepare files of an image, see `ImportJournal.add`. classes: new classes, for the colors of masks."""
-        self.journal.record.classes = classes
+        self.journal.plan.classes = classes
         self.journal.add(key, **files)
         self.written.add(key)
 
@@ -124,7 +127,7 @@ class _JournalWriter:
     def discard(self) -> None:
         """Delete what was prepared."""
         self.remove_kept()
-        import_journal.discard(self._project)
+        self.journal.delete()
 
     def remove_kept(self) -> None:
         """Delete the copies of labels that stay as they are."""

@@ -5,6 +5,7 @@ imports have left.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.messages import Message
 from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, ProjectBroken
-from workbench.inference.io.atomic_write import make_folder, replacing, sweep, write_atomic
+from workbench.inference.io.atomic_write import make_folder, replace_path, replacing, sweep, write_atomic
 
 # Folders written under the project lock only. Runs belong to their training process, which may outlive the window.
 _FOLDERS = ("masks", "notes", "proposals", "pictures", "journal")
@@ -145,11 +146,14 @@ def same_content(path: Path, other: Path) -> bool:
     return path.stat().st_size == other.stat().st_size and path.read_bytes() == other.read_bytes()
 
 
-def copy_file(path: Path, copy: Path) -> None:
-    """Copy a file atomically. Raises FileNotFoundError if there is none, and CannotWrite.
+def copy_file(path: Path, copy: Path, *, root: Path | None = None) -> None:
+    """Copy a file atomically. root: folder that must not be left through a link.
 
-    A hard link would not keep the content: many programs write a file in place.
+    A hard link would not keep the content: many programs write a file in place. Raises FileNotFoundError if there is
+    none, LinkOutsideFolder and CannotWrite.
     """
+    if root is not None:
+        check_links(root, copy)
     try:
         with path.open("rb") as source, replacing(copy) as file:
             shutil.copyfileobj(source, file)
@@ -157,6 +161,22 @@ def copy_file(path: Path, copy: Path) -> None:
         raise
     except OSError as error:
         raise CannotWrite.of(copy, error) from error
+
+
+def move_file(path: Path, target: Path, *, root: Path) -> None:
+    """Move a file within a folder that must not be left through a link. Raises LinkOutsideFolder and CannotWrite."""
+    for each in (path, target):
+        check_links(root, each)
+    try:
+        make_folder(target.parent)
+        try:
+            replace_path(path, target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            shutil.move(path, target)  # a folder of the project may be a link to another disk that it contains
+    except OSError as error:
+        raise CannotWrite.of(target, error) from error
 
 
 def remove_leftovers(root: Path, stopped: Callable[[], bool] = lambda: False) -> None:

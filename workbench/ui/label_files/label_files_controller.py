@@ -9,13 +9,14 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from workbench.core.problems import Problem
-from workbench.core.project.import_files import ImportPass
+from workbench.core.project.file_transaction import FilePass
 from workbench.core.project.import_journal import ImportRecord
 from workbench.core.project.sources import walk
 from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.ui.text.formatting import number, problem_text
+from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.file_drop import LABEL_SUFFIXES, is_label_file
 from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.theme import ThemeManager
@@ -36,6 +37,8 @@ class LabelFilesController(QObject):
         job.recovered.connect(self._show_recovered)
         job.failed.connect(self._show_failure)
         job.progressed.connect(self._show_progress)
+        for changed in (job, session.class_merge):
+            changed.dropped.connect(self._show_dropped)
 
     def import_labels(self) -> None:
         """Show the dialog for an import."""
@@ -76,7 +79,10 @@ class LabelFilesController(QObject):
 
     # --- messages -----------------------------------------------------------------------------------
 
-    def _show_undone(self, result: ImportPass) -> None:
+    def _show_dropped(self, text: str) -> None:
+        self._messages.show_message("info", translate_message(text), topic="changes")
+
+    def _show_undone(self, result: FilePass) -> None:
         text = fill(self.tr("Import undone: {n} {n:image|images}"), n=number(result.images))
         advice = ""
         if result.kept:
@@ -86,7 +92,7 @@ class LabelFilesController(QObject):
             )
         self._messages.show_message("info", text, fill(advice, n=number(len(result.kept))), topic="import")
 
-    def _show_redone(self, result: ImportPass) -> None:
+    def _show_redone(self, result: FilePass) -> None:
         text = fill(self.tr("Import repeated: {n} {n:image|images}"), n=number(result.images))
         self._messages.show_message("info", text, topic="import")
 

@@ -17,7 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.project.class_merge import ClassMergePlan, ClassMergeResult
+from workbench.core.project.class_merge import ClassMergePlan
+from workbench.core.project.file_transaction import MOST_BYTES, MOST_CHANGES, FilePass
 from workbench.core.project.project import BACKGROUND, ClassInfo
 from workbench.core.text_patterns import fill
 from workbench.session.class_merge_job import ClassMergeJob
@@ -96,9 +97,11 @@ class ClassMergeDialog(QDialog):
         )
         self.effect.setText(text if extent.images else unused)
         backup = self.tr(
-            "You can undo this once. A backup of the current masks (about {size}) is kept until the next class change."
+            "You can undo this. A backup of the current masks takes about {size}; those of the last {n} imports and "
+            "merges are kept, up to {limit}."
         )
-        self.backup.setText(backup.format(size=size(max(1, extent.nbytes / _MB))))
+        backup = backup.format(size=size(max(1, extent.nbytes / _MB)), n=MOST_CHANGES, limit=size(MOST_BYTES / _MB))
+        self.backup.setText(backup)
 
     def _start(self) -> None:
         if self._session.class_merge.start([self._info.id], self.target.currentData()):
@@ -182,9 +185,9 @@ class ClassMergeCard(QFrame):
         self.cancel.setEnabled(False)
         self._job.cancel()
 
-    def _ended(self, plan: ClassMergePlan, done: ClassMergeResult) -> None:
+    def _ended(self, plan: ClassMergePlan, done: FilePass) -> None:
         names = listed(f"“{name}”" for name in plan.names)
-        if plan.state == "undoing":
+        if plan.state != "done":
             self.setVisible(False)
             return
         backup = size(max(1, done.nbytes / _MB))
@@ -192,5 +195,5 @@ class ClassMergeCard(QFrame):
             text = self.tr("{names} deleted from {n} {n:mask|masks}. The backup takes up to {size}.")
         else:
             text = self.tr("{names} merged into “{target}” in {n} {n:mask|masks}. The backup takes up to {size}.")
-        self.text.setText(fill(text, names=names, target=plan.target, n=number(done.masks), size=backup))
+        self.text.setText(fill(text, names=names, target=plan.target, n=number(done.images), size=backup))
         self.setVisible(True)
