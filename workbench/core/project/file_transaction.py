@@ -286,10 +286,12 @@ def _load(project: Project, folder: Path) -> FileTransaction | None:
     path = folder / "plan.json"
     try:
         kind = FileTransaction.kinds.get(load_versioned(path, TransactionPlan, FORMAT, ProjectBroken).kind)
-        plan = None if kind is None else load_versioned(path, kind.plan_type, FORMAT, ProjectBroken)
+        if kind is None:
+            return None
+        plan = load_versioned(path, kind.plan_type, FORMAT, ProjectBroken)
     except FileNotFoundError:
         return None
-    return None if kind is None else kind(project, plan.model_copy(update={"name": folder.name}))
+    return kind(project, plan.model_copy(update={"name": folder.name}))
 
 
 def last_change(project: Project) -> FileTransaction | None:
