@@ -39,7 +39,7 @@ def write(dialog, key: str, text: str) -> None:
 @pytest.mark.parametrize("model", ["unet", "resnet"])
 def test_every_setting_has_name_purpose_and_field(qtbot, model):
     keys = [key for _, keys in settings_texts.groups(model) for key in keys]
-    assert len(keys) == len(set(keys)) and {"batch", "rate", "augment", "precision", "validations"} <= set(keys)
+    assert len(keys) == len(set(keys)) and {"batch", "rate", "augment", "precision", "epochs"} <= set(keys)
     assert ("patch" in keys) == (model == "unet") and ("input_size" in keys) == (model == "resnet")
     for key in keys:
         assert settings_texts.name(key) != key and settings_texts.purpose(key), key
@@ -55,7 +55,7 @@ def test_planned_invalid_and_changed_values(dialog, opened):
     # Planned values with reasons.
     settings = dialog.settings
     assert dialog.fields["patch"].value() == settings.patch and "pixels" in dialog.page.reasons["patch"].text()
-    assert dialog.page.reasons["grad_clip"].text()  # a default shows its purpose
+    assert dialog.page.reasons["weight_decay"].text()  # a default shows its purpose
     assert not dialog.page.resets["patch"].isVisible() and dialog.count.text() == "All automatic"
     assert not dialog.of_run.isVisible()  # there is no run yet
     # An invalid value is shown and not saved.
@@ -77,7 +77,7 @@ def test_changed_value_is_stored_until_reset(dialog, opened, qtbot):
     automatic = dialog.fields["batch"].value()
     write(dialog, "batch", "7")
     write(dialog, "widths", "8, 16 32")
-    QTest.mouseClick(dialog.fields["augment"].boxes["noise"], Qt.MouseButton.LeftButton)
+    dialog.fields["augment"].boxes["noise"].click()
     assert dialog.choices["batch"] == 7 and dialog.choices["widths"] == [8, 16, 32]
     assert "noise" in dialog.choices["augment"] and dialog.page.resets["batch"].isVisible()
     qtbot.waitUntil(lambda: dialog.settings.batch == 7, timeout=10_000)
@@ -177,3 +177,15 @@ def test_settings_without_effect_are_hidden(dialog):
     encoder.set_value("plain")
     encoder.edited.emit()
     assert shown() == {"widths", "stem", "width"}  # a changed value can still be reset
+
+
+def test_setting_for_experts_is_shown_where_it_was_changed(dialog, opened, qtbot):
+    assert "grad_clip" not in dialog.fields
+    dialog.reject()
+    opened.services.saved_overrides.save("unet", {"grad_clip": 2.5})
+    opened.window.training_settings.open()
+    again = next(other for other in opened.window.findChildren(TrainingSettingsDialog) if other.isVisible())
+    assert again.fields["grad_clip"].value() == 2.5 and again.count.text() == "1 changed manually"
+    again.page.resets["grad_clip"].click()
+    again.save.click()
+    assert opened.services.saved_overrides.of("unet") == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
@@ -229,6 +230,10 @@ _GROUPS: list[tuple[str, tuple[str, ...]]] = [
     (QT_TRANSLATE_NOOP("recipe", "Gray values"), ("channels", "full_scale", "low", "high", "mean", "std")),
 ]
 _HIDDEN = {"model", "minutes", "device"}
+# For experts of the training code: in training.json and `--set`, in the dialog only where their value was changed.
+_OF_EXPERTS = frozenset(
+    "full_scale low high mean std warm_up grad_clip average class_weight validations threads workers profile".split()
+)
 _OF_PLAIN_ENCODER, _OF_RESNET_ENCODER = {"widths", "stem"}, {"width", "weights"}
 
 _VALUES: dict[str, str] = {
@@ -256,9 +261,12 @@ _VALUES: dict[str, str] = {
 }
 
 
-def groups(model: str) -> list[tuple[str, list[str]]]:
-    """Return the translated group titles with the settings of each that a model has."""
-    settings = concerns(model)
+def groups(model: str, changed: Container[str] = ()) -> list[tuple[str, list[str]]]:
+    """Return the translated group titles with the settings of each that the dialog shows for a model.
+
+    changed: settings that are shown even if only experts use them.
+    """
+    settings = [key for key in concerns(model) if key not in _OF_EXPERTS or key in changed]
     named = {key for _, keys in _GROUPS for key in keys}
     others = [key for key in settings if key not in named | _HIDDEN]
     groups_of_model = [

@@ -91,7 +91,8 @@ class TrainingSettingsDialog(QDialog):
         self.choices: Choices = overrides.of(model)  # changed by the user
         self.settings: TrainingSettings | None = None  # as planned with the changed values
         self._automatic: dict[str, Any] = {}  # last automatic value of each setting
-        self.fields = {key: field_for(key, runs) for _, keys in settings_texts.groups(model) for key in keys}
+        groups = settings_texts.groups(model, self.choices)
+        self.fields = {key: field_for(key, runs) for _, keys in groups for key in keys}
         self._plan_timer = QTimer(self, singleShot=True, interval=_DELAY, timeout=self._plan)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 16, 0, 14)
@@ -101,7 +102,7 @@ class TrainingSettingsDialog(QDialog):
         self.of_run, self.status = self.header.of_run, self.header.status
         column.addWidget(self.header)
         self.pages = QStackedWidget()
-        self.page = SettingsPage(model, style, self.fields)
+        self.page = SettingsPage(model, style, self.fields, changed=set(self.choices))
         self.pages.addWidget(self.page)
         if shown is not None:
             self._add_run(shown)
@@ -136,7 +137,8 @@ class TrainingSettingsDialog(QDialog):
             self.of_run.setEnabled(False)
             self.of_run.setToolTip(formatting.problem_text(problem)[0])
             return
-        page = SettingsPage(settings.model, self._style)
+        changed = {key for key, why in settings.reasons.items() if getattr(why, "id", "") == "plan.manual"}
+        page = SettingsPage(settings.model, self._style, changed=changed)
         page.show_settings(settings)
         self.pages.addWidget(page)
 

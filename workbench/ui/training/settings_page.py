@@ -25,7 +25,15 @@ class SettingsPage(QScrollArea):
     edited = Signal(str)
     reset_clicked = Signal(str)
 
-    def __init__(self, model: str, style: ThemeManager, fields: dict[str, Field] | None = None) -> None:
+    def __init__(
+        self,
+        model: str,
+        style: ThemeManager,
+        fields: dict[str, Field] | None = None,
+        *,
+        changed: Container[str] = (),
+    ) -> None:
+        """Create the page. changed: settings whose values the user has changed."""
         super().__init__(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="side")
         self.setAccessibleName(self.tr("Training settings"))
         self._fields, self._model = fields, model
@@ -43,7 +51,7 @@ class SettingsPage(QScrollArea):
         grid.setColumnStretch(3, 1)
         row = 0
         limits = [] if fields is not None else [(self.tr("Training"), ["minutes", "device"])]
-        for title, keys in [*limits, *settings_texts.groups(model)]:
+        for title, keys in [*limits, *settings_texts.groups(model, changed)]:
             heading = QLabel(title, objectName="heading")
             heading.setContentsMargins(0, 12 if row else 4, 0, 2)
             grid.addWidget(heading, row, 0, 1, 4)
