@@ -114,3 +114,27 @@ def test_training_child_of_a_packed_application_has_standard_streams(tmp_path, m
     monkeypatch.setattr(sys, "executable", str(window))
     expected = tmp_path / "workbench.exe" if console else window
     assert launch.worker_command("doctor") == [str(expected), "--worker", "doctor"]
+
+
+def test_lines_of_code_are_counted_without_comments_and_docstrings(tmp_path):
+    module = '''"""Docstring
+of two lines."""
+
+import os
+from typing import (
+    Any,
+)
+
+def f() -> Any:  # comment
+    """Docstring."""
+    # comment
+    return """text
+
+    of three lines""" + os.sep
+'''
+    (tmp_path / "workbench" / "core").mkdir(parents=True)
+    (tmp_path / "tests" / "core").mkdir(parents=True)
+    (tmp_path / "workbench" / "core" / "a.py").write_text(module, "utf-8")
+    (tmp_path / "tests" / "core" / "test_a.py").write_text("\n" * 3, "utf-8")
+    code = "import os, pathlib, count_lines; print(count_lines.sizes(pathlib.Path(os.environ['OUT']))['core'])"
+    assert python(code, tmp_path).strip() == "Size(modules=1, lines=14, code=8, imports=4, tests=3)"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QDateTime, QSettings, Qt
@@ -13,8 +10,7 @@ from PySide6.QtTest import QTest
 from tests.conftest import fill_project
 from workbench.core.project.project import Project
 from workbench.session.session import Session
-from workbench.ui.canvas.tools.tool_registry import TOOLS
-from workbench.ui.labels.history_panel import STEPS, HistoryPanel, StateRole, TimeRole, time_text
+from workbench.ui.labels.history_panel import HistoryPanel, StateRole, TimeRole, time_text
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -144,20 +140,3 @@ def test_history_command_shows_the_panel(opened):
     assert action.isEnabled()
     action.trigger()
     assert window.history.isVisible() and window.history.view.accessibleName() == "History"
-
-
-def test_each_step_of_the_canvas_tools_has_a_name():
-    """Without one, the list shows the id of the step in English."""
-    folder = Path(__file__).parents[3] / "workbench" / "ui" / "canvas" / "tools"
-    steps = set()
-    for path in folder.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("begin", "paint_step", "replace"):
-                values = [part for argument in node.args for part in ast.walk(argument)]
-            elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "action":
-                values = [node.value]
-            else:
-                continue
-            steps |= {each.value for each in values if isinstance(each, ast.Constant) and isinstance(each.value, str)}
-    assert {"paint", "erase", "polygon", "rectangle", "wand", "box_cut"} <= steps
-    assert steps <= STEPS.keys() | TOOLS.keys()

@@ -1,0 +1,58 @@
+"""Entries that belong together in several tables and pages: what is forgotten after a task of CONTRIBUTING.md."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from workbench.cli.training_log.log_targets import TARGETS
+from workbench.core.documents import run_blocks
+from workbench.core.runs.export_options import LAYOUTS
+from workbench.core.runs.training_settings import Augmentation
+from workbench.inference.engines.registry import KINDS
+from workbench.ui.canvas.tools.tool_registry import TOOLS
+from workbench.ui.labels.history_panel import STEPS
+from workbench.ui.text import export_texts, settings_texts
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_each_step_of_the_canvas_tools_has_a_name():
+    """Without one, the list of steps shows the id of the step in English."""
+    steps = set()
+    for path in (ROOT / "workbench" / "ui" / "canvas" / "tools").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("begin", "paint_step", "replace"):
+                values = [part for argument in node.args for part in ast.walk(argument)]
+            elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "action":
+                values = [node.value]
+            else:
+                continue
+            steps |= {each.value for each in values if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    assert {"paint", "erase", "polygon", "rectangle", "wand", "box_cut"} <= steps
+    assert steps <= STEPS.keys() | TOOLS.keys()
+
+
+def test_each_tool_of_a_menu_has_a_key_and_an_icon():
+    assert [name for name, tool in TOOLS.items() if tool.menu and not tool.keys] == []
+    assert [name for name in TOOLS if not (ROOT / "resources" / "icons" / f"{name}.svg").exists()] == []
+
+
+@pytest.mark.parametrize(("language", "key"), [("en", "({})"), ("zh_CN", "（{}）")])
+def test_the_guide_names_the_key_of_each_tool(language, key):
+    page = (ROOT / "resources" / "guide" / language / "labeling.md").read_text("utf-8")
+    assert [name for name, tool in TOOLS.items() if tool.keys and key.format(tool.keys) not in page] == []
+
+
+def test_each_export_format_and_augmentation_has_a_name():
+    assert {*KINDS, *LAYOUTS} <= export_texts._FORMATS.keys()
+    names = set(get_args(Augmentation))
+    assert names <= settings_texts._VALUES.keys() and names <= run_blocks._VALUES.keys()
+
+
+def test_packages_of_the_log_targets_are_in_their_extra():
+    extra = (ROOT / "pyproject.toml").read_text("utf-8").partition("\nlog = [")[2].partition("\n]")[0]
+    assert [target.requirement for target in TARGETS.values() if f'"{target.requirement}"' not in extra] == []
