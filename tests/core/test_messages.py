@@ -116,7 +116,7 @@ def test_no_producer_bypasses_the_catalog():
 
 def test_every_wording_is_recognized():
     entries = [(id, pattern) for id, pattern in messages.entries() if not id.startswith(CARD)]
-    assert len(entries) > 800
+    assert len(entries) > 600
     for id, pattern in entries:
         text = fill(pattern, **{name: f"<{name}>" for name in fields_of(pattern)})
         message = recognize(text)
@@ -164,11 +164,6 @@ def test_event_holds_text_and_id():
     assert line["what"] == event.what and line["done"] == "plain" and list(line["messages"]) == ["what"]
     restored = decode(encode(event))
     assert restored == event and restored.what.id == "training.diverged" and not isinstance(restored.done, Message)
-
-
-def test_event_of_an_earlier_version_has_its_text():
-    event = decode('{"kind": "trouble", "what": "The numbers ran away at step 7."}')
-    assert event == Trouble(what="The numbers ran away at step 7.") and recognize(event.what).fields == {"n": "7"}
 
 
 def test_model_holds_text_and_id():

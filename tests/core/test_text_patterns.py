@@ -54,10 +54,3 @@ def test_message_with_one_and_with_many_is_recognized(n):
     found = recognize(str.__str__(message))
     assert isinstance(found, Message) and found.id == message.id and found.fields == {"n": str(n)}
     assert render(found, lambda context, pattern: "{n} 张") == f"{n} 张"
-
-
-def test_text_of_an_earlier_version_with_a_wrong_plural_is_recognized():
-    found = recognize("1 images have no label. They were imported as images without defects.")
-    assert isinstance(found, Message) and found.id == "import.background"
-    text = "1 image has no label. It was imported as an image without defects."
-    assert render(found, lambda context, pattern: pattern) == text

@@ -118,16 +118,6 @@ def test_process_that_locks_one_file_only_is_no_writer(painter, tmp_path):
         filelock.FileLock(root / "project.lock").acquire(timeout=0)
 
 
-def test_lock_of_an_older_version_is_respected(tmp_path):
-    root = make_project(tmp_path / "p")
-    with filelock.FileLock(root / ".cache" / "lock"):
-        with pytest.raises(problems.ProjectLocked):
-            Project.open(root)
-        assert filelock.FileLock(root / "project.lock").acquire(timeout=0)  # nothing is left locked
-    with Project.open(root), pytest.raises(filelock.Timeout):
-        filelock.FileLock(root / ".cache" / "lock").acquire(timeout=0)
-
-
 HOLDERS = [
     b"",
     b"[]",

@@ -2,8 +2,8 @@
 
 `resources/i18n/messages.txt` is the catalog. A `Message` is a string, so that it can be printed, stored and compared as
 its English text; `render` makes the text in another language from id and fields. Files and events hold the English text
-under the usual key, and `{"messages": {key: {"id", "fields"}}}` beside it. Text without an id, from earlier versions
-and from packages that do not know the catalog, is recognized by its wording.
+under the usual key, and `{"messages": {key: {"id", "fields"}}}` beside it. Text without an id, of packages that do not
+know the catalog such as `inference`, is recognized by its wording.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def join(id: str, texts: Sequence[str]) -> str:
 
 
 def recognize(text: str) -> str:
-    """Return the message whose English wording is `text`, now or in an earlier version; `text` itself if unknown."""
+    """Return the message whose English wording is `text`; `text` itself if unknown."""
     return text if isinstance(text, Message) or not text else _recognized(text)
 
 

@@ -7,7 +7,6 @@ import runpy
 import shutil
 import string
 import xml.etree.ElementTree as ElementTree
-import zipfile
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from workbench.core import messages, problems, resources
 from workbench.core.messages import Message
 from workbench.core.runs import process_exit
 from workbench.core.runs.events import Failed, Finished, decode, encode
-from workbench.core.runs.run import list_runs
 from workbench.ui.text import formatting, translation
 from workbench.ui.text.message_translation import translate_message
 
@@ -126,15 +124,6 @@ def test_every_message_is_translated(chinese):
         assert not words or CHINESE.search(translated), id
 
 
-def test_reasons_of_an_earlier_version_are_translated(chinese, tmp_path):
-    archive = Path(__file__).parents[2] / "fixtures" / "project-0.1.0.zip"
-    with zipfile.ZipFile(archive) as file:
-        file.extractall(tmp_path)
-    (run,) = list_runs(tmp_path)
-    texts = [*run.settings().reasons.values(), run.dataset().held_out_note]
-    assert len(texts) > 20 and all(CHINESE.search(translate_message(text)) for text in texts)
-
-
 @pytest.mark.parametrize("kind", problems.problem_classes(), ids=lambda kind: kind.__name__)
 def test_problem_text_is_chinese(chinese, kind):
     fields = {name: f"<{name}>" for name in fields_of(kind.message) | fields_of(kind.advice)}
@@ -150,7 +139,7 @@ def test_nested_reasons_are_translated(chinese):
     message, _ = formatting.problem_text(problem)
     assert message == "无法读取图片 /p/a.png：文件不完整：缺少 PNG 数据的结尾。"
     expected = "训练进程失败：进程内存不足。", "详情见 /l。"
-    fields = {"what": "training", "why": "it ran out of memory", "log": "/l"}
+    fields = {"what": "training", "why": "the process ran out of memory", "log": "/l"}
     assert formatting.failure_text(Failed(why="x", problem="WorkerFailed", fields=fields)) == expected
     failed = decode(encode(process_exit.failed_event("training", Message("exit.out_of_memory"), Path("/l"))))
     assert formatting.failure_text(failed) == expected
@@ -162,8 +151,6 @@ def test_english_text_equals_that_of_core():
         fields = {name: f"<{name}>" for name in fields_of(kind.message) | fields_of(kind.advice)}
         assert " ".join(filter(None, formatting.problem_text(kind(**fields)))) == str(kind(**fields))
     assert formatting.problem_text(ValueError("odd"))[0].endswith("ValueError: odd")
-    earlier = translate_message("Only 3 pictures are held out: the scores are rough.")
-    assert earlier == Message("dataset.few_images_held_out", n=3)
     assert translate_message("") == ""
 
 

@@ -88,7 +88,7 @@ def _read(root: Path) -> bytes:
         return b""
 
 
-NAME = "project.lock"
+NAME, HOLDER = "project.lock", ".cache/holder.json"
 _MAX_BYTES = 10_000  # bytes of holder.json
 
 
@@ -97,12 +97,11 @@ class ProjectLock:
 
     def __init__(self, root: Path) -> None:
         self._root, self._token = root, secrets.token_hex(8)
-        self._locks: dict[str, tuple[FileLock, tuple[int, int] | None]] = {}
+        self._lock: FileLock | None = None
+        self._identity: tuple[int, int] | None = None
         try:
-            self._acquire(NAME)
-            self._acquire_legacy()
+            self._acquire()
         except LockHeld as error:
-            self.release()
             raise ProjectLocked(**_holder(root)) from error
         except OSError as error:
             self.release()
@@ -112,18 +111,17 @@ class ProjectLock:
             raise
 
     def release(self) -> None:
-        for lock, _ in self._locks.values():
-            lock.release()
-        self._locks.clear()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     def check(self) -> None:
         """Reacquire the lock if its file was deleted. Raises ProjectTaken if another process holds the new file."""
-        if all(_identity(self._root / name) == identity for name, (_, identity) in self._locks.items()):
-            return
         try:
-            if _identity(self._root / NAME) != self._locks[NAME][1]:
-                self._acquire(NAME)
-            self._acquire_legacy()
+            if _identity(self._root / NAME) != self._identity:
+                self._acquire()
+            elif not (self._root / HOLDER).exists():
+                self._write_holder()
         except LockHeld as error:
             if self.is_held_at(self._root):
                 return  # file identity changed on a network drive, or another process acquired only part of the lock
@@ -133,7 +131,7 @@ class ProjectLock:
 
     def move_to(self, root: Path) -> ProjectLock:
         """Return this lock if its file was moved to `root`, else a new one. Raises ProjectLocked, CannotWrite."""
-        if _identity(root / NAME) != self._locks[NAME][1]:
+        if _identity(root / NAME) != self._identity:
             try:
                 return ProjectLock(root)
             except ProjectLocked:
@@ -146,25 +144,20 @@ class ProjectLock:
         """Return True if `root` leads to the folder that this lock protects, whatever its path or file identity."""
         return _read_holder(root).get("token") == self._token
 
-    def _acquire_legacy(self) -> None:
-        legacy, lock = ".cache/lock", self._locks.get(".cache/lock")
-        if lock is not None and _identity(self._root / legacy) == lock[1]:
-            return
-        check_links(self._root, self._root / legacy)
-        (self._root / ".cache").mkdir(exist_ok=True)
-        self._acquire(legacy)
-        with contextlib.suppress(CannotWrite):  # the file is only informative
-            holder = {"pid": os.getpid(), "host": socket.gethostname(), "token": self._token}
-            write_json(self._root / ".cache" / "holder.json", holder)
-
-    def _acquire(self, name: str) -> None:
-        path = self._root / name
+    def _acquire(self) -> None:
+        path, former = self._root / NAME, self._lock
         lock = FileLock(path)
         lock.acquire()
-        previous = self._locks.get(name)
-        self._locks[name] = (lock, _identity(path))
-        if previous is not None:
-            previous[0].release()
+        self._lock, self._identity = lock, _identity(path)
+        if former is not None:
+            former.release()
+        self._write_holder()
+
+    def _write_holder(self) -> None:
+        path = self._root / HOLDER
+        check_links(self._root, path)
+        with contextlib.suppress(CannotWrite):  # the file is only informative
+            write_json(path, {"pid": os.getpid(), "host": socket.gethostname(), "token": self._token})
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -188,7 +181,7 @@ def _holder(root: Path) -> dict[str, str | int]:
 
 def _read_holder(root: Path) -> dict[str, Any]:
     """Return the content of holder.json, {} if it is not a JSON object."""
-    path = root / ".cache" / "holder.json"
+    path = root / HOLDER
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise ValueError("no file")
