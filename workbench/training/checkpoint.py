@@ -34,7 +34,7 @@ from workbench.inference.io.json_io import parse_json
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, save_settings
 from workbench.training import onnx_graph
 from workbench.training.evaluator import score_statistic
-from workbench.training.network_state import weights
+from workbench.training.network_state import load_weights, weights
 from workbench.training.reporter import Reporter
 
 Arrays = dict[str, np.ndarray]
@@ -100,6 +100,12 @@ def load_arrays(path: Path) -> Arrays:
     except (OSError, SafetensorError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise RunBroken(path=str(path), why=why) from error
+
+
+def load_best(run: Run, net: paddle.nn.Layer) -> None:
+    """Load the best weights of a run into a network. Raises RunBroken."""
+    path = run.best / WEIGHTS
+    load_weights(net, load_arrays(path), str(path))
 
 
 def settings_hash(settings: TrainingSettings) -> str:

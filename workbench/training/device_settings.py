@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 
@@ -138,22 +139,13 @@ def _memory_shares(device: Device) -> tuple[float, float]:
 
     A desktop and its windows take a gigabyte or two, and each program a context of some hundred megabytes.
     """
-    try:
+    used = other = 0
+    with contextlib.suppress(RuntimeError, OSError, ValueError, AttributeError):
         used = paddle.device.cuda.max_memory_allocated()
         paddle.device.cuda.reset_max_memory_allocated()
-    except (RuntimeError, OSError, ValueError, AttributeError):
-        return 0.0, 0.0
-    other = _other_bytes()
-    return ((used + other) / device.memory, other / device.memory) if device.memory else (0.0, 0.0)
-
-
-def _other_bytes() -> int:
-    """Return the bytes of the GPU's memory that do not belong to Paddle's allocator; 0 if they are not reported."""
-    try:
         free, total = paddle.cuda.mem_get_info()
-        return max(0, total - free - paddle.device.cuda.memory_reserved())
-    except (RuntimeError, OSError, ValueError, AttributeError):
-        return 0
+        other = max(0, total - free - paddle.device.cuda.memory_reserved())  # not of Paddle's allocator
+    return ((used + other) / device.memory, other / device.memory) if device.memory else (0.0, 0.0)
 
 
 def computes_alike(learner: Learner, images: Batch, truth: Batch) -> bool:

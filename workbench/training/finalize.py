@@ -25,7 +25,7 @@ from workbench.inference.model_settings import ModelSettings, SettingsError
 from workbench.inference.predictor import Engine, Predictor
 from workbench.training import checkpoint, networks
 from workbench.training.evaluator import DygraphEngine, Evaluation
-from workbench.training.network_state import Arrays, load_weights, weights
+from workbench.training.network_state import Arrays, weights
 from workbench.training.threshold_search import TEMPERATURES
 from workbench.training.training_context import TrainingContext
 from workbench.training.validation import within_memory
@@ -37,8 +37,7 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
     if best.step < 0:
         best.store(mean, context.model_settings, step=context.state.step, score=None)
     elif best.step != context.state.step:
-        path = context.run.best / checkpoint.WEIGHTS
-        load_weights(mean, checkpoint.load_arrays(path), str(path))
+        checkpoint.load_best(context.run, mean)
     usable = best.make_usable(mean)
     result: dict[str, Any] = {"metrics": {}, "score": best.score}
     if not context.control.stop:

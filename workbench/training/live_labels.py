@@ -22,7 +22,6 @@ from workbench.core.runs.dataset import Item, make_item
 from workbench.core.runs.events import BestKept, LabelsAdded, Trouble
 from workbench.training import checkpoint, networks
 from workbench.training.distributed.process_group import RankCommand
-from workbench.training.network_state import load_weights
 from workbench.training.previews import PreviewScheduler
 from workbench.training.training_context import TrainingContext
 
@@ -250,6 +249,5 @@ class ContinuousRounds:
             context.best.store(net, context.model_settings, step=context.state.step, score=None)
         elif context.best.step != context.state.step:
             net = networks.build(context.settings, context.dataset)
-            path = context.run.best / checkpoint.WEIGHTS
-            load_weights(net, checkpoint.load_arrays(path), str(path))
+            checkpoint.load_best(context.run, net)
         context.best.make_usable(net)

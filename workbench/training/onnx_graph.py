@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 from paddle import nn
 
 from workbench import __version__
+from workbench.core.runs.graph_builder import GraphBuilder
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder, write_atomic
 from workbench.training.network_state import to_array
@@ -57,30 +58,8 @@ def write_onnx(net: UNet | ResNet, settings: TrainingSettings, path: Path, *, ma
     write_atomic(path, model.SerializeToString())
 
 
-class OnnxGraph:
-    """Nodes and constants in the order of computation. A value is identified by its name.
-
-    prefix: beginning of every name that is not chosen by the caller, so that graphs can be joined.
-    """
-
-    def __init__(self, prefix: str = "") -> None:
-        self._prefix = prefix
-        self._nodes: list[onnx.NodeProto] = []
-        self._constants: list[onnx.TensorProto] = []
-
-    def add(self, operator: str, inputs: Sequence[str], name: str = "", **attributes: object) -> str:
-        """Add one node. Return the name of its output."""
-        name = name or f"{self._prefix}{operator.lower()}.{len(self._nodes)}"
-        self._nodes.append(helper.make_node(operator, list(inputs), [name], name=name, **attributes))
-        return name
-
-    def constant(self, array: np.ndarray) -> str:
-        name = f"{self._prefix}constant.{len(self._constants)}"
-        self._constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
-        return name
-
-    def number(self, value: float) -> str:
-        return self.constant(np.float32(value))
+class OnnxGraph(GraphBuilder):
+    """Graph of a network of Paddle."""
 
     def convolve(self, x: str, layer: nn.Conv2D, norm: nn.BatchNorm2D | None = None) -> str:
         """Add a convolution, with the normalization after it folded into its weights."""
@@ -106,9 +85,9 @@ class OnnxGraph:
 
     def split(self, x: str, count: int, axis: int = 1) -> list[str]:
         """Split an axis, by default the channels, into equal parts."""
-        name = f"{self._prefix}split.{len(self._nodes)}"
+        name = f"{self.prefix}split.{len(self.nodes)}"
         names = [f"{name}.{number}" for number in range(count)]
-        self._nodes.append(helper.make_node("Split", [x], names, name=name, axis=axis))
+        self.nodes.append(helper.make_node("Split", [x], names, name=name, axis=axis))
         return names
 
     def network(
@@ -125,7 +104,7 @@ class OnnxGraph:
         self, name: str, inputs: Sequence[onnx.ValueInfoProto], outputs: Sequence[onnx.ValueInfoProto]
     ) -> onnx.ModelProto:
         """Return the checked model."""
-        return checked_model(helper.make_graph(self._nodes, name, inputs, outputs, self._constants))
+        return checked_model(helper.make_graph(self.nodes, name, inputs, outputs, self.constants))
 
 
 def checked_model(graph: onnx.GraphProto) -> onnx.ModelProto:
@@ -228,7 +207,7 @@ def _enlarge(graph: OnnxGraph, cells: str, size: int, planes: int) -> str:
     a transposed convolution of overlapping ramps, for which ONNX Runtime has no fast implementation. `Resize` takes
     nearly twice as long as this.
     """
-    padded = graph.add("Pad", [cells, graph.constant(np.array([0, 0, 1, 1, 0, 0, 1, 1], np.int64))], mode="edge")
+    padded = graph.add("Pad", [cells, graph.integers([0, 0, 1, 1, 0, 0, 1, 1])], mode="edge")
     offsets = (np.arange(size) + 0.5) / size - 0.5  # in cells, relative to the center of the cell
     weights = np.maximum(0, 1 - np.abs(offsets[:, None] - np.array([-1, 0, 1])))
     kernel = np.einsum("ya,xb->yxab", weights, weights).reshape(size * size, 1, 3, 3).astype(np.float32)

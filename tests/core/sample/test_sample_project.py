@@ -14,8 +14,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import collect
 from workbench.core.sample.sample_project import best_threshold_dice, make_sample
-from workbench.core.sample.synthetic_scene import KINDS, SyntheticScene
-from workbench.core.sample.synthetic_surfaces import make_lot
+from workbench.core.sample.synthetic_scene import KINDS, SyntheticScene, make_lot
 
 
 @pytest.fixture(scope="module")

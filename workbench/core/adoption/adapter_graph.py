@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import onnx
-from onnx import TensorProto, compose, helper, numpy_helper
+from onnx import TensorProto, compose, helper
 
 from workbench.core.adoption.adoption_options import IGNORED, WITH_BACKGROUND, AdoptionOptions
 from workbench.core.adoption.network_file import NetworkInput, NetworkRunner, only_input
+from workbench.core.runs.graph_builder import GraphBuilder
 from workbench.core.runs.onnx_files import NetworkRefused
 
 INPUT, OUTPUT = "picture", "probabilities"  # as of a trained network
@@ -185,17 +185,14 @@ def _check_output(output: np.ndarray, classes: int, height: int, width: int, cou
         raise NetworkRefused("adopt.not_finite")
 
 
-class _AdapterGraph:
+class _AdapterGraph(GraphBuilder):
     """Nodes before and after a network, whose names all begin with `_PREFIX`."""
 
     def __init__(self, network: onnx.ModelProto, options: AdoptionOptions, entry: NetworkInput, layout: str) -> None:
+        super().__init__("input/")
         self._network, self._options, self._layout = network, options, layout
-        self._before: list[onnx.NodeProto] = []
-        self._after: list[onnx.NodeProto] = []
-        self._constants: list[onnx.TensorProto] = []
-        self._nodes = self._before
         self._add_input(entry)
-        self._nodes = self._after
+        self._before, self.nodes, self.prefix = self.nodes, [], "output/"
         self._raw = self._chosen_output()
         self._classes = 0
 
@@ -211,27 +208,15 @@ class _AdapterGraph:
             raise NetworkRefused("adopt.no_output", name=requested, names=", ".join(names))
         return _PREFIX + requested
 
-    def add(self, operator: str, inputs: Sequence[str], name: str = "", **attributes: Any) -> str:
-        """Add one node. Return the name of its output."""
-        place = "input" if self._nodes is self._before else "output"
-        name = name or f"{place}/{operator.lower()}.{len(self._nodes)}"
-        self._nodes.append(helper.make_node(operator, list(inputs), [name], name=name, **attributes))
-        return name
-
-    def constant(self, array: np.ndarray) -> str:
-        name = f"adapter/constant.{len(self._constants)}"
-        self._constants.append(numpy_helper.from_array(array, name))
-        return name
-
     def _add_input(self, entry: NetworkInput) -> None:
         x = INPUT
         if self._options.bgr:
-            x = self.add("Gather", [x, self.constant(np.array([2, 1, 0], np.int64))], axis=1)
+            x = self.add("Gather", [x, self.integers([2, 1, 0])], axis=1)
         if self._layout == "nhwc":
             x = self.add("Transpose", [x], perm=[0, 2, 3, 1])
         if entry.type == TensorProto.UINT8:
             x = self.add("Round", [x])
-            x = self.add("Clip", [x, *(self.constant(np.array(limit, np.float32)) for limit in (0, 255))])
+            x = self.add("Clip", [x, *(self.number(limit) for limit in (0, 255))])
         if entry.type == TensorProto.FLOAT:
             self.add("Identity", [x], _PREFIX + entry.name)
         else:
@@ -245,7 +230,7 @@ class _AdapterGraph:
         kind = self._options.output
         x = self.add("Cast", [self._raw], to=TensorProto.FLOAT)
         if arrangement == "nhw":
-            x = self.add("Unsqueeze", [x, self.constant(np.array([1], np.int64))])
+            x = self.add("Unsqueeze", [x, self.integers([1])])
         elif arrangement == "nhwc":
             x = self.add("Transpose", [x], perm=[0, 3, 1, 2])
         if kind == "labels":
@@ -263,12 +248,10 @@ class _AdapterGraph:
             self.add("Identity", [x], OUTPUT)
             return
         first = int(kind in WITH_BACKGROUND)
-        classes = [
-            self.add("Gather", [x, self.constant(np.array([first + number], np.int64))], axis=1) for number in used
-        ]
+        classes = [self.add("Gather", [x, self.integers([first + number])], axis=1) for number in used]
         # An ignored class is background.
         total = self.add("Sum" if kind in WITH_BACKGROUND else "Max", classes)
-        background = self.add("Sub", [self.constant(np.array(1, np.float32)), total])
+        background = self.add("Sub", [self.number(1), total])
         self.add("Concat", [background, *classes], OUTPUT, axis=1)
 
     def _enlarge(self, x: str, found: tuple[int, ...], size: tuple[int, int]) -> str:
@@ -287,7 +270,7 @@ class _AdapterGraph:
         model.CopyFrom(self._network)
         model.ir_version = max(model.ir_version, _IR_VERSION)
         graph = model.graph
-        nodes = [*self._before, *graph.node, *([] if raw else self._after)]
+        nodes = [*self._before, *graph.node, *([] if raw else self.nodes)]
         outputs = [entry for entry in graph.output if entry.name == self._raw]
         if not raw:
             shape = [batch, 1 + self._classes, *size[1:]]
@@ -296,5 +279,5 @@ class _AdapterGraph:
         for field, entries in (("node", nodes), ("input", inputs), ("output", outputs)):
             graph.ClearField(field)
             getattr(graph, field).extend(entries)
-        graph.initializer.extend(self._constants)
+        graph.initializer.extend(self.constants)
         return model

@@ -35,7 +35,6 @@ from workbench.inference.model_settings import MODEL_FILE, ModelSettings, Settin
 from workbench.training import checkpoint, networks, onnx_graph
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.export.line_graph import LineModelRefused
-from workbench.training.network_state import load_weights
 from workbench.training.networks import ProbabilityHead
 
 _PADDLE = ("paddle", "paddlelite")  # modules of the engines that need a network of Paddle
@@ -234,8 +233,7 @@ class TrainedNetwork:
     def __init__(self, run: Run, dataset: Dataset) -> None:
         self._settings = run.settings()
         self.net = networks.build(self._settings, dataset)
-        path = run.best / checkpoint.WEIGHTS
-        load_weights(self.net, checkpoint.load_arrays(path), str(path))
+        checkpoint.load_best(run, self.net)
         self.net.eval()
         self.engine: Engine = DygraphEngine(self.net)
 

@@ -169,17 +169,13 @@ def _cut_tiles(graph: OnnxGraph, x: str, grid: Grid) -> str:
 
 def _slice(graph: OnnxGraph, x: str, ranges: dict[int, tuple[int, int]]) -> str:
     starts, ends = zip(*ranges.values())
-    return graph.add("Slice", [x, *(_integers(graph, values) for values in (starts, ends, list(ranges)))])
+    return graph.add("Slice", [x, *(graph.integers(values) for values in (starts, ends, list(ranges)))])
 
 
 def _flip(graph: OnnxGraph, x: str, axes: Sequence[int]) -> str:
     count = len(axes)
     bounds = [[-1] * count, [np.iinfo(np.int32).min] * count, list(axes), [-1] * count]
-    return graph.add("Slice", [x, *(_integers(graph, values) for values in bounds)])
-
-
-def _integers(graph: OnnxGraph, values: Sequence[int]) -> str:
-    return graph.constant(np.array(values, np.int64))
+    return graph.add("Slice", [x, *(graph.integers(values) for values in bounds)])
 
 
 # --- probabilities of the network to results ----------------------------------------------------------
@@ -229,7 +225,7 @@ def _image_probabilities(graph: OnnxGraph, x: str, grid: Grid, channels: int, sh
         ]
         x = _blend(graph, bands, grid.rows, rows, 2, grid.height)
     if (grid.height, grid.width) != shape:
-        sizes = _integers(graph, [1, channels, *shape])
+        sizes = graph.integers([1, channels, *shape])
         x = graph.add("Resize", [x, "", "", sizes], mode="linear", coordinate_transformation_mode="half_pixel")
     return graph.add("Clip", [x, graph.number(0), graph.number(1)], PROBABILITIES)
 
@@ -250,7 +246,7 @@ def _blend(
         part = graph.add("Mul", [part, graph.constant(weights)])
         before, after = [0, 0, 0, 0], [0, 0, 0, 0]
         before[axis], after[axis] = share.first, length - share.end
-        placed.append(graph.add("Pad", [part, _integers(graph, [*before, *after]), graph.number(0)], mode="constant"))
+        placed.append(graph.add("Pad", [part, graph.integers([*before, *after]), graph.number(0)], mode="constant"))
     return reduce(lambda left, right: graph.add("Add", [left, right]), placed)
 
 
@@ -267,10 +263,10 @@ def _class_map(
     index = graph.add("ArgMax", [kept], "output/class_index", axis=1, keepdims=0)  # the first of equals
     ids = graph.constant(np.array([0, *(entry.id for entry in settings.classes)], np.uint8))
     graph.add("Gather", [ids, index], CLASS_MAP, axis=0)
-    planes = graph.add("Unsqueeze", [index, _integers(graph, [1])])
+    planes = graph.add("Unsqueeze", [index, graph.integers([1])])
     numbers = graph.constant(np.arange(1, count + 1, dtype=np.int64)[None, :, None, None])
     marked = graph.add("Cast", [graph.add("Equal", [planes, numbers])], to=TensorProto.INT32)
-    graph.add("ReduceSum", [marked, _integers(graph, [2, 3])], CLASS_AREAS, keepdims=0)
+    graph.add("ReduceSum", [marked, graph.integers([2, 3])], CLASS_AREAS, keepdims=0)
     return [
         helper.make_tensor_value_info(CLASS_MAP, TensorProto.UINT8, [1, *shape]),
         helper.make_tensor_value_info(CLASS_AREAS, TensorProto.INT32, [1, count]),
@@ -286,7 +282,7 @@ def _verdict(graph: OnnxGraph, x: str, settings: ModelSettings) -> list[onnx.Val
     likeliest = graph.add("ArgMax", [PROBABILITIES], "output/likeliest", axis=1, keepdims=0)
     greatest = graph.add("ReduceMax", [PROBABILITIES], "output/greatest", axes=[1], keepdims=0)
     reached = graph.add("GreaterOrEqual", [greatest, graph.number(settings.unsure)], "output/reached")
-    chosen = graph.add("Where", [reached, likeliest, _integers(graph, [UNSURE_INDEX])])
+    chosen = graph.add("Where", [reached, likeliest, graph.integers([UNSURE_INDEX])])
     graph.add("Cast", [chosen], VERDICT, to=TensorProto.INT32)
     return [
         helper.make_tensor_value_info(VERDICT, TensorProto.INT32, [1]),

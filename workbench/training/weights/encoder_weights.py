@@ -41,7 +41,9 @@ _STATISTICS = {
     "bias": "bias",
 }
 _FIRST_KERNEL = "stem.convolve.weight"
-_BLOCK = re.compile(r"layer([1-4])\.(\d+)\.(?:(conv|bn)([123])|downsample\.([01]))\.(\w+)")
+# Stage and block, none of the first layer; kind and number of a layer of the block, or its shortcut; array.
+_LAYER = re.compile(r"(?:layer([1-4])\.(\d+)\.)?(?:(conv|bn)([123])|downsample\.([01]))\.(\w+)")
+_KINDS = {"conv": "convolve", "bn": "norm", "0": "convolve", "1": "norm"}
 _OWN_NAMES = re.compile(r"stem\.|blocks\.\d+\.(?:body\.\d\.|shortcut\.)")
 
 
@@ -103,10 +105,8 @@ def translate(arrays: Arrays, path: str) -> Arrays:
     unprefixed = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
     if _FIRST_KERNEL in unprefixed:
         return {name: array.astype(np.float32) for name, array in unprefixed.items() if _OWN_NAMES.match(name)}
-    counts = [
-        1 + max((int(m[2]) for m in map(_BLOCK.fullmatch, unprefixed) if m and m[1] == str(level)), default=-1)
-        for level in range(1, 5)
-    ]
+    stages = [(int(m[1]), int(m[2])) for m in map(_LAYER.fullmatch, unprefixed) if m and m[1]]
+    counts = [max((number + 1 for stage, number in stages if stage == level), default=0) for level in range(1, 5)]
     translated = {}
     for name, array in unprefixed.items():
         own_name = _own_name(name, counts)
@@ -129,20 +129,17 @@ def _prefix(arrays: Arrays) -> str | None:
 
 
 def _own_name(name: str, counts: list[int]) -> str | None:
-    for foreign, own in (("conv1.", "stem.convolve."), ("bn1.", "stem.norm.")):
-        if name.startswith(foreign):
-            part = _STATISTICS.get(name[len(foreign) :])
-            return None if part is None else own + part
-    match = _BLOCK.fullmatch(name)
+    """Return this program's name of an array, None for other arrays. counts: of the blocks of each stage."""
+    match = _LAYER.fullmatch(name)
     part = _STATISTICS.get(match[6]) if match else None
     if match is None or part is None:
         return None
-    block = sum(counts[: int(match[1]) - 1]) + int(match[2])
-    if match[3]:
-        layer, kind = f"body.{int(match[4]) - 1}", "convolve" if match[3] == "conv" else "norm"
-    else:
-        layer, kind = "shortcut", ("convolve", "norm")[int(match[5])]
-    return f"blocks.{block}.{layer}.{kind}.{part}"
+    stage, number, kind, layer, shortcut, _ = match.groups()
+    layer_kind = f"{_KINDS[kind or shortcut]}.{part}"
+    if stage is None:
+        return f"stem.{layer_kind}" if layer == "1" else None
+    block = sum(counts[: int(stage) - 1]) + int(number)
+    return f"blocks.{block}.{'shortcut' if shortcut else f'body.{int(layer) - 1}'}.{layer_kind}"
 
 
 def depth_of(arrays: Arrays, path: str) -> int:
