@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import time
 from pathlib import Path
@@ -11,7 +12,7 @@ from PySide6.QtCore import QTimer
 
 from tests.core.images.jpeg_files import jpeg_with_wrong_size, turned
 from tests.session.conftest import settle, show
-from workbench.core.problems import BadGrouping, IndexRebuilt
+from workbench.core.problems import BadGrouping, IndexRebuilt, UnexpectedError
 from workbench.core.project.project import Project
 
 
@@ -166,3 +167,14 @@ def test_slow_grouping_pattern_is_reported_at_opening(session, root, qtbot):
     settle(session, qtbot)
     assert [type(problem) for problem in problems_met] == [BadGrouping]
     assert len(session.rows) == 8
+
+
+def test_project_without_its_empty_folders_opens_without_an_error(session, root, qtbot):
+    """Version control does not store empty folders."""
+    for name in ("masks", "notes", "runs", "exports", "journal", ".cache"):
+        shutil.rmtree(root / name, ignore_errors=True)
+    problems_met = []
+    session.problem_met.connect(problems_met.append)
+    assert session.open_project(root)
+    settle(session, qtbot)
+    assert len(session.keys) == 8 and not any(isinstance(problem, UnexpectedError) for problem in problems_met)

@@ -92,7 +92,7 @@ def refresh(project: Project, reporter: IndexReporter, *, first: bool) -> None:
         project.check_folder()  # all images would be reported as unreadable
         if first and not reporter.cancelled():
             _check_pattern(project, keys, reporter)
-            if not any((project.root / "masks").iterdir()):  # nothing is labeled yet
+            if next(iter(walk(project.root / "masks")), None) is None:  # nothing is labeled yet
                 for concern in image_concerns([project.image_path(key) for key in keys]):
                     reporter.report("problem", ImplausibleImages(why=concern.text))
 

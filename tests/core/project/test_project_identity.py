@@ -10,8 +10,15 @@ import numpy as np
 import pytest
 
 from workbench import cli
-from workbench.core.problems import CopyOrMoved, KeysSeparated, LabelsAmbiguous, ProjectBroken, ProjectMoved
-from workbench.core.project import annotation
+from workbench.core.problems import (
+    CannotWrite,
+    CopyOrMoved,
+    KeysSeparated,
+    LabelsAmbiguous,
+    ProjectBroken,
+    ProjectMoved,
+)
+from workbench.core.project import annotation, shared_keys
 from workbench.core.project.project import Project
 from workbench.core.project.project_identity import rescue_folder
 from workbench.core.project.sources import Source
@@ -145,6 +152,26 @@ def shared(root, tmp_path) -> Path:
             annotation.save_mask(project, f"@ext/{name}", np.full((8, 9), number % 2, np.uint8))
             annotation.save_note(project, f"@ext/{name}", annotation.Note(status="done"))
     return root
+
+
+@pytest.mark.parametrize("moves", [0, 1, 2])
+def test_interrupted_separation_keeps_each_label_with_its_image(shared, monkeypatch, moves):
+    move, calls = shared_keys.move_file, []
+
+    def interrupted(path, target, *, root):
+        calls.append(path)
+        if len(calls) > moves:
+            raise CannotWrite(path=str(path), why="the drive is gone")
+        move(path, target, root=root)
+
+    monkeypatch.setattr(shared_keys, "move_file", interrupted)
+    with pytest.raises(CannotWrite):
+        Project.open(shared)
+    assert len(calls) == moves + 1
+    monkeypatch.undo()
+    with Project.open(shared) as project:
+        assert annotation.load_mask(project, "ext/mine.png") is not None
+        assert read_image(project.image_path("ext/mine.png"))[0, 0] == 10
 
 
 def test_images_with_one_key_are_separated_at_opening(shared):

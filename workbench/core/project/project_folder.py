@@ -1,9 +1,8 @@
 """Folder of an open project: its identity while it is moved or replaced, and its write lock for one process.
 
-The lock is held on a file beside project.json. Earlier versions locked `.cache/lock`. That file is locked too, so that
-old and new versions exclude each other. A lock belongs to a file, not to a path: if the file is deleted and recreated,
-another process can lock the new one. `check` detects this. The token in `.cache/holder.json` identifies the most recent
-holder, also where file identities are not stable.
+The lock is held on a file beside project.json. A lock belongs to a file, not to a path: if the file is deleted and
+recreated, another process can lock the new one. `check` detects this. The token in `.cache/holder.json` identifies the
+most recent holder, also where file identities are not stable.
 """
 
 from __future__ import annotations

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.core.names import numbered_names
-from workbench.core.problems import CannotWrite, KeysSeparated, LabelsAmbiguous, Problem
-from workbench.core.project.sources import Source
-from workbench.core.project.storage import LABEL_FILES, check_links, inside
-from workbench.inference.io.atomic_write import make_folder, replace_path
+from workbench.core.problems import KeysSeparated, LabelsAmbiguous, Problem
+from workbench.core.project.sources import Source, walk
+from workbench.core.project.storage import LABEL_FILES, inside, move_file
 
 _SHOWN = 5  # images named in a message
 
@@ -41,25 +40,18 @@ def separate_keys(root: Path, sources: Sequence[Source]) -> list[Problem]:
     notices: list[Problem] = []
     for source in shared_sources(root, sources):
         folder = root / "pictures" / f"@{source.name}"
-        name = next(name for name in numbered_names(source.name) if not _is_used(root, name))
-        theirs, both = set(source.images(root)), []
-        try:
-            for key in _own_images(root, source):
-                for kind, suffix in LABEL_FILES:
-                    label = inside(root / kind, f"{source.prefix}{key}{suffix}")
-                    if not label.exists():
-                        continue
-                    if key in theirs:
-                        both.append(key)
-                        break
-                    target = inside(root / kind, f"{name}/{key}{suffix}")
-                    check_links(root, target)
-                    make_folder(target.parent)
-                    replace_path(label, target)
-            check_links(root, folder)
-            replace_path(folder, folder.with_name(name))
-        except OSError as error:
-            raise CannotWrite.of(folder, error) from error
+        own, theirs, both = _own_images(root, source), set(source.images(root)), []
+        name = next(name for name in numbered_names(source.name) if not _is_used(root, name, set(own)))
+        for key in own:
+            for kind, suffix in LABEL_FILES:
+                label = inside(root / kind, f"{source.prefix}{key}{suffix}")
+                if not label.exists():
+                    continue
+                if key in theirs:
+                    both.append(key)
+                    break
+                move_file(label, inside(root / kind, f"{name}/{key}{suffix}"), root=root)
+        move_file(folder, folder.with_name(name), root=root)
         notices.append(KeysSeparated(name=source.name, path=str(folder), new=str(folder.with_name(name))))
         if both:
             shown = ", ".join(both[:_SHOWN]) + ("…" if len(both) > _SHOWN else "")
@@ -72,5 +64,9 @@ def _own_images(root: Path, source: Source) -> list[str]:
     return Source(path=f"pictures/@{source.name}").images(root)
 
 
-def _is_used(root: Path, name: str) -> bool:
-    return any((root / folder / name).exists() for folder in ("pictures", *(kind for kind, _ in LABEL_FILES)))
+def _is_used(root: Path, name: str, own: set[str]) -> bool:
+    """Return True if a folder has this name, except labels of the own images that an interrupted call has moved."""
+    labels = ((root / kind / name, suffix) for kind, suffix in LABEL_FILES)
+    return (root / "pictures" / name).exists() or any(
+        relative.removesuffix(suffix) not in own for folder, suffix in labels for relative, _ in walk(folder)
+    )
