@@ -23,7 +23,7 @@ def test_items_are_rehearsed_on_the_cpu_and_reported(tmp_path, capsys):
     stored = json.loads((tmp_path / "gpu-report.json").read_text("utf-8"))
     assert [item["name"] for item in stored["items"]] == list(ITEMS) and stored["device"] == "cpu"
     training = stored["items"][4]["values"]
-    assert training["rows"]["fp32"]["images_per_second"] > 0 and training["rows"]["fp32"]["utilization"] > 0
+    assert training["rows"]["fp32"]["images_per_second"] > 0 and training["rows"]["fp32"]["utilization"].endswith(" %")
     assert "no mixed precision on CPUs" in training["left_out"]
     assert stored["items"][5]["values"]["parity"]["onnx"]["passed"]
     text = (tmp_path / "gpu-report.md").read_text("utf-8")
@@ -94,7 +94,7 @@ def test_wrong_use(options, capsys):
 
 def test_report_has_a_table_of_speeds_and_the_output_of_failures():
     rows = {
-        kind: {"images_per_second": n, "utilization": 91.2, "steps": 5} for kind, n in (("fp32", 90), ("fp16", 170.4))
+        kind: {"images_per_second": n, "utilization": "91 %", "steps": 5} for kind, n in (("fp32", 90), ("fp16", 170.4))
     }
     speed = {
         "name": "training",
@@ -107,5 +107,5 @@ def test_report_has_a_table_of_speeds_and_the_output_of_failures():
     failed = {**speed, "name": "step", "status": "FAIL", "values": {}, "log": "Traceback: y"}
     report = {"device": "gpu:0", "workbench": "1", "started": "now", "items": [speed, failed]}
     text = markdown(report)
-    assert "| fp16 | 170.4 | 91 | 5 |" in text
+    assert "| fp16 | 170.4 | 91 % | 5 |" in text
     assert "## step" in text and "Traceback: y" in text and "a / b" in text

@@ -135,9 +135,9 @@ def markdown(report: dict[str, Any]) -> str:
             [[i["status"], i["title"], f"{i['seconds']:.0f}", i["detail"]] for i in items],
         ),
         *_table(
-            "number type | images/s | busy % | steps",
+            "number type | images/s | utilization | steps",
             [
-                [kind, f"{row['images_per_second']:.1f}", f"{row['utilization']:.0f}", str(row["steps"])]
+                [kind, f"{row['images_per_second']:.1f}", row["utilization"], str(row["steps"])]
                 for item in items
                 for kind, row in item["values"].get("rows", {}).items()
             ],

@@ -238,7 +238,7 @@ def check_training(device: str, folder: Path) -> tuple[str, Values]:
     rows = {kind: train(device, folder, kind) for kind in kinds}
     values = {"rows": rows, "left_out": left_out}
     detail = "; ".join(
-        f"{kind} {row['images_per_second']:.0f} images/s, busy {row['utilization']:.0f} %, {row['steps']} steps"
+        f"{kind} {row['images_per_second']:.0f} images/s, utilization {row['utilization']}, {row['steps']} steps"
         for kind, row in rows.items()
     )
     if wrong := [kind for kind, row in rows.items() if not row["usable"]]:
@@ -258,7 +258,8 @@ def train(device: str, folder: Path, kind: str) -> Values:
     result = _result(list(run.events()), output)
     names = ("steps", "images_per_second", "precision", "usable")
     busy = [sample for sample in samples[len(samples) // 4 :] if sample >= 0]  # without the start of the program
-    return {"run": str(run.root), "utilization": float(np.mean(busy or [0])), **{n: result[n] for n in names}}
+    known = f"{np.mean(busy):.0f} %" if busy else "unknown"
+    return {"run": str(run.root), "utilization": known, **{name: result[name] for name in names}}
 
 
 def check_export(device: str, folder: Path) -> tuple[str, Values]:
