@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import shutil
@@ -309,6 +310,42 @@ def arrays_of(path: Path) -> dict[str, np.ndarray]:
 
 def state_of(run: Run) -> dict[str, Any]:
     return json.loads((run.last / "state.json").read_text("utf-8"))
+
+
+def small_learner(
+    widths: Sequence[int] = (4, 8),
+    *,
+    kind: str = "adamw",
+    precision: Any = None,
+    loss: Any = None,
+    average: float = 0.9,
+):
+    """Return a learner of a small UNet for gray images with one class. kind: of the optimizer."""
+    import paddle
+
+    from workbench.training.learner import Learner
+    from workbench.training.losses import segmentation_loss
+    from workbench.training.optimizers import make_optimizer
+    from workbench.training.precision import Precision, PrecisionChoice
+    from workbench.training.unet import UNet
+
+    paddle.seed(0)
+    net, mean = (UNet(1, 2, widths, contrast=False) for _ in range(2))
+    return Learner(
+        net,
+        mean,
+        loss or functools.partial(segmentation_loss, dice_weight=1.0, cross_entropy_weight=1.0),
+        precision or Precision(PrecisionChoice("fp32", "")),
+        make_optimizer(net, kind, weight_decay=0.01),
+        grad_clip=1.0,
+        average=average,
+    )
+
+
+def small_batch(count: int = 4, side: int = 16) -> tuple[np.ndarray, np.ndarray]:
+    """Return images of noise, float32 (count, 1, side, side), and their bright pixels, uint8 (count, side, side)."""
+    images = np.random.default_rng(0).normal(size=(count, 1, side, side)).astype(np.float32)
+    return images, (images[:, 0] > 0.5).astype(np.uint8)
 
 
 @pytest.fixture

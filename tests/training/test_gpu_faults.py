@@ -13,7 +13,7 @@ import numpy as np
 import paddle
 import pytest
 
-from tests.training.conftest import make_run, state_of
+from tests.training.conftest import make_run, small_batch, small_learner, state_of
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, DeviceMissing, RunBroken, WorkerFailed
 from workbench.core.runs import gpu_plan, launch
@@ -38,11 +38,10 @@ from workbench.training.device import Device, is_out_of_memory
 from workbench.training.evaluator import DygraphEngine
 from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss
-from workbench.training.optimizers import make_optimizer
 from workbench.training.precision import Precision, PrecisionChoice, choose
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.training_context import TrainingContext
-from workbench.training.unet import LocalContrast, UNet
+from workbench.training.unet import LocalContrast
 
 OLD_DRIVER = (
     "(External) CUDA error(35), CUDA driver version is insufficient for CUDA runtime version. \n"
@@ -304,27 +303,6 @@ def test_transposed_convolutions_compute_in_16_bits(monkeypatch):
     assert options[0]["custom_white_list"] == {"conv2d_transpose"} and options[0]["dtype"] == "bfloat16"
 
 
-def learner_of(net_widths=(4, 8), *, precision=None, kind="adamw", loss=None) -> Learner:
-    paddle.seed(0)
-    nets = [UNet(1, 2, net_widths, contrast=False) for _ in range(2)]
-    loss = loss or (lambda a, t: segmentation_loss(a, t, dice_weight=1.0, cross_entropy_weight=1.0))
-    return Learner(
-        nets[0],
-        nets[1],
-        loss,
-        precision or Precision(PrecisionChoice("fp32", "")),
-        make_optimizer(nets[0], kind, weight_decay=0.01),
-        grad_clip=1.0,
-        average=0.9,
-    )
-
-
-def batch(count: int = 4, side: int = 16) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(0)
-    images = generator.normal(size=(count, 1, side, side)).astype(np.float32)
-    return images, (images[:, 0] > 0.5).astype(np.uint8)
-
-
 class Reduced(Precision):
     """Precision that records when it computes, for a loss that is then wrong as on a GPU with faulty arithmetic."""
 
@@ -348,9 +326,9 @@ def test_arithmetic_in_16_bits_is_compared_before_the_first_step(fault, alike):
         value = segmentation_loss(logits, truth, dice_weight=1.0, cross_entropy_weight=1.0)
         return value * (1 + fault) if precision.used else value
 
-    learner = learner_of(precision=precision, loss=loss)
+    learner = small_learner(precision=precision, loss=loss)
     before = {name: tensor.numpy() for name, tensor in learner.net.state_dict().items()}
-    assert device_settings.computes_alike(learner, *batch()) == alike and precision.used
+    assert device_settings.computes_alike(learner, *small_batch()) == alike and precision.used
     after = learner.net.state_dict()
     assert all((before[name] == after[name].numpy()).all() for name in before)  # statistics of the norms included
     assert all(p.grad is None for p in learner.net.parameters())
@@ -409,7 +387,7 @@ def raise_not_finite() -> None:
 
 def o2_learner() -> Learner:
     """A learner at level O2, decorated as Paddle does on a GPU: 16-bit convolutions, 32-bit norms, masters."""
-    learner = learner_of((16, 24), kind="muon")
+    learner = small_learner((16, 24), kind="muon")
     for layer in learner.net.sublayers():
         if isinstance(layer, (paddle.nn.Conv2D, paddle.nn.Conv2DTranspose)):
             layer.to(dtype="bfloat16")

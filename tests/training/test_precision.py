@@ -11,18 +11,15 @@ import numpy as np
 import paddle
 import pytest
 
-from tests.training.conftest import arrays_of, state_of
+from tests.training.conftest import arrays_of, small_batch, small_learner, state_of
 from workbench.core.problems import RunBroken, WorkerFailed
 from workbench.core.runs.events import Finished, Started, Step, Trouble
 from workbench.training import device, evaluator, losses, precision, training_loop
 from workbench.training.device import Device
 from workbench.training.learner import Learner
-from workbench.training.losses import segmentation_loss
 from workbench.training.network_state import load_weights, weights
-from workbench.training.optimizers import make_optimizer
 from workbench.training.precision import LossScaler, Precision, PrecisionChoice
 from workbench.training.training_context import TrainingContext
-from workbench.training.unet import UNet
 
 
 class Half:
@@ -72,22 +69,15 @@ def test_loss_scale_grows_after_steps_without_overflow_and_its_count_is_saved(si
 def test_overflow_leaves_everything_bitwise_as_it_was(simulated_gpu, kind, number_type):
     """Except the running statistics of the network in training, which each forward pass moves."""
 
-    def loss(logits, truth):
-        return segmentation_loss(logits, truth, dice_weight=1.0, cross_entropy_weight=1.0)
-
     def state() -> dict[str, bytes]:
         state = learner.state_arrays()
         trained = {name for name, p in learner.net.named_parameters() if not p.stop_gradient}
         state["weights"] = {name: state["weights"][name] for name in trained}
         return {f"{stem}/{name}": array.tobytes() for stem, arrays in state.items() for name, array in arrays.items()}
 
-    paddle.seed(0)
-    nets = [UNet(1, 2, (16, 24), contrast=False) for _ in range(2)]
     half = Precision(PrecisionChoice(number_type, ""))
-    optimizer = make_optimizer(nets[0], kind, weight_decay=0.1)
-    learner = Learner(nets[0], nets[1], loss, half, optimizer, grad_clip=1.0, average=0.9)
-    images = np.random.default_rng(0).normal(size=(4, 1, 16, 16)).astype(np.float32)
-    truth = (images[:, 0] > 0.5).astype(np.uint8)
+    learner = small_learner((16, 24), kind=kind, precision=half)
+    loss, (images, truth) = learner.loss, small_batch()
     assert not learner.step(images, truth, 1e-3).skipped
     before, updates, scale = state(), learner.updates, half.loss_scale
     learner.loss = lambda logits, truth: loss(logits, truth).detach() + (logits * 1e-3).sum() * 3e38 * 10
@@ -313,20 +303,7 @@ def test_predicting_images_needs_less_memory_in_smaller_batches():
 def test_master_weights_of_an_optimizer_are_restored(simulated_gpu):
     """Level O2: the optimizer keeps 32-bit weights. They are created here, since a CPU has no such steps."""
 
-    def learner() -> Learner:
-        paddle.seed(0)
-        nets = [UNet(1, 2, [4, 8], contrast=False) for _ in range(2)]
-        return Learner(
-            nets[0],
-            nets[1],
-            lambda answer, truth: answer.sum(),
-            Precision(PrecisionChoice("fp32", "")),
-            make_optimizer(nets[0], "adamw", weight_decay=0.0),
-            grad_clip=1.0,
-            average=0.0,
-        )
-
-    one, other = learner(), learner()
+    one, other = (small_learner(loss=lambda answer, truth: answer.sum(), average=0.0) for _ in range(2))
     for made, value in ((one, 1.25), (other, 0.0)):
         for parameter in made.net.parameters():
             made.optimizer._master_weights[parameter.name] = paddle.full(parameter.shape, value)
@@ -346,17 +323,7 @@ def test_other_errors_are_not_changed_to_memory_errors(simulated_gpu):
     def wrong(answer, truth):
         raise ValueError("(InvalidArgument) something else")
 
-    paddle.seed(0)
-    nets = [UNet(1, 2, [4, 8], contrast=False) for _ in range(2)]
-    learner = Learner(
-        nets[0],
-        nets[1],
-        wrong,
-        Precision(PrecisionChoice("fp32", "")),
-        make_optimizer(nets[0], "adamw", weight_decay=0.0),
-        grad_clip=1.0,
-        average=0.0,
-    )
+    learner = small_learner(loss=wrong)
     images = np.ones((2, 1, 16, 16), np.float32)
     with pytest.raises(ValueError, match="something else"):
         learner.step(images, images[:, 0].astype(np.uint8), 1e-3)
