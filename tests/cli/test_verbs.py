@@ -14,6 +14,7 @@ import pytest
 
 from tests.cli.console_output import inside
 from workbench import cli
+from workbench.core.problems import NotEnoughMemory
 from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS
 from workbench.core.project.project import Project
@@ -211,6 +212,36 @@ def test_unexpected_error_is_one_sentence(tmp_path, capsys, monkeypatch):
     Project.create(tmp_path / "p").close()
     monkeypatch.setattr(check, "check", lambda *_: 1 / 0)
     assert "ZeroDivisionError" in sentence(capsys, "check", tmp_path / "p")
+
+
+def test_lack_of_memory_is_one_sentence(tmp_path, capsys, monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    Project.create(tmp_path / "p").close()
+    monkeypatch.setattr("workbench.cli.statistics.Project.open", fail)
+    assert cli.main(["statistics", str(tmp_path / "p")]) == 1
+    assert capsys.readouterr().err == f"{NotEnoughMemory()}\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no umask here")
+def test_files_are_private_where_the_user_wants_that(tmp_path, capsys):
+    write_png(tmp_path / "in" / "images" / "a.png", np.full((20, 30), 90, np.uint8))
+    write_png(tmp_path / "in" / "masks" / "a.png", np.eye(20, 30, dtype=np.uint8) * 255)
+    root, before = str(tmp_path / "p"), os.umask(0o077)
+    try:
+        for arguments in (
+            ["create", root, "--classes", "a"],
+            ["import", root, str(tmp_path / "in")],
+            ["labels", root, str(tmp_path / "out"), "--format", "coco"],
+            ["pack", root, str(tmp_path / "p.zip")],
+            ["import", root, "--undo"],
+        ):
+            assert cli.main(arguments) == 0, capsys.readouterr().err
+    finally:
+        os.umask(before)
+    written = [path for name in ("p", "out", "p.zip") for path in [tmp_path / name, *(tmp_path / name).rglob("*")]]
+    assert len(written) > 10 and not [path for path in written if path.stat().st_mode & 0o077]
 
 
 def test_every_label_format_can_be_selected(capsys):

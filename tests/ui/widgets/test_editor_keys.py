@@ -216,7 +216,10 @@ def test_no_key_in_a_dialog_changes_the_label(labeled_project, qtbot):
         dialog.close()
 
 
-@pytest.mark.parametrize("command", ["import_labels", "export_labels", "merge_project", "pack", "unpack", "statistics"])
+@pytest.mark.parametrize(
+    "command",
+    ["import_labels", "export_labels", "merge_project", "pack", "unpack", "statistics", "adopt_model"],
+)
 def test_no_key_in_the_dialog_of_a_command_changes_the_label(labeled_project, qtbot, command):
     driver, keys, typed_into = labeled_project, pressed_keys(labeled_project.window), set()
     driver.window.table[command].trigger()

@@ -88,11 +88,9 @@ class ClassMerge(FileTransaction[ClassMergePlan, str]):
         """Rewrite a mask. One that cannot be read stays as it is."""
         project, path, original = self.project, self.project.mask_path(part), self.original(part)
         resumed = original.exists()  # from an interrupted pass: it may be the only intact copy
-        check_links(project.root, path)
-        check_links(project.root, original)
         try:
             if not resumed:
-                copy_file(path, original)
+                copy_file(path, original, root=project.root)
             mask = annotation.read_mask(path)  # the original, or after an interruption the mask with later changes
         except (MaskBroken, FileNotFoundError) as error:
             if not resumed:

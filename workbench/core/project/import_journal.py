@@ -171,7 +171,6 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         for kind in part.files:
             path = file_path(kind, part.key)
             target, new = self.target(path), self.new(path)
-            check_links(self.project.root, target)
             if not new.exists():
                 continue  # the image is in its place already, or the label was changed before an undo
             if kind != "image":
