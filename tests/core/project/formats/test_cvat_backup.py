@@ -6,20 +6,12 @@ import json
 import zipfile
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from workbench.core.project import annotation
 from workbench.core.project.importing import import_labels
-from workbench.core.project.project import Project
 
 SIZE = (60, 40)
-
-
-@pytest.fixture
-def project(tmp_path):
-    with Project.create(tmp_path / "project") as project:
-        yield project
 
 
 def shape(kind, points, frame=0, label="scratch", **more):

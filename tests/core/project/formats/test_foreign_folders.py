@@ -35,12 +35,6 @@ MODULES = (
 )
 
 
-@pytest.fixture
-def project(tmp_path):
-    with Project.create(tmp_path / "project") as project:
-        yield project
-
-
 def build(name: str, tmp_path: Path) -> tuple[Path, Expected]:
     assert CASES[name].__module__ in {module.__name__ for module in MODULES}
     folder = tmp_path / "in"

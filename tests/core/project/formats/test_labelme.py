@@ -17,12 +17,6 @@ from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project, matching_class
 
 
-@pytest.fixture
-def empty(tmp_path):
-    with Project.create(tmp_path / "project") as project:
-        yield project
-
-
 def picture(path, size=(60, 40)):
     path.parent.mkdir(parents=True, exist_ok=True)
     gray = np.random.default_rng(len(path.name)).integers(0, 255, (size[1], size[0])).astype(np.uint8)
@@ -53,7 +47,7 @@ def png64(array):
     return base64.b64encode(out.getvalue()).decode()
 
 
-def test_each_shape_covers_the_pixels_whose_centres_it_contains(empty, tmp_path):
+def test_each_shape_covers_the_pixels_whose_centres_it_contains(project, tmp_path):
     rows, columns = np.mgrid[:40, :60] + 0.5
     ring = np.full((5, 5), 255, np.uint8)
     ring[2, 2] = 0
@@ -68,8 +62,8 @@ def test_each_shape_covers_the_pixels_whose_centres_it_contains(empty, tmp_path)
     ]
     picture(tmp_path / "in" / "a.png")
     write(tmp_path / "in" / "a.json", shapes)
-    mask = imported(empty, tmp_path / "in")
-    ids = {info.name: info.id for info in empty.classes}
+    mask = imported(project, tmp_path / "in")
+    ids = {info.name: info.id for info in project.classes}
     assert set(ids) == {s["label"] for s in shapes}
     polygon = np.zeros((40, 60), bool)
     polygon[2:9, 2:12] = True
@@ -83,7 +77,7 @@ def test_each_shape_covers_the_pixels_whose_centres_it_contains(empty, tmp_path)
     assert np.array_equal(mask[30:35, 50:55] == ids["mask"], ring > 0) and mask[32, 52] == 0
 
 
-def test_later_shapes_cover_earlier_ones_and_special_labels_are_not_classes(empty, tmp_path):
+def test_later_shapes_cover_earlier_ones_and_special_labels_are_not_classes(project, tmp_path):
     shapes = [
         shape("stain", "polygon", [[0, 0], [60, 0], [60, 40], [0, 40]]),
         shape("__ignore__", "rectangle", [[0, 0], [10, 10]]),
@@ -91,8 +85,8 @@ def test_later_shapes_cover_earlier_ones_and_special_labels_are_not_classes(empt
     ]
     picture(tmp_path / "in" / "a.png")
     write(tmp_path / "in" / "a.json", shapes)
-    mask = imported(empty, tmp_path / "in")
-    assert (mask[5, 5], mask[25, 25], mask[35, 50]) == (254, 0, 1) and len(empty.classes) == 1
+    mask = imported(project, tmp_path / "in")
+    assert (mask[5, 5], mask[25, 25], mask[35, 50]) == (254, 0, 1) and len(project.classes) == 1
 
 
 @pytest.mark.parametrize(
@@ -106,41 +100,41 @@ def test_later_shapes_cover_earlier_ones_and_special_labels_are_not_classes(empt
         ("裂纹 1.json", None, "裂纹 1.png", "裂纹 1.png"),
     ],
 )
-def test_the_image_is_found_by_the_stored_path(empty, tmp_path, label, stored_path, at, key):
+def test_the_image_is_found_by_the_stored_path(project, tmp_path, label, stored_path, at, key):
     picture(tmp_path / "in" / at)
     write(tmp_path / "in" / label, [shape("pit", "rectangle", [[1, 1], [5, 5]])], stored_path)
-    imported(empty, tmp_path / "in")
-    assert empty.images() == [key]
+    imported(project, tmp_path / "in")
+    assert project.images() == [key]
 
 
-def test_an_embedded_image_is_used_if_the_file_is_missing(empty, tmp_path):
+def test_an_embedded_image_is_used_if_the_file_is_missing(project, tmp_path):
     gray = np.random.default_rng(1).integers(0, 255, (40, 60)).astype(np.uint8)
     box = [shape("pit", "rectangle", [[1, 1], [5, 5]])]
     write(tmp_path / "in" / "a.json", box, "a.jpg", imageData=png64(gray), imageHeight=40, imageWidth=60)
-    assert imported(empty, tmp_path / "in").sum() == 16
-    assert empty.images() == ["a.png"]
-    with Image.open(empty.image_path("a.png")) as file:
+    assert imported(project, tmp_path / "in").sum() == 16
+    assert project.images() == ["a.png"]
+    with Image.open(project.image_path("a.png")) as file:
         assert np.array_equal(np.asarray(file), gray)
 
 
-def test_an_image_of_the_project_is_preferred_to_the_embedded_one(empty, tmp_path):
-    picture(empty.image_path("lot/a.png"))
+def test_an_image_of_the_project_is_preferred_to_the_embedded_one(project, tmp_path):
+    picture(project.image_path("lot/a.png"))
     box = [shape("pit", "rectangle", [[1, 1], [5, 5]])]
     write(tmp_path / "in" / "a.json", box, imageData=png64(np.zeros((40, 60), np.uint8)))
-    import_labels(empty, tmp_path / "in")
-    assert empty.images() == ["lot/a.png"] and annotation.load_mask(empty, "lot/a.png").any()
+    import_labels(project, tmp_path / "in")
+    assert project.images() == ["lot/a.png"] and annotation.load_mask(project, "lot/a.png").any()
 
 
-def test_exactly_one_flag_is_a_verdict(empty, tmp_path):
+def test_exactly_one_flag_is_a_verdict(project, tmp_path):
     for name, flags in (("a", {"OK": False, "NG": True}), ("b", {"OK": True, "NG": True}), ("c", {})):
         picture(tmp_path / "in" / f"{name}.png")
         write(tmp_path / "in" / f"{name}.json", [], f"{name}.png", flags=flags)
-    report = import_labels(empty, tmp_path / "in")
-    verdicts = [annotation.load_note(empty, key).verdict for key in empty.images()]
-    assert verdicts == ["NG", None, None] and report.added_verdicts == ["NG"] == empty.file.verdicts
+    report = import_labels(project, tmp_path / "in")
+    verdicts = [annotation.load_note(project, key).verdict for key in project.images()]
+    assert verdicts == ["NG", None, None] and report.added_verdicts == ["NG"] == project.file.verdicts
 
 
-def test_damaged_files_are_skipped_with_a_reason(empty, tmp_path):
+def test_damaged_files_are_skipped_with_a_reason(project, tmp_path):
     for name in "abcdef":
         picture(tmp_path / "in" / f"{name}.png")
     folder = tmp_path / "in"
@@ -152,7 +146,7 @@ def test_damaged_files_are_skipped_with_a_reason(empty, tmp_path):
     write(folder / "f.json", [shape("pit", "rectangle", [[1, 1], [5, 5]])], "f.png", imageHeight=9, imageWidth=9)
     (folder / "other.json").write_text('{"images": []}', "utf-8")
     write(folder / "gone.json", [], "gone.png")
-    report = import_labels(empty, folder)
+    report = import_labels(project, folder)
     assert report.labeled == 1
     assert sorted(path.rsplit("/", 1)[-1] for path, _ in report.skipped) == [
         "b.json",
@@ -162,30 +156,30 @@ def test_damaged_files_are_skipped_with_a_reason(empty, tmp_path):
         "f.json",
         "gone.json",
     ]
-    assert not empty.mask_path("c.png").exists()
+    assert not project.mask_path("c.png").exists()
 
 
-def test_shapes_of_unknown_kinds_are_named(empty, tmp_path):
+def test_shapes_of_unknown_kinds_are_named(project, tmp_path):
     picture(tmp_path / "in" / "a.png")
     write(tmp_path / "in" / "a.json", [shape("pit", "brush", [[1, 1]] * 8)])
-    report = import_labels(empty, tmp_path / "in")
-    assert report.labeled == 0 and "brush" in report.skipped[0][1] and not empty.classes
+    report = import_labels(project, tmp_path / "in")
+    assert report.labeled == 0 and "brush" in report.skipped[0][1] and not project.classes
 
 
 @pytest.mark.parametrize("shapes", ["polygon", "mask"])
-def test_labelme_round_trip_is_exact(empty, tmp_path, shapes):
-    pit, stain = empty.add_class("pit").id, empty.add_class("stain 污渍").id
-    empty.file.verdicts = ["OK", "NG"]
+def test_labelme_round_trip_is_exact(project, tmp_path, shapes):
+    pit, stain = project.add_class("pit").id, project.add_class("stain 污渍").id
+    project.file.verdicts = ["OK", "NG"]
     mask = np.zeros((40, 60), np.uint8)
     mask[3:12, 3:12], mask[6, 6], mask[20, 30], mask[25:30, 5:50], mask[0] = pit, 0, pit, stain, 254
-    picture(empty.image_path("lot/a.png"))
-    annotation.save_mask(empty, "lot/a.png", mask)
-    annotation.save_note(empty, "lot/a.png", annotation.Note(status="done", verdict="NG"))
+    picture(project.image_path("lot/a.png"))
+    annotation.save_mask(project, "lot/a.png", mask)
+    annotation.save_note(project, "lot/a.png", annotation.Note(status="done", verdict="NG"))
     assert (
-        export_labels(empty, tmp_path / "out", format="labelme", options=LabelExportOptions(shapes=shapes)).lost == []
+        export_labels(project, tmp_path / "out", format="labelme", options=LabelExportOptions(shapes=shapes)).lost == []
     )
     # imagePath points to the first project; the images of the second project are used.
-    with Project.create(tmp_path / "second", images=empty.root / "pictures") as second:
+    with Project.create(tmp_path / "second", images=project.root / "pictures") as second:
         report = import_labels(second, tmp_path / "out")
         assert report.skipped == [] and second.images() == ["@pictures/lot/a.png"]
         back = annotation.load_mask(second, "@pictures/lot/a.png")
@@ -199,15 +193,15 @@ def test_labelme_round_trip_is_exact(empty, tmp_path, shapes):
     assert np.array_equal(mask == 254, back == 254)
 
 
-def test_png_round_trip_is_exact(empty, tmp_path):
-    empty.add_class("pit")
-    empty.add_class("stain", id=7)
+def test_png_round_trip_is_exact(project, tmp_path):
+    project.add_class("pit")
+    project.add_class("stain", id=7)
     mask = np.zeros((40, 60), np.uint8)
     mask[3:12, 3:12], mask[6, 6], mask[25:30, 5:50], mask[0] = 1, 0, 7, 254
-    picture(empty.image_path("lot/a.png"))
-    annotation.save_mask(empty, "lot/a.png", mask)
-    annotation.save_note(empty, "lot/a.png", annotation.Note(status="done", verdict="NG"))
-    lost = export_labels(empty, tmp_path / "out", format="png", options=LabelExportOptions(contiguous=False)).lost
+    picture(project.image_path("lot/a.png"))
+    annotation.save_mask(project, "lot/a.png", mask)
+    annotation.save_note(project, "lot/a.png", annotation.Note(status="done", verdict="NG"))
+    lost = export_labels(project, tmp_path / "out", format="png", options=LabelExportOptions(contiguous=False)).lost
     assert len(lost) == 1 and "verdict" in lost[0]
     with Project.create(tmp_path / "second") as second:
         picture(second.image_path("lot/a.png"))
@@ -216,24 +210,24 @@ def test_png_round_trip_is_exact(empty, tmp_path):
         assert {c.id: c.name for c in second.classes} == {1: "pit", 7: "stain"}
 
 
-def test_real_files_agree_with_the_tools_own_masks(empty, shared_data, tmp_path):
+def test_real_files_agree_with_the_tools_own_masks(project, shared_data, tmp_path):
     """labelme's exporter draws outlines one pixel wider than the polygon, hence not exactly."""
     root = shared_data / "foreign-labels" / "labelme" / "semantic_segmentation"
-    import_labels(empty, root / "data_annotated")
+    import_labels(project, root / "data_annotated")
     with Project.create(tmp_path / "voc") as voc:
         import_labels(voc, root / "data_dataset_voc", format="png")
         for stem in ("2011_000003", "2011_000006", "2011_000025"):
-            ours = annotation.load_mask(empty, f"{stem}.jpg")
+            ours = annotation.load_mask(project, f"{stem}.jpg")
             theirs = annotation.load_mask(voc, f"JPEGImages/{stem}.jpg")
-            for info in empty.classes:
+            for info in project.classes:
                 a, b = ours == info.id, theirs == matching_class(info.name, voc.classes, exact=True).id
                 assert (a & b).sum() > 0.93 * (a | b).sum() - 1
 
 
-def test_real_files_with_every_shape_and_with_embedded_images(empty, shared_data):
+def test_real_files_with_every_shape_and_with_embedded_images(project, shared_data):
     root = shared_data / "foreign-labels"
-    assert import_labels(empty, root / "labelme" / "primitives").skipped == []
-    report = import_labels(empty, root / "2label" / "labelme")
+    assert import_labels(project, root / "labelme" / "primitives").skipped == []
+    report = import_labels(project, root / "2label" / "labelme")
     assert (report.labeled, report.skipped) == (2, [])
-    assert {"octagon", "point", "line_strip", "ellipse", "crack"} <= {c.name for c in empty.classes}
-    assert import_labels(empty, root / "neu-inclusion-anylabeling").labeled == 25
+    assert {"octagon", "point", "line_strip", "ellipse", "crack"} <= {c.name for c in project.classes}
+    assert import_labels(project, root / "neu-inclusion-anylabeling").labeled == 25

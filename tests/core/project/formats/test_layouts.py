@@ -9,40 +9,17 @@ import pytest
 import tifffile
 from PIL import Image
 
+from tests.core.project.formats.label_folders import SIZE, photo, save
 from workbench.core.project import annotation
 from workbench.core.project.formats import text_files
 from workbench.core.project.importing import import_labels
-from workbench.core.project.project import DONT_CARE, Project, matching_class
-
-SIZE = (60, 40)
-
-
-@pytest.fixture
-def project(tmp_path):
-    with Project.create(tmp_path / "project") as project:
-        yield project
-
-
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "in").mkdir()
-    return tmp_path / "in"
-
-
-def photo(path, seed=0):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(np.random.default_rng(seed).integers(60, 200, (SIZE[1], SIZE[0])).astype(np.uint8)).save(path)
+from workbench.core.project.project import DONT_CARE, matching_class
 
 
 def region(left, top, width=8, height=6):
     mask = np.zeros((SIZE[1], SIZE[0]), np.uint8)
     mask[top : top + height, left : left + width] = 1
     return mask
-
-
-def save(path, array):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(array).save(path)
 
 
 def mask_of(project, key, name):

@@ -4,34 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PIL import Image
 
+from tests.core.project.formats.label_folders import SIZE, photo, save
 from workbench.core.project import annotation
 from workbench.core.project.formats.mask_values import parse_text
 from workbench.core.project.importing import import_labels
-from workbench.core.project.project import Project
-
-SIZE = (64, 48)
-
-
-@pytest.fixture
-def project(tmp_path):
-    with Project.create(tmp_path / "project") as project:
-        yield project
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "in"
-
-
-def save(path, array, **options):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(array).save(path, **options)
-
-
-def photo(path, seed=0, size=SIZE):
-    save(path, np.random.default_rng(seed).normal(120, 8, size[::-1]).clip(0, 255).astype(np.uint8))
 
 
 def region(left, value=255, size=SIZE):

@@ -9,47 +9,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.core.project.formats.label_folders import SIZE, photo, save
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
-from workbench.inference.io.image_io import write_png
 
-SIZE = (40, 30)
-
-
-def photo(path, seed=0, size=SIZE, suffix_quality=90):
-    """Write a noisy image file, like that of a camera."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    gray = np.random.default_rng(seed).integers(60, 190, (size[1], size[0])).astype(np.uint8)
-    if path.suffix.lower() == ".png":
-        write_png(path, gray)
-    else:
-        Image.fromarray(gray).save(path, quality=suffix_quality)
-    return path
+LARGE = (4 * SIZE[0], 4 * SIZE[1])
 
 
 def box(value=1, size=SIZE, at=(5, 8, 15, 20), dtype=np.uint8):
     mask = np.zeros((size[1], size[0]), dtype)
     mask[at[1] : at[3], at[0] : at[2]] = value
     return mask
-
-
-def save(path, array, mode=None, palette=None):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    image = Image.fromarray(array)
-    if palette is not None:
-        image.putpalette(palette)
-    if mode is not None:
-        image = image.convert(mode)
-    image.save(path)
-    return path
-
-
-@pytest.fixture
-def empty(tmp_path):
-    with Project.create(tmp_path / "project") as project:
-        yield project
 
 
 def masks_of(project):
@@ -68,66 +40,66 @@ def masks_of(project):
         pytest.param(lambda p: save(p, box(65535, dtype=np.uint16)), id="sixteen-bit-white"),
     ],
 )
-def test_a_black_and_white_mask_becomes_one_class_however_it_is_stored(empty, tmp_path, store):
+def test_a_black_and_white_mask_becomes_one_class_however_it_is_stored(project, tmp_path, store):
     photo(tmp_path / "in" / "a.jpg")
     store(tmp_path / "in" / "a.png")
-    report = import_labels(empty, tmp_path / "in", format="png")
-    assert (report.labeled, report.skipped, [c.name for c in empty.classes]) == (1, [], ["defect"])
-    assert np.array_equal(masks_of(empty)["a.jpg"], box(1))
-    note = annotation.load_note(empty, "a.jpg")
+    report = import_labels(project, tmp_path / "in", format="png")
+    assert (report.labeled, report.skipped, [c.name for c in project.classes]) == (1, [], ["defect"])
+    assert np.array_equal(masks_of(project)["a.jpg"], box(1))
+    note = annotation.load_note(project, "a.jpg")
     assert note.status == "done" and note.history[-1].what == "import png"
 
 
-def test_gray_edges_are_binarized_at_the_threshold(empty, tmp_path):
+def test_gray_edges_are_binarized_at_the_threshold(project, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     mask = box(255)
     mask[8:20, 5], mask[8:20, 14] = 127, 128
     save(tmp_path / "in" / "a.png", mask)
-    import_labels(empty, tmp_path / "in", format="png", class_name="scratch")
-    found = masks_of(empty)["a.jpg"]
-    assert found[10, 5] == 0 and found[10, 14] == 1 and empty.classes[0].name == "scratch"
+    import_labels(project, tmp_path / "in", format="png", class_name="scratch")
+    found = masks_of(project)["a.jpg"]
+    assert found[10, 5] == 0 and found[10, 14] == 1 and project.classes[0].name == "scratch"
 
 
-def test_a_given_threshold_moves_the_cut(empty, tmp_path):
+def test_a_given_threshold_moves_the_cut(project, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     mask = box(255)
     mask[8:20, 5] = 60
     save(tmp_path / "in" / "a.png", mask)
-    import_labels(empty, tmp_path / "in", format="png", threshold=50)
-    assert np.array_equal(masks_of(empty)["a.jpg"], box(1))
+    import_labels(project, tmp_path / "in", format="png", threshold=50)
+    assert np.array_equal(masks_of(project)["a.jpg"], box(1))
 
 
-def test_a_threshold_above_all_values_is_refused(empty, tmp_path):
+def test_a_threshold_above_all_values_is_refused(project, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", box(40))
-    report = import_labels(empty, tmp_path / "in", format="png", threshold=128)
+    report = import_labels(project, tmp_path / "in", format="png", threshold=128)
     assert report.labeled == 0 and "largest is 40" in report.skipped[0][1]
-    assert not empty.mask_path("a.jpg").exists()
+    assert not project.mask_path("a.jpg").exists()
 
 
-def test_ids_are_unchanged(empty, tmp_path):
+def test_ids_are_unchanged(project, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     mask = box(3)
     mask[22:26, 2:9] = 7
     save(tmp_path / "in" / "a.png", mask)
-    import_labels(empty, tmp_path / "in", format="png")
-    assert np.array_equal(masks_of(empty)["a.jpg"], mask)
-    assert {c.id: c.name for c in empty.classes} == {3: "class_3", 7: "class_7"}
+    import_labels(project, tmp_path / "in", format="png")
+    assert np.array_equal(masks_of(project)["a.jpg"], mask)
+    assert {c.id: c.name for c in project.classes} == {3: "class_3", 7: "class_7"}
 
 
-def test_sixteen_bit_ids_up_to_253_stay_and_larger_ones_are_refused(empty, tmp_path):
+def test_sixteen_bit_ids_up_to_253_stay_and_larger_ones_are_refused(project, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     photo(tmp_path / "in" / "b.jpg", 1)
     wide = box(253, dtype=np.uint16)
     wide[0, 0] = 2
     save(tmp_path / "in" / "a.png", wide)
     save(tmp_path / "in" / "b.png", box(900, dtype=np.uint16))
-    report = import_labels(empty, tmp_path / "in", format="png")
-    assert report.labeled == 1 and set(annotation.ids_in(masks_of(empty)["a.jpg"])) == {0, 2, 253}
+    report = import_labels(project, tmp_path / "in", format="png")
+    assert report.labeled == 1 and set(annotation.ids_in(masks_of(project)["a.jpg"])) == {0, 2, 253}
     assert "900" in report.skipped[0][1]
 
 
-def test_two_and_four_bit_ids_are_not_scaled(empty, tmp_path):
+def test_two_and_four_bit_ids_are_not_scaled(project, tmp_path):
     import struct
     import zlib
 
@@ -138,60 +110,60 @@ def test_two_and_four_bit_ids_are_not_scaled(empty, tmp_path):
     rows = b"\0\x01\x23\x00\x05" * 2  # four bits: 0 1 2 3 0 0 0 5
     data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 2, 4, 0, 0, 0, 0))
     (tmp_path / "in" / "a.png").write_bytes(data + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
-    import_labels(empty, tmp_path / "in", format="png")
-    assert masks_of(empty)["a.jpg"][0].tolist() == [0, 1, 2, 3, 0, 0, 0, 5]
+    import_labels(project, tmp_path / "in", format="png")
+    assert masks_of(project)["a.jpg"][0].tolist() == [0, 1, 2, 3, 0, 0, 0, 5]
 
 
-def test_void_of_palette_masks_is_ignored_and_own_special_ids_are_kept(empty, tmp_path):
+def test_void_of_palette_masks_is_ignored_and_own_special_ids_are_kept(project, tmp_path):
     voc = [0, 0, 0, 128, 0, 0] + [7] * 759 + [224, 224, 192]
     mask = box(1)
     mask[0] = 255
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", mask, palette=voc)
-    import_labels(empty, tmp_path / "in", format="png")
-    assert masks_of(empty)["a.jpg"][0, 0] == 254
+    import_labels(project, tmp_path / "in", format="png")
+    assert masks_of(project)["a.jpg"][0, 0] == 254
 
     photo(tmp_path / "own" / "b.jpg", 1)
     mask[1] = 254
-    (tmp_path / "own" / "b.png").write_bytes(annotation.encode_mask(mask, empty.classes))
-    import_labels(empty, tmp_path / "own", format="png")
-    assert np.array_equal(masks_of(empty)["b.jpg"], mask)
+    (tmp_path / "own" / "b.png").write_bytes(annotation.encode_mask(mask, project.classes))
+    import_labels(project, tmp_path / "own", format="png")
+    assert np.array_equal(masks_of(project)["b.jpg"], mask)
 
 
-def test_names_come_from_a_list_beside_the_masks(empty, tmp_path):
+def test_names_come_from_a_list_beside_the_masks(project, tmp_path):
     photo(tmp_path / "in" / "images" / "a.jpg")
     save(tmp_path / "in" / "masks" / "a.png", box(2))
     (tmp_path / "in" / "labels.txt").write_text("__ignore__\n_background_\npit\nstain\n", "utf-8")
-    import_labels(empty, tmp_path / "in")
-    assert [(c.id, c.name) for c in empty.classes] == [(2, "stain")]
+    import_labels(project, tmp_path / "in")
+    assert [(c.id, c.name) for c in project.classes] == [(2, "stain")]
 
 
 @pytest.mark.parametrize("text", ["背景:0,0,0::\n划痕:10,20,30::\nbackground:0,0,0::", "background\n划痕 - 10 20 30"])
-def test_colors_are_named_by_a_list(empty, tmp_path, text):
+def test_colors_are_named_by_a_list(project, tmp_path, text):
     photo(tmp_path / "in" / "images" / "a.jpg")
     save(tmp_path / "in" / "masks" / "a.png", np.dstack([box(10), box(20), box(30)]))
     name = "labelmap.txt" if "::" in text else "labels.txt"
     (tmp_path / "in" / name).write_text(text, "utf-8")
-    import_labels(empty, tmp_path / "in")
-    assert [c.name for c in empty.classes] == ["划痕"]
-    assert np.array_equal(masks_of(empty)["images/a.jpg"] > 0, box(1) > 0)
+    import_labels(project, tmp_path / "in")
+    assert [c.name for c in project.classes] == ["划痕"]
+    assert np.array_equal(masks_of(project)["images/a.jpg"] > 0, box(1) > 0)
 
 
-def test_colors_without_a_list_are_named_by_their_code(empty, tmp_path):
+def test_colors_without_a_list_are_named_by_their_code(project, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", np.dstack([box(200), box(0), box(0)]))
-    import_labels(empty, tmp_path / "in")
-    assert [c.name for c in empty.classes] == ["#c80000"]
+    import_labels(project, tmp_path / "in")
+    assert [c.name for c in project.classes] == ["#c80000"]
 
 
-def test_black_masks_are_good_images(empty, tmp_path):
+def test_black_masks_are_good_images(project, tmp_path):
     for name in ("a", "b"):
         photo(tmp_path / "in" / f"{name}.jpg")
         save(tmp_path / "in" / f"{name}.png", box(0))
-    report = import_labels(empty, tmp_path / "in")
-    assert report.labeled == 2 and not empty.classes
-    assert all(not mask.any() for mask in masks_of(empty).values())
-    assert annotation.load_note(empty, "a.jpg").status == "done"
+    report = import_labels(project, tmp_path / "in")
+    assert report.labeled == 2 and not project.classes
+    assert all(not mask.any() for mask in masks_of(project).values())
+    assert annotation.load_note(project, "a.jpg").status == "done"
 
 
 @pytest.mark.parametrize(
@@ -209,57 +181,57 @@ def test_black_masks_are_good_images(empty, tmp_path):
         ("W1/W1_07.jpg", "masks/W2/W2_07.png", "W1/W1_07.jpg"),
     ],
 )
-def test_masks_are_found_in_common_layouts(empty, tmp_path, picture, mask, key):
+def test_masks_are_found_in_common_layouts(project, tmp_path, picture, mask, key):
     photo(tmp_path / "in" / picture)
     save(tmp_path / "in" / mask, box(255))
     # another image, which must not be matched
     photo(tmp_path / "in" / "other" / "zz.jpg", 5)
-    report = import_labels(empty, tmp_path / "in")
+    report = import_labels(project, tmp_path / "in")
     assert (report.labeled, report.skipped) == (1, [])
-    assert np.array_equal(annotation.load_mask(empty, key), box(1))
-    assert report.images == 2 and not empty.mask_path("other/zz.jpg").exists()
+    assert np.array_equal(annotation.load_mask(project, key), box(1))
+    assert report.images == 2 and not project.mask_path("other/zz.jpg").exists()
 
 
-def test_masks_are_recognized_by_content_without_meaningful_names(empty, tmp_path):
+def test_masks_are_recognized_by_content_without_meaningful_names(project, tmp_path):
     for number in range(3):
         photo(tmp_path / "in" / "W1" / f"W1_{number}.png", number)
         save(tmp_path / "in" / "W2" / f"W2_{number}.png", box(255), mode="1")
-    report = import_labels(empty, tmp_path / "in")
-    assert (report.format, report.labeled, len(empty.images())) == ("png", 3, 3)
+    report = import_labels(project, tmp_path / "in")
+    assert (report.format, report.labeled, len(project.images())) == ("png", 3, 3)
 
 
-def test_masks_alone_are_matched_with_project_images_by_path_then_by_name(empty, tmp_path):
+def test_masks_alone_are_matched_with_project_images_by_path_then_by_name(project, tmp_path):
     for seed, key in enumerate(("lotA/1.jpg", "lotB/1.jpg", "lotB/only.jpg")):
-        photo(empty.image_path(key), seed)
+        photo(project.image_path(key), seed)
     save(tmp_path / "masks" / "lotB" / "1.png", box(255))
     save(tmp_path / "masks" / "only_mask.png", box(255))
     save(tmp_path / "masks" / "nobody.png", box(255))
-    report = import_labels(empty, tmp_path / "masks")
-    masks = masks_of(empty)
+    report = import_labels(project, tmp_path / "masks")
+    masks = masks_of(project)
     assert masks["lotB/1.jpg"] is not None and masks["lotB/only.jpg"] is not None and masks["lotA/1.jpg"] is None
     assert report.labeled == 2 and len(report.skipped) == 1 and "nobody" in report.skipped[0][0]
 
 
-def test_the_folder_that_differs_names_the_class_and_empty_folders_are_ignored(empty, tmp_path):
+def test_the_folder_that_differs_names_the_class_and_empty_folders_are_ignored(project, tmp_path):
     for folder, value in (("MT_Crack", 255), ("MT_Fray", 255), ("MT_Free", 0)):
         photo(tmp_path / "in" / folder / "Imgs" / "7.jpg", value)
         save(tmp_path / "in" / folder / "Imgs" / "7.png", box(value))
-    import_labels(empty, tmp_path / "in", threshold=128)
-    assert [c.name for c in empty.classes] == ["MT_Crack", "MT_Fray"]
-    assert set(annotation.ids_in(masks_of(empty)["MT_Fray/Imgs/7.jpg"])) == {0, 2}
-    assert not masks_of(empty)["MT_Free/Imgs/7.jpg"].any()
+    import_labels(project, tmp_path / "in", threshold=128)
+    assert [c.name for c in project.classes] == ["MT_Crack", "MT_Fray"]
+    assert set(annotation.ids_in(masks_of(project)["MT_Fray/Imgs/7.jpg"])) == {0, 2}
+    assert not masks_of(project)["MT_Free/Imgs/7.jpg"].any()
 
 
-def test_numbered_lots_are_no_classes(empty, tmp_path):
+def test_numbered_lots_are_no_classes(project, tmp_path):
     for lot in ("lot1", "lot2"):
         photo(tmp_path / "in" / lot / "7.jpg", int(lot[-1]))
         save(tmp_path / "in" / lot / "7.png", box(255))
-    import_labels(empty, tmp_path / "in")
-    assert [c.name for c in empty.classes] == ["defect"]
+    import_labels(project, tmp_path / "in")
+    assert [c.name for c in project.classes] == ["defect"]
 
 
-def test_unusable_masks_are_reported_and_the_others_imported(empty, tmp_path):
-    empty.add_class("scratch")
+def test_unusable_masks_are_reported_and_the_others_imported(project, tmp_path):
+    project.add_class("scratch")
     for name in ("size", "cut", "unknown", "text", "fine"):
         photo(tmp_path / "in" / f"{name}.jpg", len(name))
     save(tmp_path / "in" / "size.png", box(1, size=(39, 30)))
@@ -268,32 +240,32 @@ def test_unusable_masks_are_reported_and_the_others_imported(empty, tmp_path):
     (tmp_path / "in" / "text.png").write_bytes(b"not a picture")
     save(tmp_path / "in" / "unknown.png", box(9))
     save(tmp_path / "in" / "fine.png", box(1))
-    report = import_labels(empty, tmp_path / "in", format="png")
+    report = import_labels(project, tmp_path / "in", format="png")
     reasons = {os.path.basename(path): why for path, why in report.skipped}
     assert set(reasons) == {"size.png", "cut.png", "unknown.png", "text.png"}
     assert "39 × 30" in reasons["size.png"] and "9" in reasons["unknown.png"]
-    assert report.labeled == 1 and np.array_equal(masks_of(empty)["fine.jpg"], box(1))
+    assert report.labeled == 1 and np.array_equal(masks_of(project)["fine.jpg"], box(1))
     assert report.images == 5  # also those without a usable label
 
 
-def test_a_copy_of_an_image_is_not_taken_for_a_mask(empty, tmp_path):
+def test_a_copy_of_an_image_is_not_taken_for_a_mask(project, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     photo(tmp_path / "in" / "a.png")
-    report = import_labels(empty, tmp_path / "in", format="png")
-    assert report.labeled == 0 and "like a photo" in report.skipped[0][1] and not empty.classes
+    report = import_labels(project, tmp_path / "in", format="png")
+    assert report.labeled == 0 and "like a photo" in report.skipped[0][1] and not project.classes
 
 
-def test_existing_labels_are_replaced_on_request_only(empty, tmp_path):
+def test_existing_labels_are_replaced_on_request_only(project, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", box(255))
-    import_labels(empty, tmp_path / "in")
+    import_labels(project, tmp_path / "in")
     own = box(1, at=(0, 0, 4, 4))
-    annotation.save_mask(empty, "a.jpg", own)
-    report = import_labels(empty, tmp_path / "in")
+    annotation.save_mask(project, "a.jpg", own)
+    report = import_labels(project, tmp_path / "in")
     assert report.labeled == 0 and "already has a label" in report.skipped[0][1]
-    assert np.array_equal(masks_of(empty)["a.jpg"], own)
-    assert import_labels(empty, tmp_path / "in", overwrite=True).labeled == 1
-    assert np.array_equal(masks_of(empty)["a.jpg"], box(1)) and len(empty.images()) == 1
+    assert np.array_equal(masks_of(project)["a.jpg"], own)
+    assert import_labels(project, tmp_path / "in", overwrite=True).labeled == 1
+    assert np.array_equal(masks_of(project)["a.jpg"], box(1)) and len(project.images()) == 1
 
 
 def test_masks_among_the_images_of_a_source_are_no_images(tmp_path):
@@ -317,45 +289,45 @@ def test_only_the_masks_are_hidden_where_images_share_their_suffix(tmp_path):
         assert project.images() == ["@in/a [1].png", "@in/b.png"]
 
 
-def test_without_copying_the_folder_becomes_a_source(empty, tmp_path):
+def test_without_copying_the_folder_becomes_a_source(project, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     save(tmp_path / "in" / "a.png", box(255))
-    report = import_labels(empty, tmp_path / "in", copy=False)
-    assert empty.images() == ["@in/a.jpg"] and report.copied == 0 and report.labeled == 1
+    report = import_labels(project, tmp_path / "in", copy=False)
+    assert project.images() == ["@in/a.jpg"] and report.copied == 0 and report.labeled == 1
 
 
-def test_nothing_to_import_and_wrong_paths_are_problems(empty, tmp_path):
+def test_nothing_to_import_and_wrong_paths_are_problems(project, tmp_path):
     (tmp_path / "in").mkdir()
     with pytest.raises(problems.NothingToImport):
-        import_labels(empty, tmp_path / "in")
+        import_labels(project, tmp_path / "in")
     with pytest.raises(problems.FolderMissing):
-        import_labels(empty, tmp_path / "gone")
+        import_labels(project, tmp_path / "gone")
     with pytest.raises(problems.UnknownFormat):
-        import_labels(empty, tmp_path / "in", format="dicom")
+        import_labels(project, tmp_path / "in", format="dicom")
     with (
         pytest.raises(problems.ProjectReadOnly),
-        Project.open(empty.root, write=False) as reader,
+        Project.open(project.root, write=False) as reader,
     ):
         import_labels(reader, tmp_path / "in")
 
 
-def test_real_magnetic_tiles(empty, shared_data, tmp_path):
+def test_real_magnetic_tiles(project, shared_data, tmp_path):
     for folder in ("MT_Fray", "MT_Uneven", "MT_Crack"):
         source = shared_data / "magnetic-tile" / folder / "Imgs"
         for path in sorted(source.iterdir())[:16]:
             target = tmp_path / "in" / folder / "Imgs" / path.name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
-    report = import_labels(empty, tmp_path / "in", format="png", threshold=128)
+    report = import_labels(project, tmp_path / "in", format="png", threshold=128)
     assert (report.images, report.labeled, report.skipped) == (24, 24, [])
-    assert {c.name for c in empty.classes} == {"MT_Fray", "MT_Uneven", "MT_Crack"}
+    assert {c.name for c in project.classes} == {"MT_Fray", "MT_Uneven", "MT_Crack"}
 
 
-def test_real_weld_films_with_one_bit_masks_in_another_folder(empty, shared_data):
-    report = import_labels(empty, shared_data / "gdxray-welds")
+def test_real_weld_films_with_one_bit_masks_in_another_folder(project, shared_data):
+    report = import_labels(project, shared_data / "gdxray-welds")
     assert (report.labeled, report.skipped) == (5, [])
     truth = np.asarray(Image.open(shared_data / "gdxray-welds" / "W0004" / "W0004_0003.png")) > 0
-    assert np.array_equal(annotation.load_mask(empty, "W0001/W0001_0003.png") > 0, truth)
+    assert np.array_equal(annotation.load_mask(project, "W0001/W0001_0003.png") > 0, truth)
 
 
 # --- each file by itself ----------------------------------------------------------------------------------
@@ -378,16 +350,16 @@ def lossy(path, mask, **options):
 
 
 @pytest.mark.parametrize("suffix", [".jpg", ".webp", ".png"])  # the last one is a renamed JPEG
-def test_one_lossy_mask_among_masks_with_ids_is_refused_alone(empty, tmp_path, suffix):
+def test_one_lossy_mask_among_masks_with_ids_is_refused_alone(project, tmp_path, suffix):
     for number in range(6):
-        photo(tmp_path / "in" / "images" / f"{number}.bmp", number, (160, 120))
+        photo(tmp_path / "in" / "images" / f"{number}.bmp", number, LARGE)
         name = tmp_path / "in" / "masks" / f"{number}{suffix if number == 2 else '.png'}"
         lossy(name, ids(1, 2), **({"format": "WEBP" if suffix == ".webp" else "JPEG"} if number == 2 else {}))
     (tmp_path / "in" / "labels.txt").write_text("background\nscratch\npit\n")
-    report = import_labels(empty, tmp_path / "in")
+    report = import_labels(project, tmp_path / "in")
     assert report.labeled == 5 and list(reasons(report)) == [f"2{suffix}"] and "losses" in report.skipped[0][1]
-    assert {c.name for c in empty.classes} == {"scratch", "pit"} and not empty.mask_path("images/2.bmp").exists()
-    assert annotation.load_note(empty, "images/2.bmp").status == "new"
+    assert {c.name for c in project.classes} == {"scratch", "pit"} and not project.mask_path("images/2.bmp").exists()
+    assert annotation.load_note(project, "images/2.bmp").status == "new"
 
 
 @pytest.mark.parametrize(
@@ -401,120 +373,120 @@ def test_one_lossy_mask_among_masks_with_ids_is_refused_alone(empty, tmp_path, s
         ((1, 2), {"format": "WEBP", "quality": 80}),
     ],
 )
-def test_lossy_masks_with_several_values_are_refused(empty, tmp_path, values, options):
+def test_lossy_masks_with_several_values_are_refused(project, tmp_path, values, options):
     for name in ("a", "b"):
-        photo(tmp_path / "in" / "images" / f"{name}.png", ord(name), (160, 120))
+        photo(tmp_path / "in" / "images" / f"{name}.png", ord(name), LARGE)
         lossy(tmp_path / "in" / "masks" / f"{name}.jpg", ids(*values), **options)
-    report = import_labels(empty, tmp_path / "in", class_name="pit")
-    assert report.labeled == 0 and len(report.skipped) == 2 and empty.classes == []
-    assert not any(empty.mask_path(key).exists() for key in empty.images())
+    report = import_labels(project, tmp_path / "in", class_name="pit")
+    assert report.labeled == 0 and len(report.skipped) == 2 and project.classes == []
+    assert not any(project.mask_path(key).exists() for key in project.images())
 
 
 @pytest.mark.parametrize("form", ["JPEG", "WEBP"])
 @pytest.mark.parametrize("quality", [50, 75, 95])
 @pytest.mark.parametrize("inverted", [False, True])
-def test_lossy_black_and_white_masks_are_used(empty, tmp_path, form, quality, inverted):
+def test_lossy_black_and_white_masks_are_used(project, tmp_path, form, quality, inverted):
     rng = np.random.default_rng(quality)
     for number in range(4):
-        photo(tmp_path / "in" / "images" / f"{number}.png", number, (160, 120))
+        photo(tmp_path / "in" / "images" / f"{number}.png", number, LARGE)
         mask = ids(*[255] * number) if number else box(0)
         mask[:, rng.integers(0, 38)] = 255 if number else 0  # a thin line
         lossy(
             tmp_path / "in" / "masks" / f"{number}.jpg", 255 - mask if inverted else mask, format=form, quality=quality
         )
         np.save(tmp_path / f"{number}.npy", np.kron(mask, np.ones((4, 4), np.uint8)) > 0)
-    report = import_labels(empty, tmp_path / "in", invert=inverted)
+    report = import_labels(project, tmp_path / "in", invert=inverted)
     assert (report.labeled, report.skipped) == (4, [])
     for number in range(4):
-        truth, found = np.load(tmp_path / f"{number}.npy"), masks_of(empty)[f"images/{number}.png"] > 0
+        truth, found = np.load(tmp_path / f"{number}.npy"), masks_of(project)[f"images/{number}.png"] > 0
         assert (truth != found).sum() <= 0.02 * truth.size and found.any() == truth.any()
 
 
-def test_lossless_webp_masks_keep_their_ids(empty, tmp_path):
+def test_lossless_webp_masks_keep_their_ids(project, tmp_path):
     photo(tmp_path / "in" / "images" / "a.png")
     path = tmp_path / "in" / "masks" / "a.webp"
     path.parent.mkdir()
     Image.fromarray(ids(1, 2)).save(path, lossless=True, exact=True)
-    assert import_labels(empty, tmp_path / "in").labeled == 1
-    assert np.array_equal(masks_of(empty)["images/a.png"], ids(1, 2))
+    assert import_labels(project, tmp_path / "in").labeled == 1
+    assert np.array_equal(masks_of(project)["images/a.png"], ids(1, 2))
 
 
 @pytest.mark.parametrize(("odd", "others"), [((255,), (1, 2)), ((1, 2), (255,)), ((2,), (255,)), ((40,), (255,))])
-def test_a_mask_of_another_kind_is_refused_and_never_empty(empty, tmp_path, odd, others):
+def test_a_mask_of_another_kind_is_refused_and_never_empty(project, tmp_path, odd, others):
     for number in range(5):
         photo(tmp_path / "in" / "images" / f"{number}.png", number)
         save(tmp_path / "in" / "masks" / f"{number}.png", ids(*(odd if number == 3 else others)))
-    report = import_labels(empty, tmp_path / "in")
+    report = import_labels(project, tmp_path / "in")
     assert report.labeled == 4 and list(reasons(report)) == ["3.png"]
-    assert all(mask.any() for key, mask in masks_of(empty).items() if key != "images/3.png")
-    assert masks_of(empty)["images/3.png"] is None
+    assert all(mask.any() for key, mask in masks_of(project).items() if key != "images/3.png")
+    assert masks_of(project)["images/3.png"] is None
 
 
-def test_zero_and_one_among_black_and_white_masks(empty, tmp_path):
+def test_zero_and_one_among_black_and_white_masks(project, tmp_path):
     for name, value in (("a", 255), ("b", 1)):
         photo(tmp_path / "in" / "images" / f"{name}.png", value)
         save(tmp_path / "in" / "masks" / f"{name}.png", box(value))
-    assert import_labels(empty, tmp_path / "in").labeled == 2
-    assert all(np.array_equal(mask, box(1)) for mask in masks_of(empty).values())
+    assert import_labels(project, tmp_path / "in").labeled == 2
+    assert all(np.array_equal(mask, box(1)) for mask in masks_of(project).values())
 
 
-def test_a_gray_color_of_the_list_is_its_class(empty, tmp_path):
+def test_a_gray_color_of_the_list_is_its_class(project, tmp_path):
     """An image that shows this class only has no other color."""
     for name, color in (("a", (128, 0, 0)), ("b", (128, 128, 128))):
         photo(tmp_path / "in" / "images" / f"{name}.png", color[1])
         save(tmp_path / "in" / "masks" / f"{name}.png", np.dstack([box(value) for value in color]))
     (tmp_path / "in" / "labelmap.txt").write_text("background:0,0,0::\npit:128,0,0::\nsky:128,128,128::\n")
-    assert import_labels(empty, tmp_path / "in").labeled == 2
-    names = {info.id: info.name for info in empty.classes}
-    assert [names[int(mask.max())] for mask in masks_of(empty).values()] == ["pit", "sky"]
+    assert import_labels(project, tmp_path / "in").labeled == 2
+    names = {info.id: info.name for info in project.classes}
+    assert [names[int(mask.max())] for mask in masks_of(project).values()] == ["pit", "sky"]
 
 
-def test_ids_of_portable_graymaps_are_not_rescaled(empty, tmp_path):
+def test_ids_of_portable_graymaps_are_not_rescaled(project, tmp_path):
     photo(tmp_path / "in" / "images" / "a.png")
     (tmp_path / "in" / "masks").mkdir()
     (tmp_path / "in" / "masks" / "a.pgm").write_bytes(b"P5\n%d %d\n3\n" % SIZE + ids(1, 3).tobytes())
-    assert import_labels(empty, tmp_path / "in").labeled == 1
-    assert np.array_equal(masks_of(empty)["images/a.png"], ids(1, 3))
+    assert import_labels(project, tmp_path / "in").labeled == 1
+    assert np.array_equal(masks_of(project)["images/a.png"], ids(1, 3))
 
 
 @pytest.mark.parametrize(("odd", "others", "labeled"), [(167, 1, 1), (255, 1, 1), (167, 0, 1), (255, 0, 2)])
-def test_a_gray_value_beside_a_list_of_several_classes_is_an_id(empty, tmp_path, odd, others, labeled):
+def test_a_gray_value_beside_a_list_of_several_classes_is_an_id(project, tmp_path, odd, others, labeled):
     for name, value in (("a", odd), ("b", others)):
         photo(tmp_path / "in" / "images" / f"{name}.png", ord(name))
         save(tmp_path / "in" / "masks" / f"{name}.png", box(value))
     (tmp_path / "in" / "labels.txt").write_text("background\nscratch\npit\n")
-    report = import_labels(empty, tmp_path / "in")
+    report = import_labels(project, tmp_path / "in")
     assert report.labeled == labeled and len(report.skipped) == 2 - labeled
-    assert "scratch" in {info.name for info in empty.classes} or not others
+    assert "scratch" in {info.name for info in project.classes} or not others
 
 
 @pytest.mark.parametrize(
     ("unlisted", "labeled", "names"), [("refuse", 1, {"pit"}), ("name", 2, {"pit", "class_7"}), ("ignore", 2, {"pit"})]
 )
 @pytest.mark.parametrize("answered", [False, True])
-def test_values_that_no_list_explains(empty, tmp_path, unlisted, labeled, names, answered):
+def test_values_that_no_list_explains(project, tmp_path, unlisted, labeled, names, answered):
     for name, mask in (("a", ids(1)), ("b", ids(1, 7))):
         photo(tmp_path / "in" / "images" / f"{name}.png", len(name))
         save(tmp_path / "in" / "masks" / f"{name}.png", mask)
     (tmp_path / "in" / "labels.txt").write_text("background\npit\n")
     if answered and unlisted != "refuse":
-        question = import_labels(empty, tmp_path / "in").pairings
+        question = import_labels(project, tmp_path / "in").pairings
         assert [choice.rule for choice in question] == ["unlisted=name", "unlisted=ignore"]
         assert question[0].examples == [(tmp_path / "in" / "images" / "b.png", tmp_path / "in" / "masks" / "b.png")]
     choices = {"pair": f"unlisted={unlisted}"} if answered else {"unlisted": unlisted}
-    report = import_labels(empty, tmp_path / "in", **choices)
-    assert report.labeled + report.unchanged == labeled and {info.name for info in empty.classes} == names
+    report = import_labels(project, tmp_path / "in", **choices)
+    assert report.labeled + report.unchanged == labeled and {info.name for info in project.classes} == names
     assert any("no class list explains: 7" in note for note in report.notes)
     if unlisted == "ignore":
-        assert np.array_equal(masks_of(empty)["images/b.png"] == 254, ids(0, 7) == 7)
+        assert np.array_equal(masks_of(project)["images/b.png"] == 254, ids(0, 7) == 7)
 
 
-def test_inverted_masks(empty, tmp_path):
+def test_inverted_masks(project, tmp_path):
     for name in ("a", "b"):
         photo(tmp_path / "in" / "images" / f"{name}.png", ord(name))
         save(tmp_path / "in" / "masks" / f"{name}.png", 255 - box(255))
-    report = import_labels(empty, tmp_path / "in", invert=True)
-    assert report.labeled == 2 and all(np.array_equal(mask, box(1)) for mask in masks_of(empty).values())
+    report = import_labels(project, tmp_path / "in", invert=True)
+    assert report.labeled == 2 and all(np.array_equal(mask, box(1)) for mask in masks_of(project).values())
 
 
 def matlab(path, values):
@@ -530,16 +502,16 @@ def matlab(path, values):
 
 
 @pytest.mark.parametrize("base", [0, 1])
-def test_numbers_of_matlab_files_mean_the_same_in_all_of_them(empty, tmp_path, base):
+def test_numbers_of_matlab_files_mean_the_same_in_all_of_them(project, tmp_path, base):
     """One mask has no background: its smallest number is that of a class, not the base of the numbers."""
     parts = {"a": box(2), "b": box(1), "c": np.where(box(1) > 0, 2, 1).astype(np.uint8)}
     for number, (name, mask) in enumerate(parts.items()):
         photo(tmp_path / "in" / "images" / f"{name}.png", number)
         matlab(tmp_path / "in" / "masks" / f"{name}.mat", mask + np.uint8(base))
-    report = import_labels(empty, tmp_path / "in")
+    report = import_labels(project, tmp_path / "in")
     assert report.labeled == 3 and any("MATLAB" in note for note in report.notes) == bool(base)
-    ids = {info.name: info.id for info in empty.classes}
+    ids = {info.name: info.id for info in project.classes}
     for name, mask in parts.items():
-        stored = annotation.load_mask(empty, f"images/{name}.png")
+        stored = annotation.load_mask(project, f"images/{name}.png")
         for value in (1, 2):
             assert np.array_equal(stored == ids[f"class_{value}"], mask == value), name

@@ -18,12 +18,6 @@ from workbench.core.project.project import DONT_CARE, Project, matching_class
 
 
 @pytest.fixture
-def project(tmp_path):
-    with Project.create(tmp_path / "project") as project:
-        yield project
-
-
-@pytest.fixture
 def foreign(shared_data):
     return shared_data / "foreign-labels"
 

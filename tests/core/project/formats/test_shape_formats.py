@@ -25,17 +25,10 @@ from workbench.core.project.formats.base import UnreadableLabel
 from workbench.core.project.formats.coco import decode_rle
 from workbench.core.project.formats.label_studio import decode_brush
 from workbench.core.project.importing import import_labels
-from workbench.core.project.project import Project
 
 SIZE = (60, 40)
 POLYGON = [(10, 5), (30, 5), (30, 15), (10, 15)]
 BOX = (40, 20, 52, 32)
-
-
-@pytest.fixture
-def project(tmp_path):
-    with Project.create(tmp_path / "project") as project:
-        yield project
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.core.project.formats.generated_folders import check_folder
+from tests.core.project.formats.label_folders import SIZE, photo
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.formats.text_files import guess
@@ -18,28 +19,10 @@ from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
 from workbench.core.project.project_file import is_project
 
-WIDTH, HEIGHT = 48, 32
+WIDTH, HEIGHT = SIZE
 SQUARE = [[4, 4], [12, 4], [12, 12], [4, 12]]
 OTHER = [[30, 20], [40, 20], [40, 28], [30, 28]]
 LINE = "0 0.1 0.1 0.3 0.1 0.3 0.4 0.1 0.4"
-
-
-@pytest.fixture
-def project(tmp_path):
-    with Project.create(tmp_path / "project") as project:
-        yield project
-
-
-@pytest.fixture
-def folder(tmp_path) -> Path:
-    (tmp_path / "in").mkdir()
-    return tmp_path / "in"
-
-
-def photo(path: Path, seed: int = 0) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    values = np.random.default_rng(seed + sum(path.name.encode())).integers(60, 200, (HEIGHT, WIDTH))
-    Image.fromarray(values.astype(np.uint8)).save(path)
 
 
 def labelme(path: Path, points, name: str, label: object = "pit", **more) -> None:
@@ -204,7 +187,7 @@ def test_numbers_after_an_outline_or_a_box_are_no_coordinates(project, folder, l
     mask = annotation.load_mask(project, "a.png") if kind != "refused" else None
     if mask is not None:
         rows, columns = np.nonzero(mask)
-        assert rows.max() - rows.min() < 14 and columns.max() - columns.min() < 16
+        assert np.ptp(rows) < 0.32 * HEIGHT and np.ptp(columns) < 0.32 * WIDTH
 
 
 def test_a_label_in_another_format_prevents_that_defects_become_none(project, folder):

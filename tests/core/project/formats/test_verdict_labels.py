@@ -10,14 +10,7 @@ import pytest
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.importing import import_labels
-from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
-
-
-@pytest.fixture
-def empty(tmp_path):
-    with Project.create(tmp_path / "project") as project:
-        yield project
 
 
 def fill(root, *names):
@@ -30,61 +23,61 @@ def verdicts(project):
 
 
 @pytest.mark.parametrize("format", ["auto", "folders"])
-def test_each_folder_is_a_verdict(empty, tmp_path, format):
+def test_each_folder_is_a_verdict(project, tmp_path, format):
     fill(tmp_path / "in", "OK/1.png", "OK/2.png", "划 痕/1.png", "loose.png")
-    report = import_labels(empty, tmp_path / "in", format=format)
-    assert verdicts(empty) == {"OK/1.png": "OK", "OK/2.png": "OK", "划 痕/1.png": "划 痕", "loose.png": None}
+    report = import_labels(project, tmp_path / "in", format=format)
+    assert verdicts(project) == {"OK/1.png": "OK", "OK/2.png": "OK", "划 痕/1.png": "划 痕", "loose.png": None}
     assert (report.images, report.labeled, report.added_verdicts) == (4, 3, ["OK", "划 痕"])
-    note = annotation.load_note(empty, "OK/1.png")
+    note = annotation.load_note(project, "OK/1.png")
     assert note.status == "done" and note.history[-1].what == "import folders"
-    assert not empty.mask_path("OK/1.png").exists() and not empty.classes
+    assert not project.mask_path("OK/1.png").exists() and not project.classes
 
 
-def test_folders_of_splits_and_of_images_are_no_verdicts(empty, tmp_path):
+def test_folders_of_splits_and_of_images_are_no_verdicts(project, tmp_path):
     fill(tmp_path / "in", "train/good/images/1.png", "train/bad/images/2.png", "test/good/images/3.png")
-    import_labels(empty, tmp_path / "in")
-    assert Counter(verdicts(empty).values()) == {"good": 2, "bad": 1}
+    import_labels(project, tmp_path / "in")
+    assert Counter(verdicts(project).values()) == {"good": 2, "bad": 1}
 
 
-def test_file_names_are_split_at_the_last_underscore(empty, tmp_path):
+def test_file_names_are_split_at_the_last_underscore(project, tmp_path):
     names = [f"IMAGES/rolled-in_scale_{n}.png" for n in range(3)] + ["Validation_Images/pitted_surface_7.png"]
     fill(tmp_path / "in", *names)
-    report = import_labels(empty, tmp_path / "in", format="folders")
-    assert set(verdicts(empty).values()) == {"rolled-in_scale", "pitted_surface"} and report.notes
+    report = import_labels(project, tmp_path / "in", format="folders")
+    assert set(verdicts(project).values()) == {"rolled-in_scale", "pitted_surface"} and report.notes
 
 
-def test_existing_verdicts_are_replaced_on_request_only(empty, tmp_path):
+def test_existing_verdicts_are_replaced_on_request_only(project, tmp_path):
     fill(tmp_path / "in", "OK/1.png", "NG/2.png")
-    import_labels(empty, tmp_path / "in")
-    annotation.save_note(empty, "OK/1.png", annotation.Note(verdict="NG", status="done"))
-    report = import_labels(empty, tmp_path / "in")
-    assert report.labeled == 0 and len(report.skipped) == 2 and verdicts(empty)["OK/1.png"] == "NG"
-    import_labels(empty, tmp_path / "in", overwrite=True)
-    assert verdicts(empty)["OK/1.png"] == "OK"
+    import_labels(project, tmp_path / "in")
+    annotation.save_note(project, "OK/1.png", annotation.Note(verdict="NG", status="done"))
+    report = import_labels(project, tmp_path / "in")
+    assert report.labeled == 0 and len(report.skipped) == 2 and verdicts(project)["OK/1.png"] == "NG"
+    import_labels(project, tmp_path / "in", overwrite=True)
+    assert verdicts(project)["OK/1.png"] == "OK"
 
 
-def test_a_broken_image_affects_only_itself(empty, tmp_path):
+def test_a_broken_image_affects_only_itself(project, tmp_path):
     fill(tmp_path / "in", "OK/1.png", "NG/2.png")
     (tmp_path / "in" / "NG" / "3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    report = import_labels(empty, tmp_path / "in")
+    report = import_labels(project, tmp_path / "in")
     assert report.labeled == 2 and "3.png" in report.skipped[0][0]
 
 
-def test_a_single_folder_of_images_has_no_verdicts(empty, tmp_path):
+def test_a_single_folder_of_images_has_no_verdicts(project, tmp_path):
     fill(tmp_path / "in", "a.png", "b.png")
     with pytest.raises(problems.NothingToImport):
-        import_labels(empty, tmp_path / "in", format="folders")
+        import_labels(project, tmp_path / "in", format="folders")
 
 
-def test_real_steel_strip_images(empty, shared_data, tmp_path):
+def test_real_steel_strip_images(project, shared_data, tmp_path):
     for source in ("IMAGES", "Validation_Images", "ANNOTATIONS"):
         for path in sorted((shared_data / "neu-det" / source).iterdir())[::20]:
             target = tmp_path / "in" / source / path.name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
-    report = import_labels(empty, tmp_path / "in", format="folders")
+    report = import_labels(project, tmp_path / "in", format="folders")
     assert report.labeled == report.images > 40 and report.skipped == []
-    assert set(empty.file.verdicts) == {
+    assert set(project.file.verdicts) == {
         "crazing",
         "inclusion",
         "patches",
