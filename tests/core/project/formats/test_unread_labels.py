@@ -366,6 +366,18 @@ def test_an_image_with_several_tags_is_not_without_defects(project, folder):
     assert status(project, "a.png") != "done" and "pit, dent" in report.skipped[0][1]
 
 
+def test_a_shape_of_a_video_without_its_frame_is_refused(project, folder):
+    photo(folder / "frame_000000.png")
+    points = ";".join(f"{x},{y}" for x, y in SQUARE)
+    shapes = [f'<polygon {frame} outside="0" points="{points}"/>' for frame in ('frame="0"', 'frame="x"', "")]
+    (folder / "annotations.xml").write_text(
+        f'<annotations><track id="3" label="pit">{"".join(shapes)}</track></annotations>'
+    )
+    report = import_labels(project, folder)
+    assert painted(project, "frame_000000.png") == {(8, 8)} and status(project, "frame_000000.png") == "started"
+    assert len(report.skipped) == 2 and all("track 3" in place for place, _ in report.skipped)
+
+
 def test_a_label_that_is_merged_in_part_is_to_be_checked(project, folder):
     photo(folder / "a.png")
     (folder / "a.txt").write_text(LINE)

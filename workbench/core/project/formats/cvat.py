@@ -5,10 +5,10 @@ A backup has a folder for each task with task.json, annotations.json and the ima
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -59,7 +59,7 @@ def _parse_xml(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
         return shaped
 
     yield from each_image(tree, name, "image", root.findall("image"), parse)
-    yield from _frames_of_video(root, _frame_names(tree, root))
+    yield from _frames_of_video(tree.path(name), root, _frame_names(tree, root))
 
 
 def _read_element(entry: Element, image: ShapedImage) -> Shape | None:
@@ -86,27 +86,29 @@ def _frame_names(tree: FileTree, root: Element) -> list[str]:
     return sorted(images, key=natural_key)
 
 
-def _frames_of_video(root: Element, names: Sequence[str]) -> Iterator[ShapedImage]:
+def _frames_of_video(path: Path, root: Element, names: Sequence[str]) -> Iterator[ShapedImage | Refusal]:
     """Yield the frames of a video that show objects. The tracks, which join objects of several frames, are counted."""
-    frames: dict[int, ShapedImage] = defaultdict(lambda: ShapedImage(""))
+    frames: dict[int, ShapedImage] = {}
     lost: Counter[str] = Counter()
     original = root.find("meta/task/original_size")
     if original is None:
         original = root.find("meta/original_size")
     size = None if original is None else stored_size(original.findtext("width"), original.findtext("height"))
+
+    def image_of(entry: Element) -> ShapedImage:
+        number = int(entry.attrib["frame"])
+        name = names[number] if number < len(names) else f"frame_{number:06d}"
+        return frames.setdefault(number, ShapedImage(name, size))
+
     for track in root.findall("track"):
 
         def read(entry: Element, image: ShapedImage, track: Element = track) -> Shape:
             return _element_shape(entry, label_text(track.attrib, "label"), image)
 
         lost[Message("lost.tracks")] += 1
-        for entry in track:
-            lost[Message("lost.key_frames")] += entry.get("keyframe") == "1"
-            if entry.get("outside") != "1" and (entry.get("frame") or "").isdecimal():
-                number = int(entry.get("frame") or 0)
-                frames[number].name = names[number] if number < len(names) else f"frame_{number:06d}"
-                frames[number].size = size
-                frames[number].read_entry("track", track.get("id") or "", read, entry)
+        lost[Message("lost.key_frames")] += sum(entry.get("keyframe") == "1" for entry in track)
+        shown = [entry for entry in track if entry.get("outside") != "1"]
+        yield from each_entry(path, "track", shown, image_of, read, id=track.get("id") or "")
     for number in sorted(frames):
         frames[number].lost += lost
         lost.clear()  # the losses of the whole file are counted with its first frame
