@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,31 @@ def test_folders_of_masks_with_equal_file_names(project, folder, form, names):
     assert_labels(project, lefts)
     assert {info.name for info in project.classes} == ({"defect"} if "lot1" in names else set(names))
     assert all(annotation.load_note(project, key).verdict is None for key in lefts)
+
+
+@pytest.mark.parametrize("kind", ["labelme", "voc", "yolo"])
+@pytest.mark.parametrize("form", [*FOLDERS, "Annotations/{lot}", "{lot}", "annotations/{lot}/2024"])
+def test_folders_of_label_files_with_equal_file_names(project, folder, form, kind):
+    """The folders of label files are read like those of masks."""
+    lefts = {}
+    for position, (lot, n) in enumerate((lot, n) for lot in ("lot1", "lot2") for n in range(2)):
+        lefts[f"{lot}/{n}.png"] = position
+        photo(folder / lot / f"{n}.png", position)
+        path = folder / form.format(lot=lot) / f"{n}{ {'labelme': '.json', 'voc': '.xml', 'yolo': '.txt'}[kind] }"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        points = [(position, 10), (position + 20, 10), (position + 20, 30), (position, 30)]
+        if kind == "labelme":
+            shapes = [{"label": "defect", "points": points, "shape_type": "polygon"}]
+            path.write_text(json.dumps({"shapes": shapes, "imagePath": f"{n}.png"}), "utf-8")
+        elif kind == "voc":
+            polygon = "".join(f"<pt><x>{x}</x><y>{y}</y></pt>" for x, y in points)
+            entry = f"<object><name>defect</name><polygon>{polygon}</polygon></object>"
+            path.write_text(f"<annotation><filename>{n}.png</filename>{entry}</annotation>", "utf-8")
+        else:
+            path.write_text("0 " + " ".join(f"{x / SIZE[0]} {y / SIZE[1]}" for x, y in points), "utf-8")
+    report = import_labels(project, folder)
+    assert (report.format, report.labeled, report.skipped) == (kind, 4, [])
+    assert_labels(project, lefts)
 
 
 @pytest.mark.parametrize(

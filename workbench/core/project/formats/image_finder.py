@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from functools import cached_property
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from urllib.parse import unquote, urlsplit
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, UnreadableLabel, comparable
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.mask_pairing import is_in_mask_folder, masks_beside_images
+from workbench.core.project.formats.mask_pairing import FolderWords, is_in_mask_folder, masks_beside_images
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
+
+_LABEL_SUFFIXES = (".json", ".xml", ".txt", ".csv", ".tsv")
 
 
 class ImageFinder:
@@ -35,22 +38,17 @@ class ImageFinder:
         exact = {PurePosixPath(one).parent for one in found if PurePosixPath(one).stem == stem}
         return [one for one in found if PurePosixPath(one).parent not in exact or PurePosixPath(one).stem == stem]
 
-    @staticmethod
-    def _nearest(images: list[str], label: str, split: str | None) -> list[str]:
+    def _nearest(self, images: list[str], label: str, split: str | None) -> list[str]:
         """Return the images beside a label file or in its data split, or else those that share most folders with it."""
-        folder = PurePosixPath(label).parent
-        near = [image for image in images if PurePosixPath(image).parent == folder]
+        near = [image for image in images if PurePosixPath(image).parent == PurePosixPath(label).parent]
         same = [image for image in images if split is not None and split_of(PurePosixPath(image).parent) == split]
         if near or len(same) == 1:
             return near or same
-        images = same or images
-        # Folders that lead to both, and then those at the end of both, as of "Annotations/lot 1" and "Images/lot 1".
-        shared = [
-            (len(os.path.commonprefix((PurePosixPath(image).parts[:-1], folder.parts))), _common_end(label, image))
-            for image in images
-        ]
-        found = [image for image, count in zip(images, shared) if count == max(shared)]
-        return found if len(found) == 1 else _uppermost(found)
+        return self._folders.best(label, same or images)
+
+    @cached_property
+    def _folders(self) -> FolderWords:
+        return FolderWords(self.names, self._tree.with_suffix(*_LABEL_SUFFIXES))
 
     def of_file(self, name: str, label: str, split: str | None = None) -> tuple[str | None, str, bool]:
         """Return (image, remark, doubtful) of the file `label`, which labels one image, named `name` in it.
@@ -133,14 +131,6 @@ class ImageFinder:
             if path not in used
             and (name in known or (PurePosixPath(name).parent in folders and name not in self._masks))
         ]
-
-
-def _uppermost(images: list[str]) -> list[str]:
-    """Return the image in the folder that contains the folders of all others, otherwise all images."""
-    top = min(images, key=lambda image: len(PurePosixPath(image).parts))
-    folder = PurePosixPath(top).parent
-    others = [PurePosixPath(image).parent for image in images if image != top]
-    return [top] if all(folder in other.parents for other in others) else images
 
 
 def _normal(path: PurePosixPath) -> str:

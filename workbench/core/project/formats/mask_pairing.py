@@ -308,6 +308,41 @@ def _choice(rule: str, text: str, pairs: Examples) -> PairingChoice:
     return PairingChoice(rule, text, len(pairs), pairs[:_EXAMPLES])
 
 
+class FolderWords:
+    """Words in the folders of images and of their masks or label files, by which several images are told apart."""
+
+    def __init__(self, images: Iterable[str], labels: Iterable[str]) -> None:
+        self._of_images = {word for image in images for word in file_name(image).folders}
+        self._of_labels = {word for label in labels for word in file_name(label).folders}
+
+    def best(self, label: str, images: Iterable[str]) -> list[str]:
+        """Return those of some images with the name of a label that share most with it: folders, split, exact name."""
+        name, path = file_name(label), PurePosixPath(label)
+        own = set(name.folders)
+
+        def agreement(image: str) -> tuple[int, bool, bool, bool, bool, bool]:
+            other = file_name(image)
+            return (
+                len(own.intersection(other.folders)),
+                other.split == name.split,
+                own.issuperset(other.folders),
+                PurePosixPath(image).parent == path.parent,
+                PurePosixPath(image).stem.casefold() == path.stem.casefold(),
+                _spelled(image) <= _spelled(label),
+            )
+
+        found = [image for image in images if self._agree(name, file_name(image))]
+        best = max(map(agreement, found), default=None)
+        return [image for image in found if agreement(image) == best]
+
+    def _agree(self, label: FileName, image: FileName) -> bool:
+        """Return False if the folder of one has a name that only the other's lacks: "lot 1" against "lot 2"."""
+        own, theirs = set(label.folders), set(image.folders)
+        if (own - theirs) & self._of_images or (theirs - own) & self._of_labels:
+            return False
+        return label.split == image.split or label.split is None or image.split is None
+
+
 class _Images:
     """Images by the words of their names. masks: all masks, whose folders may be named like those of the images."""
 
@@ -315,11 +350,9 @@ class _Images:
         self._by_words: dict[tuple[str, ...], list[str]] = defaultdict(list)
         self._by_stem: dict[tuple[str, ...], list[str]] = defaultdict(list)
         self._by_numbers: dict[tuple[str, ...], list[str]] = defaultdict(list)
-        self._mask_folders = {word for mask in masks for word in file_name(mask).folders}
-        self._folders: set[str] = set()
-        for image in dict.fromkeys(images):
-            name = file_name(image)
-            self._folders.update(name.folders)
+        names = {image: file_name(image) for image in images}
+        self._folders = FolderWords(names, masks)
+        for image, name in names.items():
             for words in dict.fromkeys([*name.endings(), *name.endings(whole=True)]):
                 self._by_words[words].append(image)
             for words in {name.stem, name.whole}:
@@ -328,12 +361,12 @@ class _Images:
 
     def find(self, mask: str) -> tuple[list[str], bool]:
         """Return the images that may be that of a mask, and whether there are others in folders of other names."""
-        name, strange = file_name(mask), False
+        strange = False
         for words in self._searched(mask):
             images = [image for image in words if image != mask]
-            found = [image for image in images if self._agree(name, file_name(image))]
+            found = self._folders.best(mask, images)
             if found:
-                return _best(mask, found), False
+                return found, False
             strange = strange or bool(images)
         return [], strange
 
@@ -352,33 +385,6 @@ class _Images:
             yield self._by_stem.get(name.stem[:length], [])
             yield self._by_stem.get(name.stem[-length:], [])
         yield self._by_numbers.get(_numbers(name.stem), [])
-
-    def _agree(self, mask: FileName, image: FileName) -> bool:
-        """Return False if the folder of one has a name that only the other's lacks: "lot 1" against "lot 2"."""
-        own, theirs = set(mask.folders), set(image.folders)
-        if (own - theirs) & self._folders or (theirs - own) & self._mask_folders:
-            return False
-        return mask.split == image.split or mask.split is None or image.split is None
-
-
-def _best(mask: str, images: list[str]) -> list[str]:
-    """Return the images that share most with a mask: folders, data split, and the exact name."""
-    name, path = file_name(mask), PurePosixPath(mask)
-    own = set(name.folders)
-
-    def agreement(image: str) -> tuple[int, bool, bool, bool, bool, bool]:
-        other = file_name(image)
-        return (
-            len(own.intersection(other.folders)),
-            other.split == name.split,
-            own.issuperset(other.folders),
-            PurePosixPath(image).parent == path.parent,
-            PurePosixPath(image).stem.casefold() == path.stem.casefold(),
-            _spelled(image) <= _spelled(mask),
-        )
-
-    best = max(map(agreement, images))
-    return [image for image in images if agreement(image) == best]
 
 
 def _spelled(file: str) -> set[str]:
