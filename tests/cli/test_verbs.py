@@ -215,7 +215,7 @@ def test_unexpected_error_is_one_sentence(tmp_path, capsys, monkeypatch):
 
 
 def test_lack_of_memory_is_one_sentence(tmp_path, capsys, monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise MemoryError
 
     Project.create(tmp_path / "p").close()
