@@ -37,7 +37,7 @@ import onnx
 import psutil
 from onnx import TensorProto, helper, numpy_helper
 
-MATERIALS = ("brushed", "cast", "leather", "painted")
+MATERIALS = ("brushed", "cast", "painted")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 

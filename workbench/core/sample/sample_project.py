@@ -26,9 +26,8 @@ _METALS: tuple[tuple[Material, tuple[float, float, float] | None], ...] = (
     ("cast", None),
     ("painted", _BLUE),
 )
-_LEATHER_LOT: tuple[Material, tuple[float, float, float] | None] = ("leather", None)
-_LOTS = (*_METALS * 4, _LEATHER_LOT)
-_LEATHER = len(_LOTS) - 1
+_LOTS = (*_METALS * 4, ("painted", None))
+_NEW = len(_LOTS) - 1  # of which no image has a label
 _TEST_LOTS = (1, 11)  # so few lots have a test set only if the user defines one
 _SIZES = ((320, 240), (272, 272), (352, 264), (240, 320), (304, 232))
 _DEFECT_COUNTS = {"scratch": (2, 4), "pit": (3, 7), "stain": (1, 2), "dent": (1, 3)}  # minimum, maximum
@@ -62,7 +61,7 @@ def make_sample(
     """Create the sample project in `root` and return it, open for writing. The same seed gives the same pixels.
 
     Each of 12 lots has 6 panels with masks (four classes) for UNet and 20 close-ups with verdicts for ResNet. In
-    addition, 8 panels without labels, some of a new material, and one of 4096 x 4096. `small`: 16 small panels in 4
+    addition, 8 panels without labels, some of a new paint, and one of 4096 x 4096. `small`: 16 small panels in 4
     lots with both. Raises ProjectExists, CannotWrite.
     """
     verdicts = [GOOD, *KINDS]
@@ -85,7 +84,7 @@ def make_sample(
 
 def _plans() -> list[_SamplePlan]:
     plans = []
-    for lot in range(_LEATHER):
+    for lot in range(_NEW):
         for n, kind in enumerate((*KINDS, "", "")):
             size = _SIZES[(n + 2 * lot) % len(_SIZES)]
             deep = 16 if (lot, kind) == (3, "scratch") else 8
@@ -94,7 +93,7 @@ def _plans() -> list[_SamplePlan]:
             kind = ("", *KINDS)[n % 5]
             key = _key(lot, "close-up", n + 1)
             plans.append(_SamplePlan(key, lot, kind, (_CLOSE_UP, _CLOSE_UP), verdict=True, close=True))
-    unlabeled = ((0, "scratch"), (1, "pit"), (2, "stain"), (3, "dent"), *((_LEATHER, kind) for kind in KINDS))
+    unlabeled = ((0, "scratch"), (1, "pit"), (2, "stain"), (3, "dent"), *((_NEW, kind) for kind in KINDS))
     plans += [_SamplePlan(_key(lot, "new", n + 1), lot, kind, (400, 300)) for n, (lot, kind) in enumerate(unlabeled)]
     many = ("scratch",) * 7 + ("pit",) * 9 + ("stain",) * 4 + ("dent",) * 4
     plans.append(_SamplePlan("large/sheet-4096.png", 9, "", (_LARGE, _LARGE), defects=many))

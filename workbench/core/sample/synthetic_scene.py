@@ -1,6 +1,6 @@
 """Synthetic inspection image: defects with exact masks on a surface, and harmless structures that resemble them.
 
-Surfaces under uneven light: brushed metal, castings, leather, paint, with variation between lots. All arithmetic is in
+Surfaces under uneven light: brushed metal, castings and paint, with variation between lots. All arithmetic is in
 float64 with one rounding at the end, so the same seed gives the same pixels on every machine. Brightness is 0 for black
 and 1 for white; coordinates are pixels, x to the right and y down.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.inference.io.opencv import cv2
 
-Material = Literal["brushed", "cast", "leather", "painted"]
+Material = Literal["brushed", "cast", "painted"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,6 @@ def make_lot(rng: np.random.Generator, material: Material, *, tint: tuple[float,
     choice = {
         "brushed": ("glints", "dust", "code", "hole", "edge"),
         "cast": ("pores", "dust", "hole", "edge"),
-        "leather": ("dust", "seam", "code"),
         "painted": ("dust", "flare", "code", "edge"),
     }[material]
     count = int(rng.integers(2, len(choice)))
@@ -58,7 +57,7 @@ def make_lot(rng: np.random.Generator, material: Material, *, tint: tuple[float,
     )
 
 
-def bare_surface(rng: np.random.Generator, lot: Lot, shape: tuple[int, int], scale: float) -> np.ndarray:
+def bare_surface(rng: np.random.Generator, lot: Lot, shape: tuple[int, int]) -> np.ndarray:
     """Return bare material under uneven light, float64 (H, W)."""
     height, width = shape
     if lot.material == "brushed":
@@ -70,11 +69,6 @@ def bare_surface(rng: np.random.Generator, lot: Lot, shape: tuple[int, int], sca
     elif lot.material == "cast":
         relief = noise(rng, shape, 1.6, 1.6) + 1.6 * noise(rng, shape, 4, 4) + 2.4 * noise(rng, shape, 11, 11)
         texture = 0.055 * _shade(relief, lot.light) + 0.02 * noise(rng, shape, 8, 8)
-    elif lot.material == "leather":
-        inside = _cells(rng, shape, 15 * scale)
-        grain = np.clip(inside * 2.2, 0, 1)
-        relief = grain + 0.25 * noise(rng, shape, 1.5, 1.5) + 0.5 * noise(rng, shape, 6, 6)
-        texture = 0.06 * _shade(relief, lot.light) - 0.10 * (1 - grain) ** 2
     else:
         peel = noise(rng, shape, 3.2, 3.2) + 0.5 * noise(rng, shape, 7, 7)
         flakes = np.where(rng.random(shape) > 0.985, rng.random(shape), 0.0)
@@ -128,25 +122,6 @@ def _shade(relief: np.ndarray, light: tuple[float, float]) -> np.ndarray:
     return _unit(slope)
 
 
-def _cells(rng: np.random.Generator, shape: tuple[int, int], size: float) -> np.ndarray:
-    """Return cellular noise: distance to the second nearest seed minus that to the nearest, in units of `size`.
-
-    It is 0 on cell borders. One seed in every square of a grid, randomly displaced (after Worley 1996).
-    """
-    rows, columns = int(shape[0] / size) + 4, int(shape[1] / size) + 4
-    seeds = (np.mgrid[:rows, :columns] - 1.5 + rng.uniform(0, 1, (2, rows, columns))) * size
-    y, x = np.arange(shape[0])[:, None] + 0.5, np.arange(shape[1])[None, :] + 0.5
-    cell_y, cell_x = (y / size + 1.5).astype(int), (x / size + 1.5).astype(int)
-    first, second = np.full(shape, 1e9), np.full(shape, 1e9)
-    for down in (-1, 0, 1):
-        for right in (-1, 0, 1):
-            neighbor = cell_y + down, cell_x + right
-            distance = np.sqrt((seeds[0][neighbor] - y) ** 2 + (seeds[1][neighbor] - x) ** 2)
-            second = np.minimum(second, np.maximum(first, distance))
-            first = np.minimum(first, distance)
-    return (second - first) / size
-
-
 def _shear(field: np.ndarray, slope: float, reach: int) -> np.ndarray:
     """Shift each column by `slope` pixels more than the previous one. Crops `reach` rows at top and bottom."""
     height = field.shape[0] - 2 * reach
@@ -187,8 +162,8 @@ class SyntheticScene:
         self.width, self.height = size
         self.scale = float(np.clip(min(size) / 280, 0.4, 1.6)) if scale is None else scale
         # On a rough surface, only stronger marks are visible.
-        self.contrast = lot.contrast * {"brushed": 1.0, "cast": 1.3, "leather": 1.3, "painted": 0.9}[lot.material]
-        self.value = bare_surface(rng, lot, (self.height, self.width), self.scale)
+        self.contrast = lot.contrast * {"brushed": 1.0, "cast": 1.3, "painted": 0.9}[lot.material]
+        self.value = bare_surface(rng, lot, (self.height, self.width))
         self.mask = np.zeros((self.height, self.width), np.uint8)
         self.occupied = np.zeros((self.height, self.width), bool)  # occupied pixels
 
@@ -335,18 +310,6 @@ class SyntheticScene:
         self.value += 0.2 * bevel
         self.value = self.value * (1 - outside) + outside * 0.05
         self.occupied |= np.broadcast_to(inward < depth + 6, self.occupied.shape)
-
-    def _seam(self) -> None:
-        y = self.rng.uniform(0.12, 0.25) * self.height
-        y = y if self.rng.random() < 0.5 else self.height - y
-        rows = np.arange(self.height)[:, None] + 0.5 - y
-        self.value -= 0.12 * np.exp(-((rows / 2.2) ** 2))
-        step = 13 * self.scale
-        for x in np.arange(self.rng.uniform(0, step), self.width, step):
-            region, dx, dy = self.window(float(x), y + 7 * self.scale, 8)
-            stitch = np.clip(1.4 - np.maximum(np.abs(dx) / (3.6 * self.scale), np.abs(dy) / 1.4), 0, 1)
-            self.value[region] += 0.22 * stitch
-        self.occupied |= np.broadcast_to(np.abs(rows - 4) < 16, self.occupied.shape)
 
     def _flare(self) -> None:
         x, y = self.rng.uniform(0.1, 0.9) * self.width, self.rng.uniform(0.1, 0.9) * self.height

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
 from workbench.core.images.image_files import read
 from workbench.core.problems import Problem
@@ -17,7 +16,8 @@ from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset
 from workbench.inference.batch.export_checks import write_reference_results
 from workbench.inference.engines.registry import KINDS
-from workbench.inference.io.image_io import write_png
+from workbench.inference.io.image_header import ImageHeader
+from workbench.inference.io.image_io import ReadError, read_header, write_png
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.normalize import normalize, resize_for_network
 from workbench.inference.predictor import Predictor
@@ -27,7 +27,7 @@ MOST = 24  # compared images; some may turn out to be broken, and 20 should rema
 MOST_PIXELS = 4_000_000  # of a compared image or its part; gives many tiles in each direction
 REFERENCE_PARTS = ".crops"  # temporary folder of parts of images with reference results in an export
 _MOST_HEADERS = 400
-_ORIENTATION = 0x0112
+_MOST_CALIBRATION = 64  # tiles, or images for verdicts
 _TILES_PER_IMAGE = 4  # tiles per image
 
 
@@ -67,12 +67,12 @@ def choose(project: Project, dataset: Dataset) -> list[ParitySample]:
     spread = rest[:: max(1, len(rest) // (_MOST_HEADERS // 2))]
     keys = [*(item.key for item in dataset.items[:_MOST_HEADERS]), *spread][: 2 * _MOST_HEADERS]
     headers = {key: header for key in keys if (header := _header(project.image_path(key))) is not None}
-    by_size = sorted(headers, key=lambda key: (headers[key].pixels, key))
+    by_size = sorted(headers, key=lambda key: (headers[key].width * headers[key].height, key))
     quotas: list[tuple[str, Iterable[str], int]] = [
         ("smallest", by_size, 1),
         ("largest", reversed(by_size), 1),
-        ("16 bit", (key for key in headers if headers[key].deep), 2),
-        ("turned", (key for key in headers if headers[key].turned), 2),
+        ("16 bit", (key for key in headers if headers[key].depth > 1), 2),
+        ("turned", (key for key in headers if headers[key].orientation != 1), 2),
     ]
     for class_id in {id for item in dataset.items for id in item.classes}:
         quotas.append(("defects", (item.key for item in dataset.items if class_id in item.classes), 2))
@@ -86,7 +86,9 @@ def choose(project: Project, dataset: Dataset) -> list[ParitySample]:
             if taken == most or len(chosen) == MOST:
                 break
             if key in headers and key not in chosen:
-                chosen[key] = ParitySample(key, project.image_path(key), why, headers[key].pixels, headers[key].size)
+                header = headers[key]
+                size = header.height, header.width
+                chosen[key] = ParitySample(key, project.image_path(key), why, size[0] * size[1], size)
                 taken += 1
     return list(chosen.values())
 
@@ -135,32 +137,11 @@ def readable(samples: list[ParitySample]) -> list[tuple[str, Callable[[], np.nda
     return found
 
 
-@dataclass(frozen=True)
-class _Header:
-    size: tuple[int, int]
-    deep: bool
-    turned: bool
-
-    @property
-    def pixels(self) -> int:
-        return self.size[0] * self.size[1]
-
-
-def _header(path: Path) -> _Header | None:
+def _header(path: Path) -> ImageHeader | None:
     try:
-        with Image.open(path) as file:
-            deep = file.mode.startswith("I;16") or file.mode in ("I", "F")
-            return _Header((file.height, file.width), deep, file.getexif().get(_ORIENTATION, 1) not in (0, 1))
-    except (OSError, ValueError, SyntaxError):
-        pass
-    try:  # unsupported by Pillow, such as TIFF of unusual depth
-        image = read(path)
-    except Problem:
+        return read_header(path)
+    except ReadError:
         return None
-    return _Header(image.shape[:2], image.dtype != np.uint8, False)
-
-
-_MOST_CALIBRATION = 64  # tiles, or images for verdicts
 
 
 def calibration_batches(project: Project, dataset: Dataset, settings: ModelSettings) -> Iterator[np.ndarray]:
