@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,20 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPixmap
 from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
     QFrame,
     QGridLayout,
     QHBoxLayout,
+    QHeaderView,
     QLabel,
     QPushButton,
     QRadioButton,
     QScrollArea,
     QSizePolicy,
     QSplitter,
+    QTableWidget,
+    QTableWidgetItem,
     QVBoxLayout,
     QWidget,
 )
@@ -35,11 +41,11 @@ from workbench.core.project.project import DONT_CARE, PALETTE, Project, matching
 from workbench.core.text_patterns import fill
 from workbench.ui.label_files.import_options import ImportOptionsRow
 from workbench.ui.label_files.import_report import AccountBox, SkippedList
-from workbench.ui.label_files.mapping_table import MappingTable
 from workbench.ui.label_files.path_choices import MissingImages
 from workbench.ui.text.formatting import capitalized, number
 from workbench.ui.text.message_translation import translate_message
 from workbench.ui.widgets.icon_label import IconLabel
+from workbench.ui.widgets.screen_fit import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 _OPACITY = 0.55
@@ -49,6 +55,8 @@ _HEIGHT = 44  # px, of the example pictures of a question
 _MOST_HEIGHT = 120  # px, of the answers, which scroll
 _SHOWN = 2  # example pairs of an answer
 
+Entry = PlannedClass | PlannedVerdict
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 Color = Callable[[str], str | None]  # class name in the labels -> "#rrggbb", None if the class is ignored
 
 
@@ -324,3 +332,119 @@ class ConcernList(QWidget):
             self.buttons.append(button)
             row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return line
+
+
+@dataclass(frozen=True)
+class _Row:
+    entry: Entry
+    target: QComboBox
+    state: QTableWidgetItem
+    names: Sequence[str]  # of the project
+
+
+class MappingTable(QTableWidget):
+    """One row per class and verdict in the labels, with a field for the name in the project.
+
+    The name can be typed: a name that the project does not have becomes a new class or verdict.
+    """
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(0, 5, parent)
+        self.setObjectName("rows")
+        self._rows: list[_Row] = []
+        self.setHorizontalHeaderLabels(
+            [self.tr("Name in the labels"), self.tr("Images"), self.tr("Regions"), self.tr("Import as"), ""]
+        )
+        for column in (1, 2):
+            self.horizontalHeaderItem(column).setTextAlignment(_RIGHT)
+        self.setAccessibleName(self.tr("Classes and verdicts"))
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(round(34 * text_scale()))
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(3, QHeaderView.ResizeMode.Fixed)
+        header.resizeSection(3, round(180 * text_scale()))
+        header.setSectionResizeMode(4, QHeaderView.ResizeMode.Fixed)
+        states = (self.tr("ignored"), self.tr("existing"), self.tr("new"))
+        header.resizeSection(4, max(map(self.fontMetrics().horizontalAdvance, states)) + 20)
+
+    def show_entries(
+        self,
+        classes: Sequence[PlannedClass],
+        verdicts: Sequence[PlannedVerdict],
+        known_classes: Sequence[str],
+        known_verdicts: Sequence[str],
+    ) -> None:
+        """Show the classes and verdicts of a preview. known_classes, known_verdicts: names of the project."""
+        self._rows.clear()
+        self.setRowCount(0)
+        self.setRowCount(len(classes) + len(verdicts))
+        for entry in classes:
+            regions = number(entry.regions + entry.boxes)
+            self._add(entry, entry.source, regions, known_classes)
+        for entry in verdicts:
+            self._add(entry, self.tr("Verdict: {name}").format(name=entry.source), "", known_verdicts)
+
+    def targets(self, kind: type[Entry]) -> dict[str, str | None]:
+        """Return, for the classes or the verdicts, name in the labels -> name in the project, None if ignored."""
+        return {row.entry.source: _target(row.target) for row in self._rows if isinstance(row.entry, kind)}
+
+    def leave_out(self, name: str) -> None:
+        """Do not import a class of the labels."""
+        for row in self._rows:
+            if isinstance(row.entry, PlannedClass) and row.entry.source == name:
+                row.target.setCurrentIndex(row.target.count() - 1)
+
+    def _add(self, entry: Entry, title: str, regions: str, names: Sequence[str]) -> None:
+        place = len(self._rows)
+        target = QComboBox(editable=True)
+        target.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        target.setAccessibleName(self.tr("Import {name} as").format(name=entry.source))
+        for name in dict.fromkeys([*([entry.target] if entry.target else []), *names, entry.source.strip()]):
+            target.addItem(name, name)
+        target.addItem(self.tr("Do not import"))
+        target.setCurrentIndex(0 if entry.target else target.count() - 1)
+        target.lineEdit().setCursorPosition(0)
+        for column, text in ((0, title), (1, number(entry.images)), (2, regions)):
+            item = QTableWidgetItem(text)
+            item.setToolTip(text)
+            if column:
+                item.setTextAlignment(_RIGHT)
+            self.setItem(place, column, item)
+        state = QTableWidgetItem()
+        self.setItem(place, 4, state)
+        self.setCellWidget(place, 3, target)
+        row = _Row(entry, target, state, list(names))
+        self._rows.append(row)
+        target.currentTextChanged.connect(lambda _: self._edited(row))
+        self._show_state(row)
+
+    def _edited(self, row: _Row) -> None:
+        self._show_state(row)
+        self.changed.emit()
+
+    def _show_state(self, row: _Row) -> None:
+        target = _target(row.target)
+        if target is None:
+            text = self.tr("ignored")
+        elif target in row.names:
+            text = self.tr("existing")
+        else:
+            text = self.tr("new")
+        row.state.setText(text)
+
+
+def _target(field: QComboBox) -> str | None:
+    """Return the chosen name; None for the last entry, "Do not import", or an empty field."""
+    text = field.currentText().strip()
+    return None if not text or text == field.itemText(field.count() - 1) else text

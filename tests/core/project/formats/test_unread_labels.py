@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import unicodedata
 from pathlib import Path
@@ -430,6 +431,26 @@ def test_further_attributes_of_regions_are_counted(project, folder):
     photo(folder / "a.png")
     (folder / "via.json").write_text(json.dumps(via_file({"kind": "pit", "depth": "deep", "side": ""})))
     assert "Not imported: shapes' attributes (1)." in import_labels(project, folder).notes
+
+
+def test_attributes_of_images_are_counted(project, folder):
+    photo(folder / "a.png")
+    content = via_file({"kind": "pit"})
+    content["a.png1"]["file_attributes"] = {"caption": "", "public_domain": "no", "quality": "NG"}
+    (folder / "via.json").write_text(json.dumps(content))
+    assert "Not imported: image tags (1)." in import_labels(project, folder).notes
+
+
+def test_rows_of_several_annotators_of_one_image_are_refused(project, folder):
+    photo(folder / "a.png")
+    box = [{"x": 10, "y": 10, "width": 20, "height": 20, "rotation": 0, "rectanglelabels": ["pit"]}]
+    rows = [["image", "label", "annotator", "annotation_id"]]
+    for number, left in enumerate((10, 60)):
+        rows.append(["a.png", json.dumps([{**box[0], "x": left}]), str(number), str(number)])
+    with (folder / "x.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    report = import_labels(project, folder)
+    assert report.labeled == 0 and status(project, "a.png") == "new" and len(report.skipped) == 2
 
 
 # --- names that differ in case ----------------------------------------------------------------------------

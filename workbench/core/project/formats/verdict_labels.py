@@ -29,9 +29,8 @@ from workbench.core.project.formats.base import (
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport
-from workbench.core.project.formats.label_tables import LabelTable, tables
+from workbench.core.project.formats.label_tables import LabelTable, is_region_table, tables
 from workbench.core.project.formats.mask_pairing import masks_beside_images
-from workbench.core.project.formats.region_tables import is_region_table
 from workbench.core.project.formats.text_files import text_lines
 from workbench.core.project.storage import write_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES

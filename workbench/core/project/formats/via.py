@@ -34,6 +34,7 @@ from workbench.core.project.formats.shapes import Shape, pairs, rotated
 from workbench.core.project.formats.text_files import LARGEST_SET, json_counts, load, read_text, table_rows, texts
 from workbench.inference.io.json_io import parse_json
 
+_OF_EACH = ("caption", "public_domain", "image_url")
 _COLUMNS = ("filename", "region_shape_attributes", "region_attributes")
 _POINT, _RECT, _CIRCLE, _ELLIPSE, _LINE, _POLYLINE, _POLYGON = range(1, 8)  # kinds of shapes of VIA 3
 _files = json_counts(b'"shape_attributes"', b'"filename"', count=b'"filename"')
@@ -61,12 +62,20 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     def parse(image: dict[str, Any]) -> ShapedImage:
         shaped = ShapedImage(label_text(image, "filename"), split=split_of(name))
         shaped.read("region", image.get("regions", []), partial(_region, named=named))
+        shaped.lose(Message("lost.image_tags"), _has_tags(image.get("file_attributes")))
         return shaped
 
     return each_image(tree, name, "image", images, parse)
 
 
 READER = ShapeReader(_counts, _parse)
+
+
+def _has_tags(attributes: Any) -> bool:
+    """Return True if an image has attributes besides those that VIA gives to each."""
+    return isinstance(attributes, dict) and any(
+        value not in ("", None, {}) for key, value in attributes.items() if key not in _OF_EACH
+    )
 
 
 def _has_names(image: Any) -> bool:
@@ -89,6 +98,8 @@ def _parse_table(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
 
     def read(row: dict[str, str], image: ShapedImage) -> Shape | None:
         shape, attributes = (parse_json((row[key] or "{}").encode()) for key in _COLUMNS[1:])
+        tags = parse_json((row.get("file_attributes") or "{}").encode())
+        image.lost[Message("lost.image_tags")] |= _has_tags(tags)  # in each row of the image
         region = {"shape_attributes": shape, "region_attributes": attributes}
         return _region(region, image, named=named) if shape else None
 
