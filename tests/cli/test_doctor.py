@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sys
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
 from workbench import cli
 from workbench.cli import doctor, gpu_checks
-from workbench.core.runs import pip_commands
+from workbench.cli.gpu_checks import Machine
+from workbench.core.runs import gpu_facts, pip_commands
 from workbench.core.runs.captured_program import ChildOutput
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts
 from workbench.core.runs.launch import paddle_installed
@@ -43,7 +45,7 @@ def test_export_formats_are_listed_with_missing_packages(capsys):
 
 def test_window_is_tested_in_another_process(capsys):
     before = "PySide6" in sys.modules
-    assert doctor.check_window(quick=False).ok
+    assert doctor.check_window(Machine(quick=False)).ok
     assert ("PySide6" in sys.modules) == before
 
 
@@ -79,9 +81,9 @@ def test_gpu_build_of_onnxruntime_without_cuda_is_reported(capsys, monkeypatch):
     monkeypatch.setattr(onnxruntime, "preload_dlls", load, raising=False)
     monkeypatch.setattr(onnx_engine, "load_cuda", onnx_engine.load_cuda.__wrapped__)  # no earlier result
     monkeypatch.setattr(pip_commands, "installed_version", {"onnxruntime-gpu": "1.31.1"}.get)
-    monkeypatch.setattr(doctor, "read_gpu_facts", lambda: GpuFacts("Linux"))
+    monkeypatch.setattr(gpu_facts, "read_gpu_facts", lambda: GpuFacts("Linux"))
     assert checks(capsys, "--quick")["onnxruntime"]["ok"]
-    monkeypatch.setattr(doctor, "read_gpu_facts", lambda: GpuFacts("Linux", (Gpu(0, "NVIDIA H200"),)))
+    monkeypatch.setattr(gpu_facts, "read_gpu_facts", lambda: GpuFacts("Linux", (Gpu(0, "NVIDIA H200"),)))
     check = checks(capsys, "--quick")["onnxruntime"]
     assert not check["ok"] and "CPU: libcublas.so.13: cannot open" in check["detail"]
     assert "onnxruntime-gpu[cuda,cudnn]" in check["fix"]
@@ -96,10 +98,10 @@ def test_onnxruntime_is_removed_before_its_gpu_build_is_installed():
 def test_crashing_version_of_qt_is_reported(monkeypatch):
     monkeypatch.setattr(pip_commands, "installed_version", {"PySide6-Essentials": "6.12.0"}.get)
     monkeypatch.setattr(doctor.sys, "version_info", (3, 11, 0))
-    check = doctor.check_window(quick=True)
+    check = doctor.check_window(Machine(quick=True))
     assert not check.ok and "!=6.12.0" in check.fix
     monkeypatch.setattr(doctor.sys, "version_info", (3, 12, 0))
-    assert doctor.check_window(quick=True).ok
+    assert doctor.check_window(Machine(quick=True)).ok
 
 
 def test_training_is_tested_in_another_process(capsys):
@@ -134,9 +136,60 @@ def test_commands_are_quoted_for_a_shell():
 def test_fonts(monkeypatch, output, language, ok, detail):
     monkeypatch.setattr(doctor, "run_captured", lambda *_, **__: ChildOutput(0, output, ""))
     monkeypatch.setattr(doctor.locale, "getlocale", lambda: (language, "UTF-8"))
-    check = doctor.check_fonts()
+    check = doctor.check_fonts(Machine(quick=False))
     assert (check.ok, bool(check.fix)) == (ok, not ok) and detail in check.detail
 
 
 def test_fonts_of_this_machine_are_counted():
-    assert re.fullmatch(r"(\d+ families.*|no font .*)", doctor.check_fonts().detail)
+    assert re.fullmatch(r"(\d+ families.*|no font .*)", doctor.check_fonts(Machine(quick=False)).detail)
+
+
+# --- Windows, with a registry that the test supplies ------------------------------------------------------------
+
+
+def registry(**values):
+    return lambda path, name: values.get(name)
+
+
+@pytest.mark.parametrize(
+    ("values", "ok", "detail"),
+    [
+        ({"Installed": 1, "Major": 14, "Minor": 44, "Bld": 35211}, True, "14.44.35211"),
+        ({"Installed": 1, "Major": 14, "Minor": 29, "Bld": 30139}, False, "too old"),
+        ({"Installed": 0, "Major": 14, "Minor": 44, "Bld": 35211}, False, "not installed"),
+        ({}, False, "not installed"),
+    ],
+)
+def test_visual_cpp_runtime(values, ok, detail):
+    check = doctor.visual_cpp(registry(**values))
+    assert check.ok == ok and detail in check.detail
+    assert check.fix == ("" if ok else doctor.INSTALL_RUNTIME)
+
+
+def test_long_paths_are_enabled():
+    deep = PureWindowsPath("C:/" + "a/" * 100)
+    check = doctor.long_paths(registry(LongPathsEnabled=1), deep, deep)
+    assert check.ok and not check.fix
+
+
+@pytest.mark.parametrize(
+    ("packages", "folder", "ok"),
+    [
+        ("C:/Users/li/defect-workbench/.venv/Lib/site-packages", "D:/images", True),
+        ("C:/Users/" + "long/" * 15 + ".venv/Lib/site-packages", "D:/images", False),
+        ("C:/venv/Lib/site-packages", "D:/" + "folder/" * 20, False),
+    ],
+)
+def test_folders_leave_room_for_the_paths_below_them(packages, folder, ok):
+    check = doctor.long_paths(registry(LongPathsEnabled=0), PureWindowsPath(packages), PureWindowsPath(folder))
+    assert check.ok == ok and ("reg add" in check.fix) != ok
+
+
+def test_packages_have_no_path_longer_than_assumed():
+    """The longest path inside PySide6 and PaddlePaddle, which the check counts on."""
+    import PySide6
+
+    packages = Path(PySide6.__file__).parents[1]
+    for name in ("PySide6", "paddle"):
+        longest = max((len(str(path.relative_to(packages))) for path in packages.joinpath(name).rglob("*")), default=0)
+        assert longest <= doctor._IN_PACKAGES

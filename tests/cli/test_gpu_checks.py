@@ -45,12 +45,12 @@ class Machine:
         monkeypatch.setattr(pip_commands, "installed_version", versions.get)
         monkeypatch.setattr(pip_commands, "installed_build", lambda: BUILD.get(self.build))
         if self.report is not None:
-            check = gpu_checks.Check("paddle", True, "3.3.1, tested: cpu")
-            monkeypatch.setattr(gpu_checks, "training", lambda command: (check, self.report))
+            finding = gpu_checks.Finding("3.3.1, tested: cpu")
+            monkeypatch.setattr(gpu_checks, "training", lambda command: (finding, self.report))
         found = {}
-        for check in gpu_checks.checks(quick=self.report is None):
-            assert bool(check.fix) == (not check.ok), check
-            found[check.name] = check.ok, f"{check.detail}\n{check.fix}".strip()
+        machine = gpu_checks.Machine(quick=self.report is None)
+        for name, finding in gpu_checks.findings(gpu_checks.CHECKS, machine):
+            found[name] = finding.ok, f"{finding.detail}\n{finding.fix}".strip()
         return found
 
 

@@ -9,8 +9,9 @@ import os
 import platform
 import shutil
 import sys
+import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,12 +20,11 @@ from typing import Any
 import platformdirs
 import psutil
 
-from workbench.cli import gpu_acceptance, gpu_checks, windows_checks
-from workbench.cli.gpu_checks import Check
+from workbench.cli import gpu_acceptance, gpu_checks
+from workbench.cli.gpu_checks import Check, Finding, Machine
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.runs import pip_commands
 from workbench.core.runs.captured_program import run_captured
-from workbench.core.runs.gpu_facts import read_gpu_facts
 from workbench.core.runs.launch import code_command, is_frozen
 from workbench.core.runs.pip_commands import pip, pip_command, requirement
 from workbench.core.runs.shell_commands import command_line, in_sequence
@@ -60,6 +60,17 @@ systems = (QFontDatabase.WritingSystem.Any, QFontDatabase.WritingSystem.Simplifi
 print(*(len(QFontDatabase.families(system)) for system in systems))
 """
 _INSTALL_FONTS = "Install a font with Chinese characters, such as Microsoft YaHei or Noto Sans CJK SC."
+# Value of a key below HKEY_LOCAL_MACHINE by path and name; None if it is missing.
+ReadRegistry = Callable[[str, str], object]
+
+INSTALL_RUNTIME = "winget install --exact --id Microsoft.VCRedist.2015+.x64"
+_RUNTIME = r"SOFTWARE\Microsoft\VisualStudio\14.0\VC\Runtimes\x64"
+_LEAST_RUNTIME = (14, 40)  # of ONNX Runtime since 1.21; older ones crash in its first lock
+_FILE_SYSTEM = r"SYSTEM\CurrentControlSet\Control\FileSystem"
+_ENABLE_LONG_PATHS = rf'reg add "HKLM\{_FILE_SYSTEM}" /v LongPathsEnabled /t REG_DWORD /d 1 /f'
+_LONGEST = 259  # characters of a path without the setting
+_IN_PACKAGES = 155  # characters of the longest path inside the installed packages (PySide6, PaddlePaddle)
+_IN_PROJECT = 120  # characters below the folder of the projects: folder of the project, of the export, and its files
 QT_LIBRARIES = (
     "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libdbus-1-3 "
     "libfontconfig1"
@@ -93,41 +104,22 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     for name in ("device", "out", "only"):
         if getattr(options, name) is not None:
             raise WrongUse(f"argument --{name} requires --gpu")
-    checks: list[Check] = []
-    for check in _checks(quick=options.quick):
-        checks.append(check)
-        console.line(f"{'ok  ' if check.ok else 'FIX '} {check.name}: {check.detail}")
-        if check.fix:
-            console.line(f"       {check.fix}")
-    return {
-        "ok": all(check.ok for check in checks),
-        "checks": [{"name": c.name, "ok": c.ok, "detail": c.detail, "fix": c.fix} for c in checks],
-    }
+    listed: list[dict[str, Any]] = []
+    for name, found in gpu_checks.findings(CHECKS, Machine(options.quick)):
+        listed.append({"name": name, "ok": found.ok, "detail": found.detail, "fix": found.fix})
+        console.line(f"{'ok  ' if found.ok else 'FIX '} {name}: {found.detail}")
+        if found.fix:
+            console.line(f"       {found.fix}")
+    return {"ok": all(check["ok"] for check in listed), "checks": listed}
 
 
-def _checks(*, quick: bool) -> Iterator[Check]:
-    yield _python()
-    yield _machine()
-    yield _disk()
-    yield _writing()
-    yield _packages()
-    yield _opencv()
-    yield _onnxruntime()
-    yield from windows_checks.checks()
-    yield check_window(quick)
-    if not quick:
-        yield check_fonts()
-    yield from gpu_checks.checks(quick=quick)
-    yield _formats()
-
-
-def _python() -> Check:
+def _python(_: Machine) -> Finding:
     fits = (3, 10) <= sys.version_info[:2] < (3, 14)
     detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    return Check("python", fits, detail, "" if fits else "Install Python 3.12 and create a new environment with it.")
+    return Finding(detail, "" if fits else "Install Python 3.12 and create a new environment with it.")
 
 
-def _machine() -> Check:
+def _machine(_: Machine) -> Finding:
     usable, memory = cores(), psutil.virtual_memory().total
     enough = memory >= 3.5 * _GIB
     detail = f"{usable} cores, {memory / _GIB:.0f} GiB of memory"
@@ -136,17 +128,17 @@ def _machine() -> Check:
         variables = " ".join(f"{name}={value}" for name, value in special.items())
         detail += f"; training sets {variables} on this AMD CPU"
     fix = "" if enough else "Close other programs. Training needs about 4 GiB of memory."
-    return Check("machine", enough, detail, fix)
+    return Finding(detail, fix)
 
 
-def _disk() -> Check:
+def _disk(_: Machine) -> Finding:
     free = shutil.disk_usage(Path.cwd()).free
     enough = free >= 2 * _GIB
     fix = "" if enough else f"Free at least 2 GiB on the disk of {Path.cwd()}."
-    return Check("disk", enough, f"{free / _GIB:.0f} GiB free here", fix)
+    return Finding(f"{free / _GIB:.0f} GiB free here", fix)
 
 
-def _writing() -> Check:
+def _writing(_: Machine) -> Finding:
     """Check write access to the current folder, where projects are made, and to the folder of preferences."""
     for folder in (Path.cwd(), Path(platformdirs.user_config_dir("defect-workbench"))):
         existing = next(path for path in (folder, *folder.parents) if path.exists())
@@ -156,39 +148,39 @@ def _writing() -> Check:
         except OSError as error:
             grant = ["icacls", str(existing), "/grant", f"{getpass.getuser()}:(OI)(CI)M"]
             command = grant if os.name == "nt" else ["chmod", "u+rwx", str(existing)]
-            return Check("write access", False, f"{existing} is not writable: {error.strerror}", command_line(command))
-    return Check("write access", True, "the current folder and the folder of preferences are writable")
+            return Finding(f"{existing} is not writable: {error.strerror}", command_line(command))
+    return Finding("the current folder and the folder of preferences are writable")
 
 
-def _packages() -> Check:
+def _packages(_: Machine) -> Finding:
     missing = [name for module, name in _PACKAGES.items() if find_spec(module) is None]
     if missing:
-        return Check("packages", False, f"missing: {', '.join(missing)}", pip_command(*map(requirement, missing)))
+        return Finding(f"missing: {', '.join(missing)}", pip_command(*map(requirement, missing)))
     number = metadata.version("numpy")
     if int(number.partition(".")[0]) < 2:
-        return Check("packages", False, f"numpy {number} is too old", pip_command(requirement("numpy")))
-    return Check("packages", True, f"numpy {number} and all other packages are installed")
+        return Finding(f"numpy {number} is too old", pip_command(requirement("numpy")))
+    return Finding(f"numpy {number} and all other packages are installed")
 
 
-def _opencv() -> Check:
+def _opencv(_: Machine) -> Finding:
     builds = {name: number for name in _OPENCV if (number := pip_commands.installed_version(name))}
     listed = ", ".join(f"{name} {number}" for name, number in builds.items()) or "none installed"
     required = requirement("opencv-python-headless")
     if len(builds) > 1:
         # The builds share the folder cv2: uninstalling one removes files of the other.
         fix = in_sequence(pip("uninstall", "-y", *builds), pip_command(required))
-        return Check("opencv", False, f"several builds overwrite each other: {listed}", fix)
+        return Finding(f"several builds overwrite each other: {listed}", fix)
     try:
         from workbench.inference.io.opencv import cv2
 
         cv2.connectedComponents  # noqa: B018
     except (ImportError, AttributeError) as error:
         fix = pip("install", "--force-reinstall", "--no-deps", required)
-        return Check("opencv", False, f"{listed}, cannot be imported: {error}", fix)
-    return Check("opencv", True, listed if builds else f"cv2 {cv2.__version__}")
+        return Finding(f"{listed}, cannot be imported: {error}", fix)
+    return Finding(listed if builds else f"cv2 {cv2.__version__}")
 
 
-def _onnxruntime() -> Check:
+def _onnxruntime(machine: Machine) -> Finding:
     plain, gpu = pip_commands.installed_version("onnxruntime"), pip_commands.installed_version("onnxruntime-gpu")
     number = plain or gpu
     command = pip_command(requirement("onnxruntime"))
@@ -197,67 +189,143 @@ def _onnxruntime() -> Check:
         install = pip_command(requirement("onnxruntime").replace("onnxruntime", "onnxruntime-gpu"))
         fix = in_sequence(pip("uninstall", "-y", "onnxruntime", "onnxruntime-gpu"), install)
         detail = f"onnxruntime {plain} and onnxruntime-gpu {gpu} are both installed and overwrite each other"
-        return Check("onnxruntime", False, detail, fix)
+        return Finding(detail, fix)
     if number == "1.24.0":
-        return Check("onnxruntime", False, "1.24.0 gives wrong results on some CPUs", command)
+        return Finding("1.24.0 gives wrong results on some CPUs", command)
     try:
         import onnxruntime
 
         from workbench.inference.engines.onnx_engine import load_cuda
     except ImportError as error:
         missing_library = sys.platform == "win32" and "DLL load failed" in str(error)
-        fix = windows_checks.INSTALL_RUNTIME if missing_library else command
-        return Check("onnxruntime", False, f"cannot be imported: {error}", fix)
-    if gpu and read_gpu_facts().gpus and (missing := load_cuda()):
+        fix = INSTALL_RUNTIME if missing_library else command
+        return Finding(f"cannot be imported: {error}", fix)
+    if gpu and machine.facts.gpus and (missing := load_cuda()):
         detail = f"onnxruntime-gpu {gpu} computes on the CPU: {missing}"
         install = requirement("onnxruntime").replace("onnxruntime", "onnxruntime-gpu[cuda,cudnn]")
-        return Check("onnxruntime", False, detail, pip_command(install))
-    return Check("onnxruntime", True, onnxruntime.__version__)
+        return Finding(detail, pip_command(install))
+    return Finding(onnxruntime.__version__)
 
 
-def check_window(quick: bool) -> Check:
-    """Test in another process that the window can be opened. quick: check the version only."""
+def check_window(machine: Machine) -> Finding:
+    """Test in another process that the window can be opened; if quick, check the version only."""
     number = pip_commands.installed_version("PySide6-Essentials") or pip_commands.installed_version("PySide6")
     if number is None and not is_frozen():
-        return Check("window", False, "PySide6 is not installed", pip_command("PySide6-Essentials>=6.8,!=6.12.0"))
+        return Finding("PySide6 is not installed", pip_command("PySide6-Essentials>=6.8,!=6.12.0"))
     if number == "6.12.0" and sys.version_info < (3, 12):
         fix = pip_command("PySide6-Essentials>=6.8,!=6.12.0")
-        return Check("window", False, "PySide6 6.12.0 crashes on this version of Python", fix)
-    if quick or is_frozen():
-        return Check("window", True, f"PySide6 {number or 'built in'}")
+        return Finding("PySide6 6.12.0 crashes on this version of Python", fix)
+    if machine.quick or is_frozen():
+        return Finding(f"PySide6 {number or 'built in'}")
     output = run_captured(code_command("import PySide6.QtWidgets"), seconds=120)
     if output.returncode != 0:
         why = output.last_line or "it crashed"
         system = f"sudo apt-get install -y {QT_LIBRARIES}" if sys.platform.startswith("linux") else ""
         fix = system if ".so" in why and system else pip("install", "--force-reinstall", "PySide6-Essentials")
-        return Check("window", False, f"PySide6 {number} cannot be loaded: {why}", fix)
+        return Finding(f"PySide6 {number} cannot be loaded: {why}", fix)
     display = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     note = "" if display else "; no display found, only the command line can be used"
-    return Check("window", True, f"PySide6 {number}{note}")
+    return Finding(f"PySide6 {number}{note}")
 
 
-def check_fonts() -> Check:
+def check_fonts(machine: Machine) -> Finding | None:
     """Test in another process that the system has fonts, also for the languages of the window."""
+    if machine.quick:
+        return None
     if is_frozen():
-        return Check("fonts", True, "tested by the window")
+        return Finding("tested by the window")
     environment = os.environ | ({"QT_QPA_PLATFORM": "offscreen"} if sys.platform == "linux" else {})
     output = run_captured(code_command(_COUNT_FONTS), seconds=120, environment=environment)
     try:
         fonts, chinese = map(int, output.stdout.split())
     except ValueError:
-        return Check("fonts", True, "not tested, because the window cannot be loaded")
+        return Finding("not tested, because the window cannot be loaded")
     fix = "sudo apt-get install -y fonts-dejavu-core fonts-noto-cjk" if sys.platform == "linux" else _INSTALL_FONTS
     if not fonts:
-        return Check("fonts", False, "no font is installed, so the window shows no text", fix)
+        return Finding("no font is installed, so the window shows no text", fix)
     if not chinese:
         chinese_user = (locale.getlocale()[0] or "").startswith(("zh", "Chinese"))
         detail = "no font has Chinese characters, so the window can be used in English only"
-        return Check("fonts", not chinese_user, detail, fix if chinese_user else "")
-    return Check("fonts", True, f"{fonts} families, {chinese} of them with Chinese characters")
+        return Finding(detail, fix if chinese_user else "")
+    return Finding(f"{fonts} families, {chinese} of them with Chinese characters")
 
 
-def _formats() -> Check:
+def _formats(_: Machine) -> Finding:
     """List the export formats available on this machine. A missing one is no failure: an export needs one format."""
     why = {name: cannot_make(name) for name in KINDS}
     missing = "".join(f"; {name}: {reason.rstrip('.')}" for name, reason in why.items() if reason)
-    return Check("export formats", True, ", ".join(name for name in why if not why[name]) + missing)
+    return Finding(", ".join(name for name in why if not why[name]) + missing)
+
+
+# --- Windows -----------------------------------------------------------------------------------------------------
+
+
+def _visual_cpp(_: Machine) -> Finding | None:
+    # A packed application contains the runtime.
+    return visual_cpp(_read_registry) if sys.platform == "win32" and not is_frozen() else None
+
+
+def _long_paths(_: Machine) -> Finding | None:
+    if sys.platform != "win32":
+        return None
+    return long_paths(_read_registry, Path(sysconfig.get_path("purelib")), Path.cwd())
+
+
+def visual_cpp(read: ReadRegistry) -> Finding:
+    """Check that the runtime that ONNX Runtime, PaddlePaddle and Qt load is installed, and not too old."""
+    numbers = [read(_RUNTIME, part) for part in ("Major", "Minor", "Bld")]
+    found = tuple(number for number in numbers if isinstance(number, int))
+    if len(found) < len(numbers) or not read(_RUNTIME, "Installed"):
+        return Finding("not installed, so libraries may fail to load", INSTALL_RUNTIME)
+    version = ".".join(map(str, found))
+    if found < _LEAST_RUNTIME:
+        least = ".".join(map(str, _LEAST_RUNTIME))
+        detail = f"{version} is too old: ONNX Runtime needs {least} or newer and may crash"
+        return Finding(detail, INSTALL_RUNTIME)
+    return Finding(version)
+
+
+def long_paths(read: ReadRegistry, packages: Path, folder: Path) -> Finding:
+    """Check that paths may be long, or that both folders leave enough characters.
+
+    packages: folder of the installed packages. folder: current folder, where projects are made.
+    """
+    if read(_FILE_SYSTEM, "LongPathsEnabled"):
+        return Finding("paths of more than 260 characters are enabled")
+    for place, needed in ((packages, _IN_PACKAGES), (folder, _IN_PROJECT)):
+        if len(str(place)) + 1 + needed > _LONGEST:
+            detail = (
+                f"paths below {place} may exceed 260 characters, which Windows refuses. Run the command in a terminal "
+                "of an administrator and restart, or use a folder with a shorter path"
+            )
+            return Finding(detail, _ENABLE_LONG_PATHS)
+    return Finding("paths of more than 260 characters are disabled, and not needed here")
+
+
+def _read_registry(path: str, name: str) -> object:
+    if sys.platform != "win32":
+        return None
+    import winreg
+
+    try:
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, path, 0, winreg.KEY_READ | winreg.KEY_WOW64_64KEY) as key:
+            return winreg.QueryValueEx(key, name)[0]
+    except OSError:
+        return None
+
+
+CHECKS = (
+    Check("python", _python),
+    Check("machine", _machine),
+    Check("disk", _disk),
+    Check("write access", _writing),
+    Check("packages", _packages),
+    Check("opencv", _opencv),
+    Check("onnxruntime", _onnxruntime),
+    Check("visual c++ runtime", _visual_cpp),
+    Check("long paths", _long_paths),
+    Check("window", check_window),
+    Check("fonts", check_fonts),
+    *gpu_checks.CHECKS,
+    Check("export formats", _formats),
+)

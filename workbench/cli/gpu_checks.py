@@ -1,20 +1,20 @@
-"""Checks of `doctor` that concern the GPU, its driver, and PaddlePaddle; the result of one check."""
+"""Checks of `doctor` that concern the GPU, its driver, and PaddlePaddle; the rows and findings of all checks."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.core.runs import gpu_facts, pip_commands
 from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.gpu_facts import Gpu, GpuFacts, dotted
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.pip_commands import (
-    InstalledBuild,
     choose_build,
     choose_for_machine,
     mismatch,
@@ -31,56 +31,72 @@ _DRIVERS = "https://www.nvidia.com/drivers"
 _LOG_LINE = re.compile(r"^[WEF]\d{4} [^\]]*\] *(.+)$")  # warnings and errors of Paddle's libraries
 
 
-@dataclass(frozen=True)
-class Check:
-    """Result of one check. detail: the finding. fix: a command or advice; "" if none is needed."""
+class Finding(NamedTuple):
+    """Result of a check. fix: a command or advice; "" if none is needed."""
 
-    name: str
-    ok: bool
     detail: str
     fix: str = ""
 
+    @property
+    def ok(self) -> bool:
+        return not self.fix
 
-def checks(*, quick: bool) -> Iterator[Check]:
-    facts = gpu_facts.read_gpu_facts()
-    yield graphics_card(facts)
-    yield from _paddle(facts, quick=quick)
+
+@dataclass
+class Machine:
+    """Computer that is checked. quick: without the tests of training and of the window.
+
+    report: of the training program, empty until it has run. paddle: whether PaddlePaddle is installed as required.
+    """
+
+    quick: bool
+    report: dict[str, Any] = field(default_factory=dict)
+    paddle: bool = False
+
+    @cached_property
+    def facts(self) -> GpuFacts:
+        return gpu_facts.read_gpu_facts()
+
+
+class Check(NamedTuple):
+    """Row of `doctor`. run: returns the finding, None if the check does not concern this computer."""
+
+    name: str
+    run: Callable[[Machine], Finding | None]
+
+
+def findings(checks: Iterable[Check], machine: Machine) -> Iterator[tuple[str, Finding]]:
+    """Run checks in their order and yield the name and the finding of each that concerns the computer."""
+    for check in checks:
+        finding = check.run(machine)
+        if finding is not None:
+            yield check.name, finding
 
 
 # --- the GPU and its driver -------------------------------------------------------------------------------------------
 
 
-def graphics_card(facts: GpuFacts) -> Check:
+def graphics_card(machine: Machine) -> Finding:
     """Describe the GPUs. A missing GPU is no failure: the CPU works, but slower."""
-    name = "graphics card"
+    facts = machine.facts
     if not facts.gpus:
         detail = f"no NVIDIA GPU can be used: {facts.reason}; training runs on the CPU"
         if facts.broken:
-            return Check(
-                name,
-                False,
-                detail,
-                f"Restart the computer. If that does not help, install the NVIDIA driver again: {_DRIVERS}",
-            )
-        return Check(
-            name,
-            True,
-            detail
-            + (f". If this computer has an NVIDIA GPU, install its driver: {_DRIVERS}" if not facts.driver else ""),
-        )
+            again = f"Restart the computer. If that does not help, install the NVIDIA driver again: {_DRIVERS}"
+            return Finding(detail, again)
+        install = f". If this computer has an NVIDIA GPU, install its driver: {_DRIVERS}" if not facts.driver else ""
+        return Finding(detail + install)
     newest = f" (up to CUDA {dotted(facts.cuda)})" if facts.cuda else ""
     detail = "; ".join(_gpu_text(gpu) for gpu in facts.gpus) + f"; driver {facts.driver}{newest}"
     if facts.hidden:
         detail += f'; hidden by CUDA_VISIBLE_DEVICES="{facts.visible}", so training runs on the CPU'
         command = remove_variable("CUDA_VISIBLE_DEVICES")
         fix = f"Remove the environment variable CUDA_VISIBLE_DEVICES to use the GPU, in this shell by: {command}"
-        return Check(name, False, detail, fix)
+        return Finding(detail, fix)
     empty = [gpu for gpu in facts.usable if gpu.mig_enabled and not gpu.mig]
     if empty and len(empty) == len(facts.usable):
-        fix = (
-            f"Create an instance: sudo nvidia-smi mig -i {empty[0].index} -cgi 0 -C, or end MIG: sudo nvidia-smi -mig 0"
-        )
-        return Check(name, False, detail, fix)
+        create = f"sudo nvidia-smi mig -i {empty[0].index} -cgi 0 -C"
+        return Finding(detail, f"Create an instance: {create}, or end MIG: sudo nvidia-smi -mig 0")
     if len(facts.usable) < len(facts.gpus):
         detail += f"; CUDA_VISIBLE_DEVICES={facts.visible} leaves {', '.join(gpu.name for gpu in facts.usable)}"
     if len(facts.usable) > 1:
@@ -88,8 +104,8 @@ def graphics_card(facts: GpuFacts) -> Check:
     if facts.lost:
         detail += "".join(f"; GPU {number} does not respond ({why})" for number, why in facts.lost)
         fix = "Restart the computer. If the GPU is missing again, check its power cables and update the NVIDIA driver."
-        return Check(name, False, detail, fix)
-    return Check(name, True, detail)
+        return Finding(detail, fix)
+    return Finding(detail)
 
 
 def _gpu_text(gpu: Gpu) -> str:
@@ -118,58 +134,53 @@ def _several_gpus(facts: GpuFacts) -> str:
 # --- PaddlePaddle -----------------------------------------------------------------------------------------------------
 
 
-def _paddle(facts: GpuFacts, *, quick: bool) -> Iterator[Check]:
+def paddle(machine: Machine) -> Finding | None:
+    """Check the version of PaddlePaddle and, unless quick, run the training program's own checks."""
     version = pip_commands.installed_version
     plain, gpu = version("paddlepaddle"), version("paddlepaddle-gpu")
-    command = paddle_command_here(facts)
+    command = paddle_command_here(machine.facts)
     if plain and gpu:
         detail = "paddlepaddle and paddlepaddle-gpu are both installed and overwrite each other"
-        yield Check("paddle", False, detail, replace_command(command))
-        return
+        return Finding(detail, replace_command(command))
     number = plain or gpu
     if number is None and find_spec("paddle") is None:
         detail = "PaddlePaddle is not installed, so training is not possible"
-        yield Check("paddle", False, detail, _with_driver_update(facts, command))
-        return
+        return Finding(detail, _with_driver_update(machine.facts, command))
     if number is not None and not number.startswith("3.3"):
-        yield Check("paddle", False, f"PaddlePaddle {number} is not supported", replace_command(command))
-        return
-    report: dict[str, Any] = {}
-    if not quick:
-        check, report = training(replace_command(command))
-        yield check
-    if facts.usable:
-        yield paddle_for_gpu(facts, pip_commands.installed_build(), report, has_gpu_build=bool(gpu))
-    yield _onnx_export()
+        return Finding(f"PaddlePaddle {number} is not supported", replace_command(command))
+    machine.paddle = True
+    if machine.quick:
+        return None
+    finding, machine.report = training(replace_command(command))
+    return finding
 
 
-def paddle_for_gpu(
-    facts: GpuFacts, installed: InstalledBuild | None, report: dict[str, Any], *, has_gpu_build: bool
-) -> Check:
-    """Check that the installed build of PaddlePaddle fits GPU and driver. report: of the training program, or empty."""
-    name, gpu = "paddle for the card", facts.main
-    assert gpu is not None
+def paddle_for_gpu(machine: Machine) -> Finding | None:
+    """Check that the installed build of PaddlePaddle fits GPU and driver."""
+    facts, report = machine.facts, machine.report
+    gpu, installed = facts.main, pip_commands.installed_build()
+    if not machine.paddle or not facts.usable or gpu is None:
+        return None
     choice = choose_build(gpu, facts.driver, facts.system)
     if choice.build is None:
         detail = f"no build of PaddlePaddle 3.3 supports {gpu.name} (compute capability {dotted(gpu.capability)})"
-        return Check(name, True, f"{detail}; training runs on the CPU")
+        return Finding(f"{detail}; training runs on the CPU")
     fix = _with_driver_update(facts, replace_paddle_command(choice.build))
-    if not has_gpu_build:
-        detail = f"{gpu.name} found, but this PaddlePaddle build supports only CPUs, so training is slow"
-        return Check(name, False, detail, fix)
+    if not pip_commands.installed_version("paddlepaddle-gpu"):
+        return Finding(f"{gpu.name} found, but this PaddlePaddle build supports only CPUs, so training is slow", fix)
     why = mismatch(installed, facts) if installed is not None else ""
     if why:
-        return Check(name, False, f"{why}; training runs on the CPU", fix)
+        return Finding(f"{why}; training runs on the CPU", fix)
     if report.get("gpu_error"):
-        return Check(name, False, f"PaddlePaddle cannot use {gpu.name}: {report['gpu_error']}", fix)
+        return Finding(f"PaddlePaddle cannot use {gpu.name}: {report['gpu_error']}", fix)
     if report and not report.get("cards"):
-        return Check(name, False, f"PaddlePaddle does not see {gpu.name}, which the driver reports", fix)
+        return Finding(f"PaddlePaddle does not see {gpu.name}, which the driver reports", fix)
     cuda = dotted(installed.cuda) if installed is not None and installed.cuda else "unknown"
     detail = f"PaddlePaddle for CUDA {cuda} fits {gpu.name}"
     compiled, loaded = (installed.cudnn if installed else ""), report.get("cudnn_loaded")
     if compiled or loaded:
         detail += f"; cuDNN {compiled or 'unknown'}" + (f", loaded {loaded}" if loaded else "")
-    return Check(name, True, detail + "".join(f"; warning: {line}" for line in report.get("warnings", [])))
+    return Finding(detail + "".join(f"; warning: {line}" for line in report.get("warnings", [])))
 
 
 def _with_driver_update(facts: GpuFacts, command: str) -> str:
@@ -180,26 +191,25 @@ def _with_driver_update(facts: GpuFacts, command: str) -> str:
     return f"Update the NVIDIA driver {facts.driver} to {choice.update} or newer ({_DRIVERS}), then run: {install}"
 
 
-def training(command: str) -> tuple[Check, dict[str, Any]]:
-    """Run the training program's own checks in a separate process. Return the check and the program's report."""
+def training(command: str) -> tuple[Finding, dict[str, Any]]:
+    """Run the training program's own checks in a separate process. Return the finding and the program's report."""
     try:
         output = run_captured(worker_command("doctor"), seconds=_SECONDS, environment=worker_environment())
         if output.returncode is None:
-            why = f"the training program did not end within {_SECONDS:.0f} s"
-            return Check("paddle", False, why, command), {}
+            return Finding(f"the training program did not end within {_SECONDS:.0f} s", command), {}
         report = json.loads(output.stdout.strip().splitlines()[-1])
     except IndexError:
         why = output.last_line or f"exit code {output.returncode}"
-        return Check("paddle", False, f"the training program does not start: {why}", command), {}
+        return Finding(f"the training program does not start: {why}", command), {}
     except (OSError, ValueError) as error:
-        return Check("paddle", False, f"the training program does not start: {error}", command), {}
+        return Finding(f"the training program does not start: {error}", command), {}
     report["warnings"] = native_warnings(output.stderr)
-    failed = [f"{check['name']}: {check['why']}" for check in report.get("checks", []) if not check["ok"]]
+    failed = "; ".join(f"{check['name']}: {check['why']}" for check in report.get("checks", []) if not check["ok"])
     if not report.get("ok"):
-        return Check("paddle", False, "; ".join(failed) or report.get("why", "training fails"), command), report
+        return Finding(failed or report.get("why", "training fails"), command), report
     working = ", ".join(check["name"] for check in report["checks"] if check["ok"])
-    detail = f"{report.get('paddle')}, tested: {working}" + (f"; failed: {'; '.join(failed)}" if failed else "")
-    return Check("paddle", not failed, detail, command if failed else ""), report
+    detail = f"{report.get('paddle')}, tested: {working}" + (f"; failed: {failed}" if failed else "")
+    return Finding(detail, command if failed else ""), report
 
 
 def native_warnings(stderr: str) -> list[str]:
@@ -208,9 +218,20 @@ def native_warnings(stderr: str) -> list[str]:
     return list(dict.fromkeys(match.group(1).strip() for match in found if match))
 
 
-def _onnx_export() -> Check:
+def onnx_export(machine: Machine) -> Finding | None:
+    if not machine.paddle:
+        return None
     number = pip_commands.installed_version("onnx")
     if number is None:
-        detail = "onnx is not installed, so trained models cannot be used in the window"
-        return Check("onnx", False, detail, pip_command("onnx>=1.16"))
-    return Check("onnx", True, number)
+        return Finding(
+            "onnx is not installed, so trained models cannot be used in the window", pip_command("onnx>=1.16")
+        )
+    return Finding(number)
+
+
+CHECKS = (
+    Check("graphics card", graphics_card),
+    Check("paddle", paddle),
+    Check("paddle for the card", paddle_for_gpu),
+    Check("onnx", onnx_export),
+)
