@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QDialog, QHeaderView, QLabel, QMenu, QWidget
 
 from tests.ui.layout_faults import MOST_ROUNDS, cut, layout_rounds
-from workbench.ui.widgets.elided_label import ElidedLabel
+from workbench.ui.widgets.text_labels import ElidedLabel
 
 # Words that are the same in both languages: names, formats, keys and units.
 _SAME = re.compile(

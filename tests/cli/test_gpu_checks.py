@@ -45,12 +45,12 @@ class Machine:
         monkeypatch.setattr(pip_commands, "installed_version", versions.get)
         monkeypatch.setattr(pip_commands, "installed_build", lambda: BUILD.get(self.build))
         if self.report is not None:
-            finding = gpu_checks.Finding("3.3.1, tested: cpu")
-            monkeypatch.setattr(gpu_checks, "training", lambda command: (finding, self.report))
+            result = gpu_checks.CheckResult("3.3.1, tested: cpu")
+            monkeypatch.setattr(gpu_checks, "training", lambda command: (result, self.report))
         found = {}
         machine = gpu_checks.Machine(quick=self.report is None)
-        for name, finding in gpu_checks.findings(gpu_checks.CHECKS, machine):
-            found[name] = finding.ok, f"{finding.detail}\n{finding.fix}".strip()
+        for name, result in gpu_checks.results(gpu_checks.CHECKS, machine):
+            found[name] = result.ok, f"{result.detail}\n{result.fix}".strip()
         return found
 
 

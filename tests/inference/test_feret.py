@@ -13,8 +13,8 @@ import pytest
 from tests.inference.conftest import DARK, gray_settings
 from workbench.inference import components
 from workbench.inference.components import measure
-from workbench.inference.csv_metadata import csv_metadata
 from workbench.inference.regions import find_regions
+from workbench.inference.text_safety import csv_metadata
 
 
 def brute_force(pixels: list[tuple[int, int]]) -> tuple[float, float]:

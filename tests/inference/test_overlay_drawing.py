@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.inference.conftest import gray_settings
+from workbench.inference.batch.results_folder import stream_png
 from workbench.inference.io.image_io import read_image
-from workbench.inference.io.png_stream import stream_png
 from workbench.inference.overlay_drawing import overlay, overlay_bands, to_display
 
 

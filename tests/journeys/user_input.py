@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QMenu, QToolButton, QWidget
 
 from tests.ui.file_drops import drop
-from workbench.ui.widgets.click_guard import ClickGuard
+from workbench.ui.training.train_controls import ClickGuard
 
 LEFT, PLAIN = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 

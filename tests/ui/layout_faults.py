@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.ui.widgets.elided_label import ElidedLabel
+from workbench.ui.widgets.text_labels import ElidedLabel
 
 MOST_ROUNDS = 20  # of layouts that request another one
 _ARROWS = 26  # px, arrows and frame of a combo box or a number field

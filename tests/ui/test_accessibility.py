@@ -49,8 +49,7 @@ from workbench.ui.training.adoption_dialog import AdoptionDialog
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog, ExportReport
 from workbench.ui.training.settings_dialog import TrainingSettingsDialog
 from workbench.ui.widgets.job_dialog import JobDialog
-from workbench.ui.widgets.question_dialog import Answer, Question, Waiting
-from workbench.ui.widgets.source_question import SourceQuestion
+from workbench.ui.widgets.question_dialog import Answer, Question, SourceQuestion, Waiting
 
 ABSTRACT = {JobDialog, ReportDialog}
 

@@ -21,7 +21,7 @@ import platformdirs
 import psutil
 
 from workbench.cli import gpu_acceptance, gpu_checks
-from workbench.cli.gpu_checks import Check, Finding, Machine
+from workbench.cli.gpu_checks import Check, CheckResult, Machine
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.runs import pip_commands
 from workbench.core.runs.captured_program import run_captured
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         if getattr(options, name) is not None:
             raise WrongUse(f"argument --{name} requires --gpu")
     listed: list[dict[str, Any]] = []
-    for name, found in gpu_checks.findings(CHECKS, Machine(options.quick)):
+    for name, found in gpu_checks.results(CHECKS, Machine(options.quick)):
         listed.append({"name": name, "ok": found.ok, "detail": found.detail, "fix": found.fix})
         console.line(f"{'ok  ' if found.ok else 'FIX '} {name}: {found.detail}")
         if found.fix:
@@ -113,13 +113,13 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     return {"ok": all(check["ok"] for check in listed), "checks": listed}
 
 
-def _python(_: Machine) -> Finding:
+def _python(_: Machine) -> CheckResult:
     fits = (3, 10) <= sys.version_info[:2] < (3, 14)
     detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    return Finding(detail, "" if fits else "Install Python 3.12 and create a new environment with it.")
+    return CheckResult(detail, "" if fits else "Install Python 3.12 and create a new environment with it.")
 
 
-def _machine(_: Machine) -> Finding:
+def _machine(_: Machine) -> CheckResult:
     usable, memory = cores(), psutil.virtual_memory().total
     enough = memory >= 3.5 * _GIB
     detail = f"{usable} cores, {memory / _GIB:.0f} GiB of memory"
@@ -128,17 +128,17 @@ def _machine(_: Machine) -> Finding:
         variables = " ".join(f"{name}={value}" for name, value in special.items())
         detail += f"; training sets {variables} on this AMD CPU"
     fix = "" if enough else "Close other programs. Training needs about 4 GiB of memory."
-    return Finding(detail, fix)
+    return CheckResult(detail, fix)
 
 
-def _disk(_: Machine) -> Finding:
+def _disk(_: Machine) -> CheckResult:
     free = shutil.disk_usage(Path.cwd()).free
     enough = free >= 2 * _GIB
     fix = "" if enough else f"Free at least 2 GiB on the disk of {Path.cwd()}."
-    return Finding(f"{free / _GIB:.0f} GiB free here", fix)
+    return CheckResult(f"{free / _GIB:.0f} GiB free here", fix)
 
 
-def _writing(_: Machine) -> Finding:
+def _writing(_: Machine) -> CheckResult:
     """Check write access to the current folder, where projects are made, and to the folder of preferences."""
     for folder in (Path.cwd(), Path(platformdirs.user_config_dir("defect-workbench"))):
         existing = next(path for path in (folder, *folder.parents) if path.exists())
@@ -148,39 +148,39 @@ def _writing(_: Machine) -> Finding:
         except OSError as error:
             grant = ["icacls", str(existing), "/grant", f"{getpass.getuser()}:(OI)(CI)M"]
             command = grant if os.name == "nt" else ["chmod", "u+rwx", str(existing)]
-            return Finding(f"{existing} is not writable: {error.strerror}", command_line(command))
-    return Finding("the current folder and the folder of preferences are writable")
+            return CheckResult(f"{existing} is not writable: {error.strerror}", command_line(command))
+    return CheckResult("the current folder and the folder of preferences are writable")
 
 
-def _packages(_: Machine) -> Finding:
+def _packages(_: Machine) -> CheckResult:
     missing = [name for module, name in _PACKAGES.items() if find_spec(module) is None]
     if missing:
-        return Finding(f"missing: {', '.join(missing)}", pip_command(*map(requirement, missing)))
+        return CheckResult(f"missing: {', '.join(missing)}", pip_command(*map(requirement, missing)))
     number = metadata.version("numpy")
     if int(number.partition(".")[0]) < 2:
-        return Finding(f"numpy {number} is too old", pip_command(requirement("numpy")))
-    return Finding(f"numpy {number} and all other packages are installed")
+        return CheckResult(f"numpy {number} is too old", pip_command(requirement("numpy")))
+    return CheckResult(f"numpy {number} and all other packages are installed")
 
 
-def _opencv(_: Machine) -> Finding:
+def _opencv(_: Machine) -> CheckResult:
     builds = {name: number for name in _OPENCV if (number := pip_commands.installed_version(name))}
     listed = ", ".join(f"{name} {number}" for name, number in builds.items()) or "none installed"
     required = requirement("opencv-python-headless")
     if len(builds) > 1:
         # The builds share the folder cv2: uninstalling one removes files of the other.
         fix = in_sequence(pip("uninstall", "-y", *builds), pip_command(required))
-        return Finding(f"several builds overwrite each other: {listed}", fix)
+        return CheckResult(f"several builds overwrite each other: {listed}", fix)
     try:
         from workbench.inference.io.opencv import cv2
 
         cv2.connectedComponents  # noqa: B018
     except (ImportError, AttributeError) as error:
         fix = pip("install", "--force-reinstall", "--no-deps", required)
-        return Finding(f"{listed}, cannot be imported: {error}", fix)
-    return Finding(listed if builds else f"cv2 {cv2.__version__}")
+        return CheckResult(f"{listed}, cannot be imported: {error}", fix)
+    return CheckResult(listed if builds else f"cv2 {cv2.__version__}")
 
 
-def _onnxruntime(machine: Machine) -> Finding:
+def _onnxruntime(machine: Machine) -> CheckResult:
     plain, gpu = pip_commands.installed_version("onnxruntime"), pip_commands.installed_version("onnxruntime-gpu")
     number = plain or gpu
     command = pip_command(requirement("onnxruntime"))
@@ -189,9 +189,9 @@ def _onnxruntime(machine: Machine) -> Finding:
         install = pip_command(requirement("onnxruntime").replace("onnxruntime", "onnxruntime-gpu"))
         fix = in_sequence(pip("uninstall", "-y", "onnxruntime", "onnxruntime-gpu"), install)
         detail = f"onnxruntime {plain} and onnxruntime-gpu {gpu} are both installed and overwrite each other"
-        return Finding(detail, fix)
+        return CheckResult(detail, fix)
     if number == "1.24.0":
-        return Finding("1.24.0 gives wrong results on some CPUs", command)
+        return CheckResult("1.24.0 gives wrong results on some CPUs", command)
     try:
         import onnxruntime
 
@@ -199,107 +199,107 @@ def _onnxruntime(machine: Machine) -> Finding:
     except ImportError as error:
         missing_library = sys.platform == "win32" and "DLL load failed" in str(error)
         fix = INSTALL_RUNTIME if missing_library else command
-        return Finding(f"cannot be imported: {error}", fix)
+        return CheckResult(f"cannot be imported: {error}", fix)
     if gpu and machine.facts.gpus and (missing := load_cuda()):
         detail = f"onnxruntime-gpu {gpu} computes on the CPU: {missing}"
         install = requirement("onnxruntime").replace("onnxruntime", "onnxruntime-gpu[cuda,cudnn]")
-        return Finding(detail, pip_command(install))
-    return Finding(onnxruntime.__version__)
+        return CheckResult(detail, pip_command(install))
+    return CheckResult(onnxruntime.__version__)
 
 
-def check_window(machine: Machine) -> Finding:
+def check_window(machine: Machine) -> CheckResult:
     """Test in another process that the window can be opened; if quick, check the version only."""
     number = pip_commands.installed_version("PySide6-Essentials") or pip_commands.installed_version("PySide6")
     if number is None and not is_frozen():
-        return Finding("PySide6 is not installed", pip_command("PySide6-Essentials>=6.8,!=6.12.0"))
+        return CheckResult("PySide6 is not installed", pip_command("PySide6-Essentials>=6.8,!=6.12.0"))
     if number == "6.12.0" and sys.version_info < (3, 12):
         fix = pip_command("PySide6-Essentials>=6.8,!=6.12.0")
-        return Finding("PySide6 6.12.0 crashes on this version of Python", fix)
+        return CheckResult("PySide6 6.12.0 crashes on this version of Python", fix)
     if machine.quick or is_frozen():
-        return Finding(f"PySide6 {number or 'built in'}")
+        return CheckResult(f"PySide6 {number or 'built in'}")
     output = run_captured(code_command("import PySide6.QtWidgets"), seconds=120)
     if output.returncode != 0:
         why = output.last_line or "it crashed"
         system = f"sudo apt-get install -y {QT_LIBRARIES}" if sys.platform.startswith("linux") else ""
         fix = system if ".so" in why and system else pip("install", "--force-reinstall", "PySide6-Essentials")
-        return Finding(f"PySide6 {number} cannot be loaded: {why}", fix)
+        return CheckResult(f"PySide6 {number} cannot be loaded: {why}", fix)
     display = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     note = "" if display else "; no display found, only the command line can be used"
-    return Finding(f"PySide6 {number}{note}")
+    return CheckResult(f"PySide6 {number}{note}")
 
 
-def check_fonts(machine: Machine) -> Finding | None:
+def check_fonts(machine: Machine) -> CheckResult | None:
     """Test in another process that the system has fonts, also for the languages of the window."""
     if machine.quick:
         return None
     if is_frozen():
-        return Finding("tested by the window")
+        return CheckResult("tested by the window")
     environment = os.environ | ({"QT_QPA_PLATFORM": "offscreen"} if sys.platform == "linux" else {})
     output = run_captured(code_command(_COUNT_FONTS), seconds=120, environment=environment)
     try:
         fonts, chinese = map(int, output.stdout.split())
     except ValueError:
-        return Finding("not tested, because the window cannot be loaded")
+        return CheckResult("not tested, because the window cannot be loaded")
     fix = "sudo apt-get install -y fonts-dejavu-core fonts-noto-cjk" if sys.platform == "linux" else _INSTALL_FONTS
     if not fonts:
-        return Finding("no font is installed, so the window shows no text", fix)
+        return CheckResult("no font is installed, so the window shows no text", fix)
     if not chinese:
         chinese_user = (locale.getlocale()[0] or "").startswith(("zh", "Chinese"))
         detail = "no font has Chinese characters, so the window can be used in English only"
-        return Finding(detail, fix if chinese_user else "")
-    return Finding(f"{fonts} families, {chinese} of them with Chinese characters")
+        return CheckResult(detail, fix if chinese_user else "")
+    return CheckResult(f"{fonts} families, {chinese} of them with Chinese characters")
 
 
-def _formats(_: Machine) -> Finding:
+def _formats(_: Machine) -> CheckResult:
     """List the export formats available on this machine. A missing one is no failure: an export needs one format."""
     why = {name: cannot_make(name) for name in KINDS}
     missing = "".join(f"; {name}: {reason.rstrip('.')}" for name, reason in why.items() if reason)
-    return Finding(", ".join(name for name in why if not why[name]) + missing)
+    return CheckResult(", ".join(name for name in why if not why[name]) + missing)
 
 
 # --- Windows -----------------------------------------------------------------------------------------------------
 
 
-def _visual_cpp(_: Machine) -> Finding | None:
+def _visual_cpp(_: Machine) -> CheckResult | None:
     # A packed application contains the runtime.
     return visual_cpp(_read_registry) if sys.platform == "win32" and not is_frozen() else None
 
 
-def _long_paths(_: Machine) -> Finding | None:
+def _long_paths(_: Machine) -> CheckResult | None:
     if sys.platform != "win32":
         return None
     return long_paths(_read_registry, Path(sysconfig.get_path("purelib")), Path.cwd())
 
 
-def visual_cpp(read: ReadRegistry) -> Finding:
+def visual_cpp(read: ReadRegistry) -> CheckResult:
     """Check that the runtime that ONNX Runtime, PaddlePaddle and Qt load is installed, and not too old."""
     numbers = [read(_RUNTIME, part) for part in ("Major", "Minor", "Bld")]
     found = tuple(number for number in numbers if isinstance(number, int))
     if len(found) < len(numbers) or not read(_RUNTIME, "Installed"):
-        return Finding("not installed, so libraries may fail to load", INSTALL_RUNTIME)
+        return CheckResult("not installed, so libraries may fail to load", INSTALL_RUNTIME)
     version = ".".join(map(str, found))
     if found < _LEAST_RUNTIME:
         least = ".".join(map(str, _LEAST_RUNTIME))
         detail = f"{version} is too old: ONNX Runtime needs {least} or newer and may crash"
-        return Finding(detail, INSTALL_RUNTIME)
-    return Finding(version)
+        return CheckResult(detail, INSTALL_RUNTIME)
+    return CheckResult(version)
 
 
-def long_paths(read: ReadRegistry, packages: Path, folder: Path) -> Finding:
+def long_paths(read: ReadRegistry, packages: Path, folder: Path) -> CheckResult:
     """Check that paths may be long, or that both folders leave enough characters.
 
     packages: folder of the installed packages. folder: current folder, where projects are made.
     """
     if read(_FILE_SYSTEM, "LongPathsEnabled"):
-        return Finding("paths of more than 260 characters are enabled")
+        return CheckResult("paths of more than 260 characters are enabled")
     for place, needed in ((packages, _IN_PACKAGES), (folder, _IN_PROJECT)):
         if len(str(place)) + 1 + needed > _LONGEST:
             detail = (
                 f"paths below {place} may exceed 260 characters, which Windows refuses. Run the command in a terminal "
                 "of an administrator and restart, or use a folder with a shorter path"
             )
-            return Finding(detail, _ENABLE_LONG_PATHS)
-    return Finding("paths of more than 260 characters are disabled, and not needed here")
+            return CheckResult(detail, _ENABLE_LONG_PATHS)
+    return CheckResult("paths of more than 260 characters are disabled, and not needed here")
 
 
 def _read_registry(path: str, name: str) -> object:

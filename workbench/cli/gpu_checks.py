@@ -1,4 +1,4 @@
-"""Checks of `doctor` that concern the GPU, its driver, and PaddlePaddle; the rows and findings of all checks."""
+"""Checks of `doctor` that concern the GPU, its driver, and PaddlePaddle; the rows and results of all checks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DRIVERS = "https://www.nvidia.com/drivers"
 _LOG_LINE = re.compile(r"^[WEF]\d{4} [^\]]*\] *(.+)$")  # warnings and errors of Paddle's libraries
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """Result of a check. fix: a command or advice; "" if none is needed."""
 
     detail: str
@@ -59,44 +59,44 @@ class Machine:
 
 
 class Check(NamedTuple):
-    """Row of `doctor`. run: returns the finding, None if the check does not concern this computer."""
+    """Row of `doctor`. run: returns the result, None if the check does not concern this computer."""
 
     name: str
-    run: Callable[[Machine], Finding | None]
+    run: Callable[[Machine], CheckResult | None]
 
 
-def findings(checks: Iterable[Check], machine: Machine) -> Iterator[tuple[str, Finding]]:
-    """Run checks in their order and yield the name and the finding of each that concerns the computer."""
+def results(checks: Iterable[Check], machine: Machine) -> Iterator[tuple[str, CheckResult]]:
+    """Run checks in their order and yield the name and the result of each that concerns the computer."""
     for check in checks:
-        finding = check.run(machine)
-        if finding is not None:
-            yield check.name, finding
+        result = check.run(machine)
+        if result is not None:
+            yield check.name, result
 
 
 # --- the GPU and its driver -------------------------------------------------------------------------------------------
 
 
-def graphics_card(machine: Machine) -> Finding:
+def graphics_card(machine: Machine) -> CheckResult:
     """Describe the GPUs. A missing GPU is no failure: the CPU works, but slower."""
     facts = machine.facts
     if not facts.gpus:
         detail = f"no NVIDIA GPU can be used: {facts.reason}; training runs on the CPU"
         if facts.broken:
             again = f"Restart the computer. If that does not help, install the NVIDIA driver again: {_DRIVERS}"
-            return Finding(detail, again)
+            return CheckResult(detail, again)
         install = f". If this computer has an NVIDIA GPU, install its driver: {_DRIVERS}" if not facts.driver else ""
-        return Finding(detail + install)
+        return CheckResult(detail + install)
     newest = f" (up to CUDA {dotted(facts.cuda)})" if facts.cuda else ""
     detail = "; ".join(_gpu_text(gpu) for gpu in facts.gpus) + f"; driver {facts.driver}{newest}"
     if facts.hidden:
         detail += f'; hidden by CUDA_VISIBLE_DEVICES="{facts.visible}", so training runs on the CPU'
         command = remove_variable("CUDA_VISIBLE_DEVICES")
         fix = f"Remove the environment variable CUDA_VISIBLE_DEVICES to use the GPU, in this shell by: {command}"
-        return Finding(detail, fix)
+        return CheckResult(detail, fix)
     empty = [gpu for gpu in facts.usable if gpu.mig_enabled and not gpu.mig]
     if empty and len(empty) == len(facts.usable):
         create = f"sudo nvidia-smi mig -i {empty[0].index} -cgi 0 -C"
-        return Finding(detail, f"Create an instance: {create}, or end MIG: sudo nvidia-smi -mig 0")
+        return CheckResult(detail, f"Create an instance: {create}, or end MIG: sudo nvidia-smi -mig 0")
     if len(facts.usable) < len(facts.gpus):
         detail += f"; CUDA_VISIBLE_DEVICES={facts.visible} leaves {', '.join(gpu.name for gpu in facts.usable)}"
     if len(facts.usable) > 1:
@@ -104,8 +104,8 @@ def graphics_card(machine: Machine) -> Finding:
     if facts.lost:
         detail += "".join(f"; GPU {number} does not respond ({why})" for number, why in facts.lost)
         fix = "Restart the computer. If the GPU is missing again, check its power cables and update the NVIDIA driver."
-        return Finding(detail, fix)
-    return Finding(detail)
+        return CheckResult(detail, fix)
+    return CheckResult(detail)
 
 
 def _gpu_text(gpu: Gpu) -> str:
@@ -134,28 +134,28 @@ def _several_gpus(facts: GpuFacts) -> str:
 # --- PaddlePaddle -----------------------------------------------------------------------------------------------------
 
 
-def paddle(machine: Machine) -> Finding | None:
+def paddle(machine: Machine) -> CheckResult | None:
     """Check the version of PaddlePaddle and, unless quick, run the training program's own checks."""
     version = pip_commands.installed_version
     plain, gpu = version("paddlepaddle"), version("paddlepaddle-gpu")
     command = paddle_command_here(machine.facts)
     if plain and gpu:
         detail = "paddlepaddle and paddlepaddle-gpu are both installed and overwrite each other"
-        return Finding(detail, replace_command(command))
+        return CheckResult(detail, replace_command(command))
     number = plain or gpu
     if number is None and find_spec("paddle") is None:
         detail = "PaddlePaddle is not installed, so training is not possible"
-        return Finding(detail, _with_driver_update(machine.facts, command))
+        return CheckResult(detail, _with_driver_update(machine.facts, command))
     if number is not None and not number.startswith("3.3"):
-        return Finding(f"PaddlePaddle {number} is not supported", replace_command(command))
+        return CheckResult(f"PaddlePaddle {number} is not supported", replace_command(command))
     machine.paddle = True
     if machine.quick:
         return None
-    finding, machine.report = training(replace_command(command))
-    return finding
+    result, machine.report = training(replace_command(command))
+    return result
 
 
-def paddle_for_gpu(machine: Machine) -> Finding | None:
+def paddle_for_gpu(machine: Machine) -> CheckResult | None:
     """Check that the installed build of PaddlePaddle fits GPU and driver."""
     facts, report = machine.facts, machine.report
     gpu, installed = facts.main, pip_commands.installed_build()
@@ -164,23 +164,25 @@ def paddle_for_gpu(machine: Machine) -> Finding | None:
     choice = choose_build(gpu, facts.driver, facts.system)
     if choice.build is None:
         detail = f"no build of PaddlePaddle 3.3 supports {gpu.name} (compute capability {dotted(gpu.capability)})"
-        return Finding(f"{detail}; training runs on the CPU")
+        return CheckResult(f"{detail}; training runs on the CPU")
     fix = _with_driver_update(facts, replace_paddle_command(choice.build))
     if not pip_commands.installed_version("paddlepaddle-gpu"):
-        return Finding(f"{gpu.name} found, but this PaddlePaddle build supports only CPUs, so training is slow", fix)
+        return CheckResult(
+            f"{gpu.name} found, but this PaddlePaddle build supports only CPUs, so training is slow", fix
+        )
     why = mismatch(installed, facts) if installed is not None else ""
     if why:
-        return Finding(f"{why}; training runs on the CPU", fix)
+        return CheckResult(f"{why}; training runs on the CPU", fix)
     if report.get("gpu_error"):
-        return Finding(f"PaddlePaddle cannot use {gpu.name}: {report['gpu_error']}", fix)
+        return CheckResult(f"PaddlePaddle cannot use {gpu.name}: {report['gpu_error']}", fix)
     if report and not report.get("cards"):
-        return Finding(f"PaddlePaddle does not see {gpu.name}, which the driver reports", fix)
+        return CheckResult(f"PaddlePaddle does not see {gpu.name}, which the driver reports", fix)
     cuda = dotted(installed.cuda) if installed is not None and installed.cuda else "unknown"
     detail = f"PaddlePaddle for CUDA {cuda} fits {gpu.name}"
     compiled, loaded = (installed.cudnn if installed else ""), report.get("cudnn_loaded")
     if compiled or loaded:
         detail += f"; cuDNN {compiled or 'unknown'}" + (f", loaded {loaded}" if loaded else "")
-    return Finding(detail + "".join(f"; warning: {line}" for line in report.get("warnings", [])))
+    return CheckResult(detail + "".join(f"; warning: {line}" for line in report.get("warnings", [])))
 
 
 def _with_driver_update(facts: GpuFacts, command: str) -> str:
@@ -191,25 +193,25 @@ def _with_driver_update(facts: GpuFacts, command: str) -> str:
     return f"Update the NVIDIA driver {facts.driver} to {choice.update} or newer ({_DRIVERS}), then run: {install}"
 
 
-def training(command: str) -> tuple[Finding, dict[str, Any]]:
-    """Run the training program's own checks in a separate process. Return the finding and the program's report."""
+def training(command: str) -> tuple[CheckResult, dict[str, Any]]:
+    """Run the training program's own checks in a separate process. Return the result and the program's report."""
     try:
         output = run_captured(worker_command("doctor"), seconds=_SECONDS, environment=worker_environment())
         if output.returncode is None:
-            return Finding(f"the training program did not end within {_SECONDS:.0f} s", command), {}
+            return CheckResult(f"the training program did not end within {_SECONDS:.0f} s", command), {}
         report = json.loads(output.stdout.strip().splitlines()[-1])
     except IndexError:
         why = output.last_line or f"exit code {output.returncode}"
-        return Finding(f"the training program does not start: {why}", command), {}
+        return CheckResult(f"the training program does not start: {why}", command), {}
     except (OSError, ValueError) as error:
-        return Finding(f"the training program does not start: {error}", command), {}
+        return CheckResult(f"the training program does not start: {error}", command), {}
     report["warnings"] = native_warnings(output.stderr)
     failed = "; ".join(f"{check['name']}: {check['why']}" for check in report.get("checks", []) if not check["ok"])
     if not report.get("ok"):
-        return Finding(failed or report.get("why", "training fails"), command), report
+        return CheckResult(failed or report.get("why", "training fails"), command), report
     working = ", ".join(check["name"] for check in report["checks"] if check["ok"])
     detail = f"{report.get('paddle')}, tested: {working}" + (f"; failed: {failed}" if failed else "")
-    return Finding(detail, command if failed else ""), report
+    return CheckResult(detail, command if failed else ""), report
 
 
 def native_warnings(stderr: str) -> list[str]:
@@ -218,15 +220,15 @@ def native_warnings(stderr: str) -> list[str]:
     return list(dict.fromkeys(match.group(1).strip() for match in found if match))
 
 
-def onnx_export(machine: Machine) -> Finding | None:
+def onnx_export(machine: Machine) -> CheckResult | None:
     if not machine.paddle:
         return None
     number = pip_commands.installed_version("onnx")
     if number is None:
-        return Finding(
+        return CheckResult(
             "onnx is not installed, so trained models cannot be used in the window", pip_command("onnx>=1.16")
         )
-    return Finding(number)
+    return CheckResult(number)
 
 
 CHECKS = (

@@ -23,7 +23,7 @@ from workbench.core.check.project_statistics import (
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_bytes
 from workbench.core.text_patterns import counted
-from workbench.inference.csv_metadata import SUFFIX
+from workbench.inference.text_safety import SUFFIX
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

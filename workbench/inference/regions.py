@@ -26,7 +26,8 @@ class Region:
     centroid: (x, y); the center of pixel (0, 0) is (0.0, 0.0).
     score, peak: mean and maximum probability over the region, 0..1.
     width_um, height_um, area_um2: in micrometers and square micrometers; None if the scale is unknown.
-    feret_max, feret_min: greatest and least Feret diameter, see `feret`; feret_max_mm, feret_min_mm: in millimeters.
+    feret_max, feret_min: greatest and least Feret diameter, see
+        `components.feret_diameters`; feret_max_mm, feret_min_mm: in millimeters.
     """
 
     class_id: int

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from workbench.core.project.project import MAX_CLASS_ID
-from workbench.inference.component_bands import weights
-from workbench.inference.components import measure
+from workbench.inference.components import measure, weights
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import apply_thresholds

@@ -17,8 +17,8 @@ from workbench.ui.images.image_model import RowRole
 from workbench.ui.labels.class_delegate import eye_rect
 from workbench.ui.shell.workspace import SidePanel
 from workbench.ui.shortcuts import key_text
+from workbench.ui.widgets.keyboard import focus_chain
 from workbench.ui.widgets.question_dialog import Question
-from workbench.ui.widgets.tab_order import focus_chain
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from workbench.core.messages import Message
 from workbench.core.runs import process_exit
 from workbench.core.runs.events import Failed, Finished, decode, encode
 from workbench.ui.text import formatting, translation
-from workbench.ui.text.message_translation import translate_message
+from workbench.ui.text.translation import translate_message
 
 TS = "i18n/workbench_zh_CN.ts"
 CHINESE = re.compile("[\u4e00-\u9fff]")

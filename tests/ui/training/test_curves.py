@@ -23,8 +23,7 @@ from workbench.core.runs.run_history import machine_path
 from workbench.core.runs.system_stats import GpuSample, SystemSample, encode_sample
 from workbench.core.runs.training_settings import request
 from workbench.core.runs.value_columns import MOST
-from workbench.ui.training.curve_plot import CurvePlot, ValueAxis
-from workbench.ui.training.curves import MIN_HEIGHT, columns_for
+from workbench.ui.training.curves import MIN_HEIGHT, CurvePlot, ValueAxis, columns_for
 from workbench.ui.training.plot_definitions import PLOTS
 
 GPUS = tuple(GpuSample(i, "GPU", 40.0 + i, 6 << 30, 16 << 30, 60.0, 120.0, 1500.0) for i in range(2))

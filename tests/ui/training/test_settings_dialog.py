@@ -16,7 +16,7 @@ from workbench.core.runs.training_settings import TrainingSettings, request
 from workbench.inference.io.image_io import write_png
 from workbench.ui.text import settings_texts
 from workbench.ui.training.settings_dialog import TrainingSettingsDialog
-from workbench.ui.training.settings_fields import field_for
+from workbench.ui.training.settings_page import field_for
 
 
 @pytest.fixture

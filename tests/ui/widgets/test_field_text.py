@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontDatabase, QFontInfo, QImage, QPixmap
 from PySide6.QtWidgets import QLineEdit, QPushButton, QSpinBox, QWidget
 
-from workbench.ui.widgets.field_text import align_text, center_text
+from workbench.ui.widgets.text_labels import align_text, center_text
 from workbench.ui.widgets.theme import FONTS
 
 

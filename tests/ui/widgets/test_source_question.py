@@ -8,7 +8,7 @@ import pytest
 from tests.core.project.foreign_project import foreign
 from workbench.inference.io.image_io import write_png
 from workbench.ui.label_files.import_dialog import ImportDialog
-from workbench.ui.widgets.source_question import SourceQuestion
+from workbench.ui.widgets.question_dialog import SourceQuestion
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, QSize
 from PySide6.QtGui import QColor, QIcon, QImage, QPixmap, QRegion
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
 
-from workbench.ui.widgets.icon_label import IconLabel
+from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import Theme
 
 

@@ -17,9 +17,8 @@ from workbench.core.runs.dataset import collect
 from workbench.core.runs.held_out import SPLITS
 from workbench.core.runs.settings_overrides import Model
 from workbench.inference.components import measure
-from workbench.inference.csv_metadata import REGION_DEFINITIONS, csv_metadata
 from workbench.inference.io.opencv import cv2
-from workbench.inference.text_safety import csv_table
+from workbench.inference.text_safety import REGION_DEFINITIONS, csv_metadata, csv_table
 
 UM_PER_MM = 1000.0
 _MEASURES = ("area", "length", "feret_max", "feret_min")

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from ..engine_options import EngineOptions  # noqa: TID252
-from ..engines import EngineError, load_engine  # noqa: TID252
-from ..io.image_io import ReadError, read_image  # noqa: TID252
-from ..model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings  # noqa: TID252
-from ..predictor import Predictor  # noqa: TID252
-from ..process_memory import keep_freed_memory  # noqa: TID252
+from ..engine_options import EngineOptions
+from ..engines import EngineError, load_engine
+from ..io.image_io import ReadError, read_image
+from ..model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
+from ..predictor import Predictor
+from ..process_memory import keep_freed_memory
 
 MAX_CALLS = 40
 _MIN_GAIN = 0.93  # relative time; smaller gains count as noise

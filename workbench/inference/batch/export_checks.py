@@ -19,19 +19,19 @@ from typing import Any
 
 import numpy as np
 
-from ..engines import EngineError  # noqa: TID252
-from ..engines.registry import KINDS  # noqa: TID252
-from ..io.atomic_write import write_atomic  # noqa: TID252
-from ..io.image_io import ReadError, decode_image, read_image, write_png  # noqa: TID252
-from ..io.json_io import JsonError, read_json  # noqa: TID252
-from ..model_settings import (  # noqa: TID252
+from ..engines import EngineError
+from ..engines.registry import KINDS
+from ..io.atomic_write import write_atomic
+from ..io.image_io import ReadError, decode_image, read_image, write_png
+from ..io.json_io import JsonError, read_json
+from ..model_settings import (
     MODEL_FILE,
     ModelSettings,
     load_settings,
     settings_hash,
 )
-from ..predictor import Prediction, Predictor, apply_thresholds  # noqa: TID252
-from ..regions import image_verdict, measure_classes, select_regions, verdict_table  # noqa: TID252
+from ..predictor import Prediction, Predictor, apply_thresholds
+from ..regions import image_verdict, measure_classes, select_regions, verdict_table
 
 CHECKS_FILE = "checks.json"
 SUMS_FILE = "SHA256SUMS"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..engines.registry import KINDS  # noqa: TID252
-from ..io.atomic_write import write_atomic  # noqa: TID252
+from ..engines.registry import KINDS
+from ..io.atomic_write import write_atomic
 
 _SOURCE_FOLDER = Path(__file__).resolve().parents[1]
 _PACKAGE_NAME = "inference"

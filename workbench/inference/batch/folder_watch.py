@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..predictor import Prediction, PredictionCancelled  # noqa: TID252
+from ..predictor import Prediction, PredictionCancelled
 from .input_paths import InputSource, collect_images
 from .interrupts import GracefulInterrupt
 from .results_folder import ResultsFolder

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from ..io.image_io import IMAGE_SUFFIXES  # noqa: TID252
-from ..io.natural_order import natural_key  # noqa: TID252
+from ..io.image_io import IMAGE_SUFFIXES
+from ..io.natural_order import natural_key
 
 
 @dataclass(frozen=True)

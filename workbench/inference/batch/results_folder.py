@@ -6,24 +6,165 @@ Writes masks, overlays, regions.csv, verdicts.csv if the model gives verdicts, r
 from __future__ import annotations
 
 import errno
+import itertools
+import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..engines import EngineError  # noqa: TID252
-from ..io.atomic_write import sweep  # noqa: TID252
-from ..io.image_io import ReadError, read_image, write_png  # noqa: TID252
-from ..io.png_stream import stream_png  # noqa: TID252
-from ..overlay_drawing import overlay, overlay_bands  # noqa: TID252
-from ..predictor import Prediction, PredictionCancelled, Predictor  # noqa: TID252
+from ..engines import EngineError
+from ..io.atomic_write import (
+    replacing,
+    sweep,
+)
+from ..io.image_io import ReadError, read_image, write_png
+from ..model_settings import ModelSettings
+from ..overlay_drawing import overlay, overlay_bands
+from ..predictor import Prediction, PredictionCancelled, Predictor
+from ..text_safety import SUFFIX, csv_metadata, csv_rows, csv_table
+from ..verdict_rule import reason_text
 from .input_paths import InputSource, OutputNames, SkippedInput, output_names
-from .result_tables import append_rows, write_report, write_tables
 from .results_log import ResultsLog, file_state, is_result
+
+_COMPRESSION_LEVEL = 2  # zlib level; higher levels are much slower and save little on photos
+_UP_FILTER = 2  # difference to the row above, the fastest filter to compute with NumPy
+
+
+def stream_png(path: Path | str, width: int, height: int, bands: Iterable[np.ndarray]) -> None:
+    """Write an RGB image losslessly and atomically.
+
+    bands: uint8 (h, width, 3), top to bottom, `height` rows in total.
+
+    Raises OSError, and ValueError for other bands; no file is written then.
+    """
+    with replacing(path) as file:
+        file.write(b"\x89PNG\r\n\x1a\n")
+        _chunk(file, b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+        packer = zlib.compressobj(_COMPRESSION_LEVEL)
+        previous_row, row_count = np.zeros((1, 3 * width), np.uint8), 0
+        for band in bands:
+            if band.dtype != np.uint8 or band.shape[1:] != (width, 3):
+                raise ValueError(f"a band is uint8 (h, {width}, 3), not {band.dtype} {band.shape}")
+            rows = np.ascontiguousarray(band).reshape(len(band), -1)
+            filtered = np.empty((len(rows), 1 + rows.shape[1]), np.uint8)
+            filtered[:, 0] = _UP_FILTER
+            np.subtract(rows[:1], previous_row, out=filtered[:1, 1:])
+            np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])
+            previous_row, row_count = rows[-1:].copy(), row_count + len(rows)
+            _chunk(file, b"IDAT", packer.compress(filtered.data))
+        if row_count != height:
+            raise ValueError(f"there are {row_count} rows, not {height}")
+        _chunk(file, b"IDAT", packer.flush())
+        _chunk(file, b"IEND", b"")
+
+
+def _chunk(file: BinaryIO, kind: bytes, data: bytes) -> None:
+    if data or kind == b"IEND":
+        file.write(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind))))
+
+
+_FERETS = ("feret_max", "feret_min", "feret_max_mm", "feret_min_mm")
+_REGION_COLUMNS = (
+    *("picture", "class_id", "class", "x", "y", "width", "height"),
+    *("area", "area_um2", "width_um", "height_um", "centroid_x", "centroid_y", "score", "peak"),
+    *_FERETS,
+)
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """Table of a results folder. rows: function of an image's entry in the results log."""
+
+    file: str
+    columns: Sequence[str]
+    rows: Callable[[dict[str, Any]], Iterator[Sequence[Any]]]
+
+
+def result_tables(settings: ModelSettings) -> list[ResultTable]:
+    """Return the tables for a model: regions of a segmentation, verdicts of a classification or by a rule."""
+    if settings.task == "classification":
+        names = settings.verdicts
+        return [ResultTable("verdicts.csv", ("picture", "verdict", *names), lambda entry: _probabilities(entry, names))]
+    tables = [ResultTable("regions.csv", _REGION_COLUMNS, _regions)]
+    if settings.verdict_rule is not None:
+        columns = ("picture", "verdict", "anomaly_score", "regions", "reason")
+        tables.append(ResultTable("verdicts.csv", columns, _verdict))
+    return tables
+
+
+def _probabilities(entry: dict[str, Any], names: Sequence[str]) -> Iterator[Sequence[Any]]:
+    yield [entry["path"], entry["verdict"], *(entry["probabilities"][name] for name in names)]
+
+
+def _regions(entry: dict[str, Any]) -> Iterator[Sequence[Any]]:
+    for region in entry["regions"]:
+        yield [entry["path"], *_region_cells(region)]
+
+
+def _verdict(entry: dict[str, Any]) -> Iterator[Sequence[Any]]:
+    reason = reason_text(entry["verdict_reason"])
+    yield [entry["path"], entry["verdict"], entry["anomaly_score"], len(entry["regions"]), reason]
+
+
+def _region_cells(region: dict[str, Any]) -> list[Any]:
+    keys = ("class_id", "class_name", "x", "y", "width", "height", "area", "area_um2", "width_um", "height_um")
+    cells = ["" if region[key] is None else region[key] for key in keys]
+    ferets = ["" if region.get(key) is None else region[key] for key in _FERETS]  # absent in logs of earlier versions
+    return [*cells, *region["centroid"], region["score"], region["peak"], *ferets]
+
+
+def write_tables(out: Path, settings: ModelSettings, log: ResultsLog) -> None:
+    """Write the tables anew, and the definitions of the columns of regions.csv beside it. Raises OSError."""
+    for table in result_tables(settings):
+        if table.columns is _REGION_COLUMNS:
+            with replacing(out / f"{table.file}{SUFFIX}") as file:
+                file.write(csv_metadata(table.file, table.columns))
+        with replacing(out / table.file) as file:
+            # The byte order mark makes spreadsheet programs detect UTF-8.
+            file.write(csv_table([table.columns]))
+            for entry in log.entries():
+                if "why" not in entry:
+                    file.write(csv_rows(table.rows(entry)))
+
+
+def append_rows(out: Path, settings: ModelSettings, entry: dict[str, Any]) -> None:
+    """Append the rows of an image to the tables. Raises OSError."""
+    for table in result_tables(settings):
+        with (out / table.file).open("ab") as file:
+            file.write(csv_rows(table.rows(entry)))
+
+
+def write_report(out: Path, header: dict[str, Any], log: ResultsLog, skipped: Iterable[dict[str, Any]]) -> None:
+    """Write results.json with relative paths, entry by entry, because it may be long. Raises OSError.
+
+    skipped: entries of files that were skipped before, without a line in the log.
+    """
+    with replacing(out / "results.json") as file:
+        head = json.dumps({"format": 1, **header}, indent=1, ensure_ascii=False)
+        file.write(_utf8(head.rstrip("}\n") + ',\n "pictures": ['))
+        file.writelines(_json_items(entry for entry in log.entries() if "why" not in entry))
+        file.write(b'],\n "skipped": [')
+        left_out = (entry for entry in log.entries() if "why" in entry)
+        file.writelines(_json_items(itertools.chain(skipped, left_out)))
+        file.write(b"]\n}\n")
+
+
+def _json_items(entries: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    for number, entry in enumerate(entries):
+        yield _utf8(f"{',' if number else ''}\n  {json.dumps(entry, ensure_ascii=False)}")
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
 
 _MAX_WHOLE_PIXELS = 32_000_000  # pixels; larger overlays are drawn in bands
 _BAND = 4_000_000  # pixels per band

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..io.atomic_write import sync  # noqa: TID252
-from ..io.json_io import JsonError, parse_json, read_lines  # noqa: TID252
-from ..model_settings import (  # noqa: TID252
+from ..io.atomic_write import sync
+from ..io.json_io import JsonError, parse_json, read_lines
+from ..model_settings import (
     MODEL_FILE,
     ModelSettings,
     load_settings,

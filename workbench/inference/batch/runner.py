@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..engines import NAMES, EngineError  # noqa: TID252
-from ..model_settings import SettingsError  # noqa: TID252
-from ..predictor import Prediction, Predictor  # noqa: TID252
-from ..process_memory import keep_freed_memory  # noqa: TID252
-from ..text_safety import terminal_text  # noqa: TID252
-from ..verdict_rule import result_text  # noqa: TID252
+from ..engines import NAMES, EngineError
+from ..model_settings import SettingsError
+from ..predictor import Prediction, Predictor
+from ..process_memory import keep_freed_memory
+from ..text_safety import terminal_text
+from ..verdict_rule import result_text
 from .export_checks import self_test, verify_checks
 from .folder_watch import watch
 from .input_paths import collect_images

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..engine_options import EngineOptions  # noqa: TID252
-from ..model_settings import ModelSettings  # noqa: TID252  the package is copied under another name
+from ..engine_options import EngineOptions
+from ..model_settings import ModelSettings
 from .registry import KINDS, install_command, unavailable_reason
 
 Engine = Callable[[np.ndarray], np.ndarray]  # may be called from several threads concurrently

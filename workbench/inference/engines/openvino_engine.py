@@ -8,8 +8,8 @@ from threading import Lock
 
 import numpy as np
 
-from ..engine_options import EngineOptions  # noqa: TID252  the package is copied under another name
-from ..model_settings import ModelSettings  # noqa: TID252
+from ..engine_options import EngineOptions
+from ..model_settings import ModelSettings
 
 
 class OpenVinoEngine:

@@ -10,9 +10,9 @@ from types import ModuleType
 
 import numpy as np
 
-from ..cpu_environment import cores, cpu_environment  # noqa: TID252  the package is copied under another name
-from ..engine_options import EngineOptions  # noqa: TID252
-from ..model_settings import ModelSettings  # noqa: TID252
+from ..cpu_environment import cores, cpu_environment
+from ..engine_options import EngineOptions
+from ..model_settings import ModelSettings
 
 # TF32 has a 10-bit mantissa; a GPU would use it for convolutions unless this variable forbids it.
 _ENVIRONMENT = {**cpu_environment(), "GLOG_minloglevel": "2", "NVIDIA_TF32_OVERRIDE": "0"}

@@ -7,9 +7,9 @@ from threading import Lock
 
 import numpy as np
 
-from ..cpu_environment import cores  # noqa: TID252  the package is copied under another name
-from ..engine_options import EngineOptions  # noqa: TID252
-from ..model_settings import ModelSettings  # noqa: TID252
+from ..cpu_environment import cores
+from ..engine_options import EngineOptions
+from ..model_settings import ModelSettings
 
 
 class LiteEngine:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from ..cpu_environment import processor_flags  # noqa: TID252  the package is copied under another name
+from ..cpu_environment import processor_flags
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..engine_options import EngineOptions  # noqa: TID252
-from ..model_settings import ModelSettings  # noqa: TID252  the package is copied under another name
+from ..engine_options import EngineOptions
+from ..model_settings import ModelSettings
 
 
 class TensorrtEngine:

@@ -33,8 +33,8 @@ from workbench.ui.shortcuts import (
     key_text,
 )
 from workbench.ui.text.formatting import plain
-from workbench.ui.widgets.field_text import line_height
 from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.text_labels import line_height
 
 _LEFT = ("label", "canvas", "edit", "train")
 _RIGHT = ("image", "view", "project", "help")

@@ -27,8 +27,7 @@ from workbench.ui.canvas.tools.tool_context import ToolContext, ToolTasks
 from workbench.ui.canvas.tools.tool_options import ToolOptions, next_diameter
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.shortcuts import key_text
-from workbench.ui.widgets.editor_keys import TEXTS
-from workbench.ui.widgets.focus_frame import FocusFrame
+from workbench.ui.widgets.keyboard import TEXTS, FocusFrame
 
 
 class Canvas(QWidget):

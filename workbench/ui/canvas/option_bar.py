@@ -26,8 +26,7 @@ from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
 from workbench.ui.canvas.tools.tool_options import LINES, MAX_DIAMETER, RANGES
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.text import formatting
-from workbench.ui.widgets.field_text import align_text
-from workbench.ui.widgets.fitted_note import FittedNote
+from workbench.ui.widgets.text_labels import FittedNote, align_text
 
 _HEIGHT = 36  # px, at least
 _APART = 8  # px, between the text of a check box and the label of the next field, beside the usual spacing

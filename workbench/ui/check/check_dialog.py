@@ -25,7 +25,7 @@ from workbench.session.session import Session
 from workbench.ui.check.finding_repairs import FindingModel, FindingRepairs
 from workbench.ui.check.report_dialog import ReportDialog
 from workbench.ui.text.formatting import number
-from workbench.ui.text.message_translation import translate_message
+from workbench.ui.text.translation import translate_message
 from workbench.ui.widgets.screen_fit import resize_for_text
 
 _KindRole = Qt.ItemDataRole.UserRole

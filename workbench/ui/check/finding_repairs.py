@@ -13,7 +13,7 @@ from workbench.session.session import Session
 from workbench.ui.labels.class_merge_card import ClassMergeDialog
 from workbench.ui.project.source_commands import SourceCommands
 from workbench.ui.text.formatting import capitalized
-from workbench.ui.text.message_translation import translate_message
+from workbench.ui.text.translation import translate_message
 
 if TYPE_CHECKING:
     from workbench.core.check.findings import Finding, Kind

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from workbench.core.problems import Problem
 from workbench.core.project.storage import write_bytes
-from workbench.inference.csv_metadata import SUFFIX
+from workbench.inference.text_safety import SUFFIX
 from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
 from workbench.ui.widgets.job_dialog import JobDialog

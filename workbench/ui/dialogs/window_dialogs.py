@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QMainWindow
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.shortcut_changes import ShortcutChanges, ShortcutsDialog
-from workbench.ui.widgets.editor_keys import EditorKeys
-from workbench.ui.widgets.key_tips import update_key_tips
+from workbench.ui.widgets.keyboard import EditorKeys, update_key_tips
 from workbench.ui.widgets.theme import ThemeManager
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from workbench.core.evaluation.split_evaluation import DataLeak
 from workbench.core.text_patterns import fill
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import formatting
-from workbench.ui.widgets.icon_label import IconLabel
+from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _ICONS = {"info": ("info", "accent"), "warning": ("warning", "warning"), "problem": ("error", "danger")}

@@ -27,8 +27,7 @@ from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_sequences
 from workbench.ui.text import formatting
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
-from workbench.ui.widgets.key_tips import set_key_tip
-from workbench.ui.widgets.tab_order import focus_chain, move_behind
+from workbench.ui.widgets.keyboard import focus_chain, move_behind, set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
 if TYPE_CHECKING:

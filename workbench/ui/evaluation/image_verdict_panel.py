@@ -14,8 +14,8 @@ from workbench.inference.verdict_rule import BAD
 from workbench.session.image_verdicts import ImageVerdictResult
 from workbench.ui.evaluation.region_limits import RegionLimits
 from workbench.ui.text import evaluation_texts, formatting
-from workbench.ui.text.message_translation import translate_message
-from workbench.ui.widgets.field_text import align_text
+from workbench.ui.text.translation import translate_message
+from workbench.ui.widgets.text_labels import align_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _MAX_BORDER = 1000  # pixels

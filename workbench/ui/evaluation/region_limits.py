@@ -9,8 +9,7 @@ from PySide6.QtWidgets import QDoubleSpinBox, QGridLayout, QLabel, QWidget
 
 from workbench.inference.verdict_rule import RegionLimit
 from workbench.ui.text import formatting
-from workbench.ui.widgets.elided_label import ElidedLabel
-from workbench.ui.widgets.field_text import align_text
+from workbench.ui.widgets.text_labels import ElidedLabel, align_text
 
 _MAX_AREA = 1e9  # px
 _SMALL_REGION = 100  # px

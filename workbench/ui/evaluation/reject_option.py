@@ -11,7 +11,7 @@ from workbench.core.messages import Message
 from workbench.core.text_patterns import fill
 from workbench.ui.evaluation.confusion_table import interval
 from workbench.ui.text import formatting
-from workbench.ui.text.message_translation import translate_message
+from workbench.ui.text.translation import translate_message
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
 
 _STEPS = 1000

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QPushButton, QWidg
 
 from workbench.core.project.annotation import Split, Status
 from workbench.session.session import Session
-from workbench.ui.widgets.key_tips import set_key_tip
+from workbench.ui.widgets.keyboard import set_key_tip
 
 _MAX_VERDICTS = 6  # verdicts with a button
 

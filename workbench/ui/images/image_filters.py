@@ -21,8 +21,8 @@ from workbench.core.image_list.image_search import SearchError, completions
 from workbench.session.session import Session
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.text.formatting import listed
-from workbench.ui.widgets.icon_label import IconLabel
-from workbench.ui.widgets.key_tips import set_key_tip
+from workbench.ui.widgets.keyboard import set_key_tip
+from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 EXAMPLES = (

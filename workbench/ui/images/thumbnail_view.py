@@ -24,7 +24,7 @@ from workbench.ui.images.image_delegate import CELL, ThumbnailDelegate
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.text.formatting import number
-from workbench.ui.widgets.key_tips import set_key_tip
+from workbench.ui.widgets.keyboard import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
 _ROW = 26  # px, least height of a row of the table

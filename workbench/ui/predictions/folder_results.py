@@ -12,7 +12,7 @@ from workbench.core.text_patterns import fill
 from workbench.session.folder_prediction import ImagePredicted
 from workbench.session.tasks import TaskRunner
 from workbench.ui.text import formatting
-from workbench.ui.text.message_translation import translate_message
+from workbench.ui.text.translation import translate_message
 
 _MAX_ROWS = 100_000  # rows; a watched folder may run for weeks
 _PREVIEW = 900  # px, longer side of a preview

@@ -14,8 +14,8 @@ from workbench.ui.canvas.layers.prediction_layer import PredictionStyle
 from workbench.ui.predictions.prediction_display import PredictionDisplay
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
-from workbench.ui.widgets.elided_label import ElidedLabel
-from workbench.ui.widgets.key_tips import set_key_tip
+from workbench.ui.widgets.keyboard import set_key_tip
+from workbench.ui.widgets.text_labels import ElidedLabel
 
 
 class LayersPanel(QWidget):

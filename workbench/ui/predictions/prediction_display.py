@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QPushButton, QSlid
 from workbench.ui.canvas.layers.prediction_layer import MODES, Mode, PredictionStyle
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay, is_preview
 from workbench.ui.text import formatting
-from workbench.ui.widgets.key_tips import set_key_tip
+from workbench.ui.widgets.keyboard import set_key_tip
 
 
 class PredictionDisplay(QWidget):

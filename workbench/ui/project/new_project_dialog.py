@@ -24,10 +24,10 @@ from workbench.session.tasks import TaskRunner
 from workbench.ui.label_files.label_files_controller import detect
 from workbench.ui.label_files.path_choices import choose_label_file
 from workbench.ui.project.image_count import ImageCount
+from workbench.ui.text.export_texts import format_with_count
 from workbench.ui.text.formatting import listed
-from workbench.ui.text.label_format_texts import format_with_count
-from workbench.ui.widgets.field_text import center_text
 from workbench.ui.widgets.screen_fit import fit_height, set_width_for_text
+from workbench.ui.widgets.text_labels import center_text
 
 _SEARCH_DELAY = 400  # ms
 

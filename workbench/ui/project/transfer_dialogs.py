@@ -14,7 +14,7 @@ from workbench.core.text_patterns import fill
 from workbench.session.project_jobs import PackingJob, ProjectMergeJob
 from workbench.session.session import Session
 from workbench.ui.text.formatting import listed, number, problem_text, size
-from workbench.ui.text.message_translation import translate_message
+from workbench.ui.text.translation import translate_message
 from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
 
 _NAMED = 5  # files

@@ -11,7 +11,7 @@ from workbench.ui.actions.menus import HISTORY, NAVIGATION, OVERLAYS
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.shell.tool_strip import ToolRow
 from workbench.ui.shortcuts import with_key
-from workbench.ui.widgets.elided_label import ElidedLabel
+from workbench.ui.widgets.text_labels import ElidedLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _NAME_LENGTH = 18  # characters of the name that are shown at least

@@ -20,8 +20,8 @@ from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text import export_texts, formatting
-from workbench.ui.text.added_files import added_text
-from workbench.ui.widgets.editor_keys import TEXTS
+from workbench.ui.text.formatting import added_text
+from workbench.ui.widgets.keyboard import TEXTS
 from workbench.ui.widgets.message_bar import MessageBar
 
 _UNSAVED = (

@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushBut
 
 from workbench.ui.actions.actions import Actions
 from workbench.ui.project.recent_projects import RecentProject, RecentProjects
-from workbench.ui.widgets.elided_label import ElidedLabel
-from workbench.ui.widgets.icon_label import IconLabel
+from workbench.ui.widgets.text_labels import ElidedLabel, IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _WIDTH = 800  # px, of the card at text of 100 %

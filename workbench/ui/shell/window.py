@@ -46,8 +46,8 @@ from workbench.ui.training.train_controls import ContinuousSwitch
 from workbench.ui.training.training_panel import TrainingPanel
 from workbench.ui.view_settings import ViewSettings
 from workbench.ui.widgets.collapsible_section import CollapsibleSection
-from workbench.ui.widgets.editor_keys import EditorKeys
 from workbench.ui.widgets.file_drop import FileDropFilter
+from workbench.ui.widgets.keyboard import EditorKeys
 from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.theme import ThemeManager
 

@@ -29,9 +29,9 @@ from workbench.ui.suggestions.suggestion_list import ROW, ColorRole, EditedRole,
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.text import formatting
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
-from workbench.ui.widgets.field_text import align_text
 from workbench.ui.widgets.item_views import ItemRole, ListModel
-from workbench.ui.widgets.key_tips import set_key_tip
+from workbench.ui.widgets.keyboard import set_key_tip
+from workbench.ui.widgets.text_labels import align_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _MAX_AREA = 10_000_000  # px

@@ -7,8 +7,14 @@ from functools import cache
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
-from workbench.core import resources
+from workbench.core import messages, resources
 from workbench.core.resources import LANGUAGES, SOURCE_LANGUAGE, matching_language
+
+
+def translate_message(text: str) -> str:
+    """Return a message in the language of the user interface; any other text unchanged."""
+    return messages.render(text, QCoreApplication.translate)
+
 
 # Texts of Qt, with their context, that the translations of the application replace.
 QT_TEXTS = (

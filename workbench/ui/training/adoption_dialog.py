@@ -12,9 +12,9 @@ from workbench.core.runs.run import Run
 from workbench.session.project_jobs import AdoptionJob
 from workbench.session.session import Session
 from workbench.ui.text.formatting import run_name
-from workbench.ui.text.message_translation import translate_message
-from workbench.ui.widgets.field_text import align_text
+from workbench.ui.text.translation import translate_message
 from workbench.ui.widgets.job_dialog import JobDialog, PathField
+from workbench.ui.widgets.text_labels import align_text
 
 
 class AdoptionDialog(JobDialog):

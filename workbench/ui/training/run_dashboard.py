@@ -15,8 +15,7 @@ from workbench.ui.text import formatting, run_texts
 from workbench.ui.text.run_texts import comparison_text
 from workbench.ui.training.curve_legend import CurveExport, CurveLegend
 from workbench.ui.training.plot_definitions import COMPARED_COLORS, COMPARED_LINES
-from workbench.ui.widgets.elided_label import ElidedLabel
-from workbench.ui.widgets.icon_label import IconLabel
+from workbench.ui.widgets.text_labels import ElidedLabel, IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _INTERVAL = 500  # ms between updates of texts and numbers; shorter intervals are unreadable
@@ -215,7 +214,7 @@ class RunDashboard(QWidget):
         series, moment = self._monitor.series, ""
         if series.started is not None:
             if self._hovered_time is not None:
-                from workbench.ui.training.curve_plot import clock
+                from workbench.ui.training.curves import clock
 
                 moment = self.tr("At {time}").format(time=clock(self._hovered_time, long=series.last >= 7200))
             else:

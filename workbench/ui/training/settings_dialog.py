@@ -23,8 +23,7 @@ from workbench.core.runs.settings_overrides import Choices
 from workbench.core.runs.training_settings import TrainingSettings, request
 from workbench.session.training.saved_overrides import SavedOverrides
 from workbench.ui.text import formatting, settings_texts
-from workbench.ui.training.settings_fields import field_for
-from workbench.ui.training.settings_page import SettingsPage
+from workbench.ui.training.settings_page import SettingsPage, field_for
 from workbench.ui.widgets.screen_fit import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 

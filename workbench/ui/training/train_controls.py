@@ -4,8 +4,11 @@ switch of continuous training.
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QButtonGroup,
     QCheckBox,
     QComboBox,
@@ -24,12 +27,40 @@ from workbench.core.runs.events import LabelsAdded
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
 from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.ui.text import formatting
-from workbench.ui.widgets.click_guard import ClickGuard
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
-from workbench.ui.widgets.elided_label import ElidedLabel
-from workbench.ui.widgets.field_text import align_text
-from workbench.ui.widgets.key_tips import set_key_tip
+from workbench.ui.widgets.keyboard import set_key_tip
+from workbench.ui.widgets.text_labels import ElidedLabel, align_text
 from workbench.ui.widgets.theme import ThemeManager
+
+PAUSE = 500  # ms, longer than a person needs to notice that the button has changed
+_CLICKS = (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick, QEvent.Type.MouseButtonRelease)
+
+
+class ClickGuard(QObject):
+    """Event filter that discards mouse clicks on some buttons for `PAUSE` after `start`; keys keep their effect."""
+
+    def __init__(self, buttons: Sequence[QAbstractButton], parent: QObject) -> None:
+        super().__init__(parent)
+        self._buttons, self._running = buttons, {}
+        self.timer = QTimer(self, singleShot=True, interval=PAUSE)
+        for button in buttons:
+            button.installEventFilter(self)
+
+    def follow(self, what: str, running: bool) -> None:
+        """Start when something that a click would stop has ended. what: its name."""
+        if self._running.get(what, False) and not running:
+            self.start()
+        self._running[what] = running
+
+    def start(self) -> None:
+        """Discard clicks from now on, also one whose button is already pressed."""
+        for button in self._buttons:
+            button.setDown(False)
+        self.timer.start()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        return event.type() in _CLICKS and self.timer.isActive()
+
 
 DEVICES = ("auto", "gpu", "cpu")
 _STATES = ("idle", "preparing", "running", "stopping")

@@ -26,7 +26,7 @@ from workbench.session.training.training_control import TrainingControl
 from workbench.ui.text import formatting
 from workbench.ui.text.run_texts import run_line_details, run_line_text
 from workbench.ui.training.train_controls import TrainControls
-from workbench.ui.widgets.key_tips import set_key_tip
+from workbench.ui.widgets.keyboard import set_key_tip
 from workbench.ui.widgets.theme import ThemeManager
 
 _RUN = Qt.ItemDataRole.UserRole

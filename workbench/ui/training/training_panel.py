@@ -15,10 +15,10 @@ from workbench.session.session import Session
 from workbench.session.training.export_job import ExportJob
 from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.session.training.training_control import TrainingControl
+from workbench.ui.text.run_texts import export_text, hint_text, progress_texts, reason_not_to_train
 from workbench.ui.training.run_dashboard import RunDashboard
 from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.training.training_header import PanelFolding, TrainingHeader
-from workbench.ui.training.training_texts import export_text, hint_text, progress_texts, reason_not_to_train
 from workbench.ui.widgets.theme import ThemeManager
 
 

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from workbench.ui.shortcuts import with_key
 from workbench.ui.text.formatting import problem_text
-from workbench.ui.widgets.icon_label import IconLabel
+from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 MAX_WIDTH = 780  # px

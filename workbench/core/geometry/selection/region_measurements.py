@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.geometry.selection.pixel_selection import Selection
-from workbench.inference.feret import feret_diameters
+from workbench.inference.components import feret_diameters
 from workbench.inference.io.opencv import cv2
 
 # Pixels to the outline: thicker regions are thinned at reduced resolution, enough for a center line.

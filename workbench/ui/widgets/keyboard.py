@@ -1,18 +1,20 @@
-"""Keyboard and wheel rules of the editors: text and number fields, combo boxes, sliders; and Return on buttons.
+"""Keyboard in the window: rules of the editors, frame of the focus, keys in tooltips, order of Tab, held keys.
 
-One object serves a window and its dialogs. Qt offers each key to the focused widget as a ShortcutOverride before it
-looks for a shortcut, so the focused editor can claim it here. Only the focused editor and the native windows are
-filtered: a filter on the whole application would run Python code for every event of every widget.
+`EditorKeys` has the rules of text and number fields, combo boxes and sliders, also for the wheel, and of Return on
+buttons. One object serves a window and its dialogs. Qt offers each key to the focused widget as a ShortcutOverride
+before it looks for a shortcut, so the focused editor can claim it here. Only the focused editor and the native windows
+are filtered: a filter on the whole application would run Python code for every event of every widget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QWheelEvent, QWindow
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QWheelEvent, QWindow
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -31,8 +33,132 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
+from workbench.ui.shortcuts import with_key
 from workbench.ui.text.formatting import plain
-from workbench.ui.widgets.repeated_key import RepeatedKeyGuard
+
+_KEYBOARD = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
+_LINE = 2  # px
+
+
+class FocusFrame(QWidget):
+    """Frame over a widget, visible from the moment it is focused by the keyboard until the pointer is used on it."""
+
+    def __init__(self, target: QWidget) -> None:
+        super().__init__(target)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+        target.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if kind == QEvent.Type.FocusIn:
+            self.setGeometry(self.parentWidget().rect())
+            self.setVisible(event.reason() in _KEYBOARD)
+            self.raise_()
+        elif kind in (QEvent.Type.FocusOut, QEvent.Type.MouseButtonPress):
+            self.hide()
+        elif kind == QEvent.Type.Resize:
+            self.setGeometry(self.parentWidget().rect())
+        return False
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(QPen(self.palette().highlight().color(), _LINE))
+        painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+        painter.end()
+
+
+_TEXT, _COMMAND = "keyTipText", "keyTipCommand"  # dynamic properties of the widget
+
+
+def set_key_tip(widget: QWidget, text: str, id: str) -> None:
+    """Set a tooltip that is followed by the shortcut of the command `id`."""
+    widget.setProperty(_TEXT, text)
+    widget.setProperty(_COMMAND, id)
+    widget.setToolTip(with_key(text, id))
+
+
+def update_key_tips(window: QWidget) -> None:
+    """Update these tooltips of a window's widgets after shortcuts were changed."""
+    for widget in window.findChildren(QWidget):
+        text = widget.property(_TEXT)
+        if text is not None:
+            widget.setToolTip(with_key(text, widget.property(_COMMAND)))
+
+
+def focus_chain(container: QWidget) -> list[QWidget]:
+    """Return the widgets in `container` that can have the focus and do not pass it on, in the order of Tab."""
+    found, each = [], container.nextInFocusChain()
+    while container.isAncestorOf(each):
+        if each.focusPolicy() != Qt.FocusPolicy.NoFocus and each.focusProxy() is None:
+            found.append(each)
+        each = each.nextInFocusChain()
+    return found
+
+
+def move_behind(before: QWidget, container: QWidget) -> None:
+    """Move the widgets in `container` behind `before`. A container that is added later comes last otherwise."""
+    for widget in focus_chain(container):
+        QWidget.setTabOrder(before, widget)
+        before = widget
+
+
+_PAUSE = 1.0  # seconds after a press in which a further press counts as its repetition
+_MODIFIERS = (Qt.Key.Key_Shift, Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
+
+
+class RepeatedKeyGuard(QObject):
+    """Event filter for the widget that got the focus from a button which was pressed by a key.
+
+    The first further press of that key is held back, and those that follow one another quickly. Another key, a mouse
+    button or a change of focus ends this.
+    """
+
+    held_back = Signal(int, str)  # key, name of the button
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.clock: Callable[[], float] = time.monotonic  # returns seconds; can be replaced
+        self._target: QWidget | None = None
+        self._key, self._name = 0, ""
+        self._reported = False
+        self._pressed_at = 0.0
+
+    def watch(self, target: QWidget, key: int, name: str) -> None:
+        """Hold back the key that has pressed the button of that name."""
+        self.stop()
+        self._target, self._key, self._name = target, key, name
+        self._reported, self._pressed_at = False, self.clock()
+        target.installEventFilter(self)
+
+    def stop(self) -> None:
+        if self._target is not None:
+            self._target.removeEventFilter(self)
+        self._target = None
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.FocusOut):
+            self.stop()
+        elif kind in (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress):
+            return self._hold_back(event, pressed=kind == QEvent.Type.KeyPress)
+        return False
+
+    def _hold_back(self, event: QKeyEvent, *, pressed: bool) -> bool:
+        if event.key() in _MODIFIERS:
+            return False
+        repeated = event.isAutoRepeat() or not self._reported or self.clock() - self._pressed_at < _PAUSE
+        if event.key() != self._key or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier or not repeated:
+            self.stop()
+            return False
+        event.accept()
+        if pressed:
+            self._pressed_at = self.clock()
+            if not self._reported and not event.isAutoRepeat():
+                self._reported = True
+                self.held_back.emit(self._key, self._name)
+        return True
+
 
 TEXTS = (QLineEdit, QAbstractSpinBox, QPlainTextEdit, QTextEdit, QKeySequenceEdit)
 EDITORS = (*TEXTS, QComboBox, QAbstractSlider)

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from tests.ui.layout_faults import MOST_ROUNDS, layout_rounds
-from workbench.ui.widgets.elided_label import ElidedLabel
+from workbench.ui.widgets.text_labels import ElidedLabel
 
 LONG, SHORT = "Dice 0.94 on 120 validation images; expect 0.85 to 0.95", "Dice 0.94; expect 0.85 to 0.95"
 SHORTEST = "Dice 0.94"

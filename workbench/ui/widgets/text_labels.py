@@ -1,0 +1,154 @@
+"""Labels for icons and for texts that are elided or wrapped, and the alignment of texts in fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import QEvent, QRect, QSize, Qt
+from PySide6.QtGui import QFont, QIcon, QPainter, QResizeEvent, QTextLayout
+from PySide6.QtWidgets import QDoubleSpinBox, QLabel, QLineEdit, QSizePolicy, QSpinBox, QWidget
+
+
+class IconLabel(QWidget):
+    """Icon of a fixed size, painted anew in the colors of the theme and for the screen that it is on.
+
+    A QLabel keeps its pixmap in the colors and the pixel ratio of the time when it was set.
+    """
+
+    def __init__(self, icon: QIcon | None = None, size: int = 16) -> None:
+        """Create a label. size: px, logical."""
+        super().__init__()
+        self._icon = icon or QIcon()
+        self.setFixedSize(size, size)
+
+    def set_icon(self, icon: QIcon) -> None:
+        self._icon = icon
+        self.update()
+
+    def paintEvent(self, event) -> None:
+        mode = QIcon.Mode.Normal if self.isEnabled() else QIcon.Mode.Disabled
+        self._icon.paint(QPainter(self), self.rect(), mode=mode)
+
+
+_INDENT = 5  # px
+
+
+def align_text(field: QSpinBox | QDoubleSpinBox) -> None:
+    """Indent the text of a number field and keep it centered, also in a language with characters of another font."""
+    editor = field.lineEdit()
+    editor.textChanged.connect(partial(_align, editor))
+    _align(editor)
+
+
+def center_text(editor: QLineEdit) -> None:
+    """Keep the text of a line edit centered, also in a language with characters of another font."""
+    editor.textChanged.connect(partial(_align, editor, indent=0))
+    _align(editor, indent=0)
+
+
+def line_height(text: str, font: QFont) -> float:
+    """Return the height in px of a line, which is larger if characters of the text are drawn with another font."""
+    layout = QTextLayout(text, font)
+    layout.beginLayout()
+    line = layout.createLine()
+    layout.endLayout()
+    return line.height()
+
+
+def _align(editor: QLineEdit, _text: str = "", *, indent: int = _INDENT) -> None:
+    """Center a text such as "5 分钟", whose unit is drawn with another font than its digits.
+
+    Qt places the baseline of an editor by its font alone, and that of buttons and lists by the tallest font in the
+    text: in a row with them the text of the editor would be too high by half the difference.
+    """
+    excess = line_height(editor.text(), editor.font()) - editor.fontMetrics().height()
+    shift = max(0, round(excess / 2))
+    editor.setTextMargins(indent, shift, 0, -shift)
+
+
+_CLAUSE = re.compile(r"(?:; |；)")  # between the clauses of a note
+
+
+class FittedNote(QLabel):
+    """Note that yields its space to all other widgets of a row. The tooltip has the full text."""
+
+    def __init__(self) -> None:
+        super().__init__(objectName="muted")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        self._text = ""
+
+    def show_text(self, text: str) -> None:
+        self._text = text
+        self.setToolTip(text)
+        self._fit()
+
+    def resizeEvent(self, event) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Show as many clauses as fit; nothing if not even the first does."""
+        ends = [match.start() for match in _CLAUSE.finditer(self._text)]
+        texts = [self._text, *(self._text[:end] for end in reversed(ends))]
+        self.setText(next(filter(self._fits, texts), ""))
+
+    def _fits(self, text: str) -> bool:
+        metrics, wrap = self.fontMetrics(), Qt.TextFlag.TextWordWrap
+        needed = metrics.boundingRect(QRect(0, 0, max(1, self.width() - 2), 10_000), wrap, text)
+        return needed.height() <= max(self.height(), metrics.height()) and needed.width() <= self.width()
+
+
+class ElidedLabel(QLabel):
+    """Single-line label.
+
+    `set_text` sets the full text; if it is elided, the tooltip shows it, unless `tip` is False, and then the details.
+    as_wide_as_text: the label takes the width of its full text if the row has it, else it takes what the row leaves.
+    """
+
+    def __init__(
+        self, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight, *, tip: bool = True, as_wide_as_text: bool = False
+    ) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        policy = QSizePolicy.Policy.Preferred if as_wide_as_text else QSizePolicy.Policy.Ignored
+        self.setSizePolicy(policy, QSizePolicy.Policy.Preferred)
+        self._mode, self._tip, self.full_text, self._short, self._details = mode, tip, "", (), ""
+
+    def set_text(self, text: str, *, short: Sequence[str] = (), details: str = "") -> None:
+        """Show a text. short: texts for less space, ever shorter. details: more text for the tooltip."""
+        if (text, tuple(short), details) != (self.full_text, self._short, self._details):
+            self.full_text, self._short, self._details = text, tuple(short), details
+            self._elide()
+            self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """Return the size of the full text, however much of it is shown: eliding it requests no other layout."""
+        return QSize(self.fontMetrics().horizontalAdvance(self.full_text), super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._elide()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._elide()
+
+    def _elide(self) -> None:
+        metrics, texts = self.fontMetrics(), (self.full_text, *self._short)
+        fitting = (text for text in texts if metrics.horizontalAdvance(text) <= self.width())
+        shown = next(fitting, None)  # `elidedText` may elide a text of exactly this width
+        if shown is None:
+            shown = metrics.elidedText(texts[-1], self._mode, self.width())
+        self.setText(shown)
+        if self._tip:
+            elided = self.full_text if shown != self.full_text else ""
+            self.setToolTip("\n".join(filter(None, (elided, self._details))))
