@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -20,7 +21,7 @@ class GraphBuilder:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
-    def add(self, operator: str, inputs: Sequence[str], name: str = "", **attributes: object) -> str:
+    def add(self, operator: str, inputs: Sequence[str], name: str = "", **attributes: Any) -> str:
         """Add one node. Return the name of its output."""
         name = name or f"{self.prefix}{operator.lower()}.{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, list(inputs), [name], name=name, **attributes))
@@ -36,4 +37,4 @@ class GraphBuilder:
         return self.constant(np.array(values, np.int64))
 
     def number(self, value: float) -> str:
-        return self.constant(np.float32(value))
+        return self.constant(np.array(value, np.float32))

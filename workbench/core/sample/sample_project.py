@@ -26,7 +26,8 @@ _METALS: tuple[tuple[Material, tuple[float, float, float] | None], ...] = (
     ("cast", None),
     ("painted", _BLUE),
 )
-_LOTS = (*_METALS * 4, ("painted", None))
+_NEW_LOT: tuple[Material, tuple[float, float, float] | None] = ("painted", None)
+_LOTS = (*_METALS * 4, _NEW_LOT)
 _NEW = len(_LOTS) - 1  # of which no image has a label
 _TEST_LOTS = (1, 11)  # so few lots have a test set only if the user defines one
 _SIZES = ((320, 240), (272, 272), (352, 264), (240, 320), (304, 232))
