@@ -10,8 +10,8 @@ from paddle import nn
 from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, RunBroken
 from workbench.core.runs.dataset import Dataset
-from workbench.core.runs.network_stats import ENCODERS, encoder_widths
-from workbench.core.runs.training_settings import TrainingSettings
+from workbench.core.runs.network_stats import encoder_widths
+from workbench.core.runs.training_settings import RANDOM, TrainingSettings
 from workbench.inference.model_settings import ClassSettings, ModelSettings, SettingsError
 from workbench.training.resnet import ResNet
 from workbench.training.threshold_search import EXPONENTS
@@ -22,6 +22,7 @@ from workbench.training.unet import UNet, multiple_of
 _TILE, _TILE_AT_FULL_RESOLUTION = 2048, 1024
 # Of the share of a region beyond the ignored border. Networks mark shadows and edges that begin at the border.
 BORDER_EXPONENT = 2
+PRETRAINED_RATE = 0.15  # learning rate of a pretrained encoder, relative to that of untrained layers
 _PIXELS_PER_BATCH = 1 << 20  # pixels of the tiles that form one batch
 
 
@@ -49,8 +50,9 @@ def build(settings: TrainingSettings, dataset: Dataset, *, on_gpu: bool = False)
             settings.widths,
             stem=settings.stem,
             contrast=settings.local_contrast,
-            encoder=ENCODERS[settings.encoder],
+            encoder=settings.encoder,
             width=settings.width,
+            encoder_rate=1.0 if settings.weights == RANDOM else PRETRAINED_RATE,
         )
         net.interpolate_contrast(on_gpu)
         return net
@@ -67,8 +69,8 @@ def build(settings: TrainingSettings, dataset: Dataset, *, on_gpu: bool = False)
 
 def multiple(settings: TrainingSettings) -> int:
     """Return the number of which the sides of a UNet's input must be multiples."""
-    if ENCODERS[settings.encoder]:
-        return multiple_of(encoder_widths(settings.width), stem=2, contrast=settings.local_contrast)
+    if settings.encoder != "plain":
+        return multiple_of(encoder_widths(settings.encoder, settings.width), stem=2, contrast=settings.local_contrast)
     return multiple_of(settings.widths, stem=settings.stem, contrast=settings.local_contrast)
 
 
@@ -121,7 +123,7 @@ def settings(
                 task="classification", verdicts=tuple(dataset.verdicts), input_size=settings.input_size, **common
             )
         side = multiple(settings)
-        reduced = settings.stem > 1 or ENCODERS[settings.encoder] is not None
+        reduced = settings.stem > 1 or settings.encoder != "plain"
         tile = max(patch_side(settings), (_TILE if reduced else _TILE_AT_FULL_RESOLUTION) // side * side)
         classes = dataset.classes
         return ModelSettings(

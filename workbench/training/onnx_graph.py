@@ -17,9 +17,11 @@ from onnx import TensorProto, helper
 from paddle import nn
 
 from workbench import __version__
+from workbench.core import lite0
 from workbench.core.runs.graph_builder import GraphBuilder
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder, write_atomic
+from workbench.training.lite0 import Lite0Body
 from workbench.training.network_state import to_array
 from workbench.training.resnet import Block, ConvolutionNorm, ResNet, ResNetBody, Standardized
 from workbench.training.unet import DoubleConvolution, LocalContrast, UNet
@@ -134,6 +136,8 @@ def _unet(graph: OnnxGraph, net: UNet, x: str) -> str:
         x = graph.relu(graph.convolve(x, net.stem.convolve, net.stem.norm))
     if isinstance(net.down, ResNetBody):
         stage_outputs = _stages(graph, net.down, x)
+    elif isinstance(net.down, Lite0Body):
+        stage_outputs = _lite0_levels(graph, net.down, x)
     else:
         stage_outputs = []
         for level in net.down:
@@ -227,6 +231,24 @@ def _stages(graph: OnnxGraph, body: ResNetBody, x: str) -> list[str]:
         if index in body._ends:
             outputs.append(x)
     return outputs
+
+
+def _lite0_levels(graph: OnnxGraph, body: Lite0Body, x: str) -> list[str]:
+    def convolve(layer: lite0.Convolution, x: str) -> str:
+        trained = body.convolution(layer)
+        kernel = to_array(trained.weight) * to_array(trained.gain)[:, None, None, None]
+        (top, bottom), side = layer.margins, layer.kernel
+        x = graph.add(
+            "Conv",
+            [x, graph.constant(kernel), graph.constant(to_array(trained.shift))],
+            kernel_shape=[side, side],
+            strides=[layer.stride] * 2,
+            pads=[top, top, bottom, bottom],
+            group=layer.groups,
+        )
+        return graph.add("Clip", [x, graph.number(0), graph.number(6)]) if layer.active else x
+
+    return lite0.levels(x, len(body.widths), convolve, lambda a, b: graph.add("Add", [a, b]))
 
 
 def _convolution_norm(graph: OnnxGraph, layer: ConvolutionNorm, x: str) -> str:

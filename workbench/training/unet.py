@@ -8,7 +8,8 @@ import numpy as np
 import paddle
 from paddle import nn
 
-from workbench.core.runs.network_stats import encoder_widths
+from workbench.core.runs.network_stats import RESNETS, encoder_widths
+from workbench.training.lite0 import Lite0Body
 from workbench.training.losses import broadcast_plane
 from workbench.training.resnet import ResNetBody
 
@@ -100,8 +101,9 @@ class UNet(nn.Layer):
 
     widths: channels of each level, the finest first. stem: 1 for full resolution; with 2 or 4 the network works at a
     half or a quarter of it, and each pixel of the last layer yields 4 or 16 output pixels (sub-pixel convolution, Shi
-    et al. 2016). contrast: add the local contrast to the input. encoder: depth of a ResNet used as encoder, 18 or 34;
-    widths are then those of `encoder_widths`, and the stem is 2, the ResNet's own.
+    et al. 2016). contrast: add the local contrast to the input. encoder: "plain", "lite0" or a ResNet; except with
+    "plain", widths are those of `encoder_widths`, and the stem is 2, the encoder's own. encoder_rate: factor of the
+    learning rate of "lite0".
     """
 
     def __init__(
@@ -112,18 +114,23 @@ class UNet(nn.Layer):
         *,
         stem: int = 1,
         contrast: bool = True,
-        encoder: int | None = None,
+        encoder: str = "plain",
         width: float = 1.0,
+        encoder_rate: float = 1.0,
     ) -> None:
         super().__init__()
-        widths = encoder_widths(width) if encoder else list(widths)
-        stem = 2 if encoder else stem
+        plain = encoder == "plain"
+        widths = list(widths) if plain else encoder_widths(encoder, width)
+        stem = stem if plain else 2
         self.contrast = LocalContrast(channels) if contrast else None
         input_channels = channels * (2 if contrast else 1)
-        self.stem = Stem(input_channels, widths[0], stem) if stem > 1 and not encoder else None
+        self.stem = Stem(input_channels, widths[0], stem) if stem > 1 and plain else None
         first = widths[0] if stem > 1 else input_channels
-        if encoder:
-            self.down: ResNetBody | nn.LayerList = ResNetBody(input_channels, depth=encoder, width=width)
+        self.down: ResNetBody | Lite0Body | nn.LayerList
+        if encoder == "lite0":
+            self.down = Lite0Body(input_channels, encoder_rate)
+        elif not plain:
+            self.down = ResNetBody(input_channels, depth=RESNETS[encoder], width=width)
         else:
             self.down = nn.LayerList([DoubleConvolution(a, b) for a, b in zip([first, *widths[:-1]], widths)])
         self.up = nn.LayerList([UpBlock(a, b) for a, b in zip(widths[:0:-1], widths[-2::-1])])
@@ -135,7 +142,7 @@ class UNet(nn.Layer):
             x = self.contrast(x)
         if self.stem is not None:
             x = self.stem(x)
-        stage_outputs = self.down.stages(x) if isinstance(self.down, ResNetBody) else self._descend(x)
+        stage_outputs = self._descend(x) if isinstance(self.down, nn.LayerList) else self.down.stages(x)
         x = stage_outputs[-1]
         for up_block, skip in zip(self.up, stage_outputs[-2::-1]):
             x = up_block(x, skip)

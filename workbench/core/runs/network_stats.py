@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from workbench.core import lite0
 from workbench.core.runs.training_settings import TrainingSettings
 
 BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}  # blocks per stage of a ResNet, by its depth
+LITE0_LEVELS = 4  # of EfficientNet-Lite0 in a UNet: strides 2 to 16
 SMALL_INPUT = 96  # pixels; up to this input size the ResNet stem reduces the resolution less
-ENCODERS = {"plain": None, "resnet18": 18, "resnet34": 34}  # depth of the encoder's ResNet; None: no ResNet
+RESNETS = {"resnet18": 18, "resnet34": 34}  # depth of a ResNet as encoder
 
 Layer = tuple[float, int, int, int]  # positions, input channels, output channels, kernel pixels
 
@@ -22,8 +24,10 @@ def stage_widths(width: float) -> list[int]:
     return [max(8, round(base * width / 8) * 8) for base in (64, 128, 256, 512)]
 
 
-def encoder_widths(width: float) -> list[int]:
-    """Return the channels per level of a UNet with a ResNet encoder: the stem and the four stages."""
+def encoder_widths(encoder: str, width: float) -> list[int]:
+    """Return the channels per level of a UNet whose encoder is not plain; of a ResNet, the stem and the four stages."""
+    if encoder == "lite0":
+        return list(lite0.WIDTHS[:LITE0_LEVELS])
     widths = stage_widths(width)
     return [widths[0], *widths]
 
@@ -35,11 +39,14 @@ def multiplications(settings: TrainingSettings) -> float:
 
 
 def _unet(settings: TrainingSettings) -> Iterator[Layer]:
-    depth = ENCODERS[settings.encoder]
-    stem, widths = (2, encoder_widths(settings.width)) if depth else (settings.stem, settings.widths)
+    plain = settings.encoder == "plain"
+    stem = settings.stem if plain else 2
+    widths = settings.widths if plain else encoder_widths(settings.encoder, settings.width)
     cells = [(settings.patch / stem / 2**level) ** 2 for level in range(len(widths))]
-    if depth:
-        yield from _resnet(settings, depth, settings.patch)
+    if settings.encoder == "lite0":
+        yield from _lite0(settings)
+    elif not plain:
+        yield from _resnet(settings, RESNETS[settings.encoder], settings.patch)
     else:
         input_channels = settings.channels * (2 if settings.local_contrast else 1)
         if stem > 1:
@@ -55,6 +62,13 @@ def _unet(settings: TrainingSettings) -> Iterator[Layer]:
 def _double_convolution(places: float, inputs: int, outputs: int) -> Iterator[Layer]:
     yield places, inputs, outputs, 9
     yield places, outputs, outputs, 9
+
+
+def _lite0(settings: TrainingSettings) -> Iterator[Layer]:
+    stride = 1
+    for layer in lite0.convolutions(LITE0_LEVELS):
+        stride *= layer.stride
+        yield (settings.patch / stride) ** 2, layer.inputs // layer.groups, layer.outputs, layer.kernel**2
 
 
 def _resnet(settings: TrainingSettings, depth: int, side: int) -> Iterator[Layer]:
@@ -88,11 +102,17 @@ def receptive_field(settings: TrainingSettings) -> int:
     Two 3 x 3 convolutions per level each extend it by one cell of that level, in the encoder and in the decoder; the
     output pixel may lie anywhere in its cell of the lowest level.
     """
-    depth = ENCODERS[settings.encoder]
-    if depth is None:
+    if settings.encoder == "plain":
         cells = [settings.stem * 2**level for level in range(len(settings.widths))]
         down = 2 * sum(cells)
+    elif settings.encoder == "lite0":
+        cells = [2**level for level in range(1, LITE0_LEVELS + 1)]
+        down, cell = 0, 1
+        for layer in lite0.convolutions(LITE0_LEVELS):
+            down += layer.kernel // 2 * cell
+            cell *= layer.stride
     else:
+        depth = RESNETS[settings.encoder]
         cells = [2, 4, 8, 16, 32]
         down = 4 + sum(2 * count * cell for count, cell in zip(BLOCKS[depth], cells[1:]))
     around = 48 if settings.local_contrast else 0

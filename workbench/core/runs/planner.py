@@ -136,7 +136,10 @@ def _plan_start(earlier: TrainingSettings | None, draft: _Draft) -> None:
     if earlier is not None and earlier.model == request.model and not request.weights:
         for key in _NETWORK[request.model]:
             draft.choose(key, getattr(earlier, key), Message("plan.as_initial_run"))
-    if request.weights:
+    if draft["encoder"] == "lite0":
+        draft.choose("weights", "imagenet", Message("plan.bundled_weights"))
+        draft.choose("local_contrast", False, Message("plan.no_contrast_input"))
+    elif request.weights:
         draft.choose("rate", 1e-3, Message("plan.pretrained_rate"))
         draft.choose("optimizer", "adamw", Message("plan.pretrained_rate"))
         draft.choose("width", 1.0, Message("plan.full_width"))

@@ -46,10 +46,12 @@ class TrainingSettings(StoredModel):
     # initial weights: a run, optionally pruned, or a file of ResNet weights
     start_from: str | None = None  # run that provides the initial weights
     prune: float = Field(default=0.0, ge=0, le=0.9)  # share of channels to remove from that run's UNet
-    weights: str | None = None  # .safetensors or .pdparams file; "imagenet": weights from Paddle, downloaded once
+    # "imagenet": pretrained weights, of a ResNet from Paddle, downloaded once; or a .safetensors or .pdparams file of
+    # ResNet weights; "random": no pretrained weights
+    weights: str | None = None
 
     # UNet
-    encoder: Literal["plain", "resnet18", "resnet34"] = "plain"  # `width` and `weights` apply to ResNet encoders only
+    encoder: Literal["plain", "lite0", "resnet18", "resnet34"] = "plain"  # `width` applies to ResNet encoders only
     widths: list[int] = [16, 32, 64, 128]  # channels per level; the length is the depth
     stem: Literal[1, 2, 4] = 1  # stride of the stem: 2 or 4 halves or quarters the resolution
     local_contrast: bool = True  # additional input: contrast of each pixel to its surroundings
@@ -88,6 +90,8 @@ class TrainingSettings(StoredModel):
 
     reasons: dict[str, Text] = {}  # setting -> reason for its value
 
+
+RANDOM = "random"  # value of `weights`
 
 OF_UNET = {
     "prune",

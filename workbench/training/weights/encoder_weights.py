@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 import platformdirs
 
+from workbench.core import lite0, resources
 from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, CannotWrite, NoDownload, WeightsUnusable
 from workbench.core.project.storage import write_bytes
 from workbench.core.runs.events import Progress
 from workbench.core.runs.network_stats import BLOCKS
-from workbench.core.runs.training_settings import TrainingSettings
+from workbench.core.runs.training_settings import RANDOM, TrainingSettings
+from workbench.training.lite0 import Lite0Body
 from workbench.training.network_state import Arrays, load_weights, weights
 from workbench.training.reporter import Reporter
 from workbench.training.resnet import ResNet, ResNetBody
@@ -57,6 +59,10 @@ def load_initial_weights(
     """
     assert settings.weights is not None
     body = net if isinstance(net, ResNet) else net.down
+    if settings.weights == RANDOM:
+        return {"weights": RANDOM}
+    if isinstance(body, Lite0Body):
+        return _load_bundled(settings, body)
     _check_settings(settings, body)
     path = settings.weights
     if path == IMAGENET:
@@ -82,6 +88,17 @@ def load_initial_weights(
             raise WeightsUnusable(path=path, why=Message("weights.not_finite", name=name))
     load_weights(body, {name: loaded[name] for name in initial}, path, strict=False)
     return {"weights": path, "sha256": hashlib.sha256(data).hexdigest(), "depth": depth}
+
+
+def _load_bundled(settings: TrainingSettings, body: Lite0Body) -> dict[str, Any]:
+    """Load the weights that are part of the program. Raises BadSettings if others are requested."""
+    if settings.weights != IMAGENET:
+        raise BadSettings(key="weights", value=settings.weights, why=Message("weights.bundled_only"))
+    arrays = body.pretrained()
+    first = "convolutions.0.weight"
+    arrays[first] = adapt_channels(arrays[first], settings.channels, body.convolutions[0].weight.shape[1])
+    load_weights(body, arrays, lite0.FILE)
+    return {"weights": IMAGENET, "sha256": hashlib.sha256(resources.path(lite0.FILE).read_bytes()).hexdigest()}
 
 
 def _check_settings(settings: TrainingSettings, body: object) -> None:
