@@ -19,18 +19,23 @@ from workbench.training import networks
 from workbench.training.unet import UNet
 
 
-@pytest.mark.parametrize(("encoder", "parameters"), [(18, 11.2), (34, 21.3)])
+@pytest.mark.parametrize(("encoder", "parameters"), [("resnet18", 11.2), ("resnet34", 21.3)])
 def test_output_has_every_pixel_and_the_encoder_five_levels(encoder, parameters):
     net = UNet(3, 3, [], encoder=encoder, contrast=False)
     body = sum(p.size for p in net.down.parameters()) / 1e6
     assert body == pytest.approx(parameters, abs=0.2)  # of the published network without its last layer
     small = UNet(1, 4, [], encoder=encoder, width=0.125)
     assert small(paddle.zeros([2, 1, 64, 96])).shape == [2, 4, 64, 96]
-    assert encoder_widths(0.125) == [8, 8, 16, 32, 64] and [len(up.grow.weight) for up in small.up] == [64, 32, 16, 8]
+    assert encoder_widths("resnet18", 0.125) == [8, 8, 16, 32, 64] and [len(up.grow.weight) for up in small.up] == [
+        64,
+        32,
+        16,
+        8,
+    ]
 
 
 def test_every_level_has_a_gradient():
-    net = UNet(1, 2, [], encoder=18, width=0.125, contrast=False)
+    net = UNet(1, 2, [], encoder="resnet18", width=0.125, contrast=False)
     net.eval()
     for block in net.down.blocks:  # a block is initially the identity
         block.body[-1].norm.weight.set_value(block.body[-1].norm.weight + 1)

@@ -1,7 +1,7 @@
 """EfficientNet-Lite0: its layers, and weights pretrained on ImageNet.
 
 Layers: M. Tan, Q. Le, EfficientNet, ICML 2019, in the variant without squeeze-and-excitation and with ReLU6, whose
-operators every engine supports. The weights are in `resources/encoder` (see the NOTICE there); packaging/encoder_weights.py
+operators every engine supports. The weights are in `resources/encoder` (see NOTICE there); packaging/encoder_weights.py
 converts them. Statistics of the norms are constants: each is a factor and a summand of the channels, as in prediction.
 
 `levels` is the only description of the order of computation. Networks of Paddle and ONNX pass their operations to it.
@@ -104,7 +104,7 @@ STEM = Convolution("stem", 3, _STEM, kernel=3, stride=2)
 
 
 def _blocks(depth: int) -> Iterator[list[Convolution]]:
-    """Yield the inverted residual blocks of the first levels: expansion unless its factor is 1, depthwise, projection."""
+    """Yield the blocks of the first levels: expansion (unless its factor is 1), depthwise convolution, projection."""
     inputs, number, remaining = _STEM, 0, depth
     for count, kernel, stride, factor, outputs in _STAGES:
         for repetition in range(count):

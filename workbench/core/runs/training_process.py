@@ -19,7 +19,7 @@ from workbench.core.runs.events import Event, Failed, Finished, encode_command
 from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
 from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.core.runs.run import Run, create_run, find_run
-from workbench.core.runs.training_settings import TrainingSettings, request
+from workbench.core.runs.training_settings import RANDOM, TrainingSettings, request
 
 OnEvent = Callable[[Event], bool | None]
 
@@ -31,7 +31,7 @@ def requested_settings(project_root: Path, model: str, choices: Mapping[str, Any
     """
     choices = dict(choices)
     weights, start = choices.get("weights"), choices.get("start_from")
-    if isinstance(weights, (str, Path)) and weights != "imagenet":
+    if isinstance(weights, (str, Path)) and weights not in ("imagenet", RANDOM):
         choices["weights"] = str(Path(weights).absolute())
     if isinstance(start, (str, Path)):
         root = project_root.absolute()
