@@ -9193,10 +9193,6 @@
         <translation>编码器</translation>
     </message>
     <message>
-        <source>Encoder of the UNet: plain convolutions or a ResNet backbone.</source>
-        <translation>UNet 的编码器：普通卷积或 ResNet 主干。</translation>
-    </message>
-    <message>
         <source>Channels</source>
         <translation>通道</translation>
     </message>
@@ -9341,12 +9337,16 @@
         <translation>从初始训练记录中去掉的通道比例，用于得到更小的网络。</translation>
     </message>
     <message>
+        <source>Encoder of the UNet: plain convolutions, EfficientNet-Lite0 with its pretrained weights, or a ResNet.</source>
+        <translation>UNet 的编码器：普通卷积、带预训练权重的 EfficientNet-Lite0，或 ResNet。</translation>
+    </message>
+    <message>
         <source>Pretrained weights</source>
         <translation>预训练权重</translation>
     </message>
     <message>
-        <source>Start from the weights of a pretrained ResNet.</source>
-        <translation>使用预训练 ResNet 的权重作为初始权重。</translation>
+        <source>Start from the weights of a network that was trained on other images.</source>
+        <translation>使用在其他图像上训练过的网络的权重作为初始权重。</translation>
     </message>
     <message>
         <source>1: gray, 3: color.</source>
@@ -9609,10 +9609,6 @@
         <translation>CPU</translation>
     </message>
     <message>
-        <source>ImageNet (downloaded once)</source>
-        <translation>ImageNet（下载一次）</translation>
-    </message>
-    <message>
         <source>Zoom</source>
         <translation>缩放</translation>
     </message>
@@ -9631,6 +9627,10 @@
     <message>
         <source>GPU</source>
         <translation>GPU</translation>
+    </message>
+    <message>
+        <source>ImageNet (of a ResNet: downloaded once)</source>
+        <translation>ImageNet（ResNet 的权重只下载一次）</translation>
     </message>
     <message>
         <source>More</source>
@@ -10513,6 +10513,14 @@
         <translation>没有 {names} 的指标，因为出现在不足 {n} 个零件上的类别只用于训练。</translation>
     </message>
     <message>
+        <source>The program contains weights of this encoder that were trained on ImageNet.</source>
+        <translation>程序自带该编码器在 ImageNet 上训练的权重。</translation>
+    </message>
+    <message>
+        <source>The pretrained encoder computes contrasts itself.</source>
+        <translation>预训练编码器自己计算对比度。</translation>
+    </message>
+    <message>
         <source>Most images contain a single class, so the defects of all classes are trained together and an additional loss term separates them.</source>
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
     </message>
@@ -10895,6 +10903,10 @@
     <message>
         <source>the file holds a network other than ResNet-18, -34 or -50 ({what})</source>
         <translation>文件中的网络不是 ResNet-18、-34 或 -50（{what}）</translation>
+    </message>
+    <message>
+        <source>the encoder lite0 starts from the weights that are part of the program (imagenet) or from none (random)</source>
+        <translation>编码器 lite0 使用程序自带的权重（imagenet），或不使用权重（random）</translation>
     </message>
     <message>
         <source>only a ResNet can start from these weights; for a UNet set encoder=resnet18 or encoder=resnet34</source>

@@ -28,11 +28,11 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     ),
     "encoder": (
         QT_TRANSLATE_NOOP("recipe", "Encoder"),
-        QT_TRANSLATE_NOOP("recipe", "Encoder of the UNet: plain convolutions or a ResNet backbone."),
+        QT_TRANSLATE_NOOP("recipe", "Encoder of the UNet: plain convolutions, EfficientNet-Lite0 with its pretrained weights, or a ResNet."),
     ),
     "weights": (
         QT_TRANSLATE_NOOP("recipe", "Pretrained weights"),
-        QT_TRANSLATE_NOOP("recipe", "Start from the weights of a pretrained ResNet."),
+        QT_TRANSLATE_NOOP("recipe", "Start from the weights of a network that was trained on other images."),
     ),
     "channels": (
         QT_TRANSLATE_NOOP("recipe", "Channels"),
@@ -234,13 +234,15 @@ _HIDDEN = {"model", "minutes", "device"}
 _OF_EXPERTS = frozenset(
     "full_scale low high mean std warm_up grad_clip average class_weight validations threads workers profile".split()
 )
-_OF_PLAIN_ENCODER, _OF_RESNET_ENCODER = {"widths", "stem"}, {"width", "weights"}
+_WITHOUT_EFFECT = {"plain": {"width", "weights"}, "lite0": {"widths", "stem", "width"}}  # others: of ResNets
+_OF_RESNET = {"widths", "stem"}
 
 _VALUES: dict[str, str] = {
     "fast": QT_TRANSLATE_NOOP("recipe", "Fast"),
     "balanced": QT_TRANSLATE_NOOP("recipe", "Balanced"),
     "best": QT_TRANSLATE_NOOP("recipe", "Best"),
     "plain": QT_TRANSLATE_NOOP("recipe", "Plain"),
+    "lite0": "EfficientNet-Lite0",
     "resnet18": "ResNet-18",
     "resnet34": "ResNet-34",
     "auto": QT_TRANSLATE_NOOP("recipe", "Automatic"),
@@ -257,7 +259,7 @@ _VALUES: dict[str, str] = {
     "gpu": QT_TRANSLATE_NOOP("recipe", "GPU"),
     "adamw": "AdamW",
     "muon": "Muon",
-    "imagenet": QT_TRANSLATE_NOOP("recipe", "ImageNet (downloaded once)"),
+    "imagenet": QT_TRANSLATE_NOOP("recipe", "ImageNet (of a ResNet: downloaded once)"),
 }
 
 
@@ -279,10 +281,10 @@ def groups(model: str, changed: Container[str] = ()) -> list[tuple[str, list[str
 
 
 def without_effect(model: str, encoder: str) -> set[str]:
-    """Return the settings that have no effect with an encoder: a UNet is plain or has a ResNet as its encoder."""
+    """Return the settings that have no effect with an encoder."""
     if model != "unet":
         return set()
-    return _OF_RESNET_ENCODER if encoder == "plain" else _OF_PLAIN_ENCODER
+    return _WITHOUT_EFFECT.get(encoder, _OF_RESNET)
 
 
 def name(key: str) -> str:
