@@ -28,7 +28,10 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     ),
     "encoder": (
         QT_TRANSLATE_NOOP("recipe", "Encoder"),
-        QT_TRANSLATE_NOOP("recipe", "Encoder of the UNet: plain convolutions, EfficientNet-Lite0 with its pretrained weights, or a ResNet."),
+        QT_TRANSLATE_NOOP(
+            "recipe",
+            "Encoder of the UNet: plain convolutions, EfficientNet-Lite0 with its pretrained weights, or a ResNet.",
+        ),
     ),
     "weights": (
         QT_TRANSLATE_NOOP("recipe", "Pretrained weights"),
