@@ -95,6 +95,10 @@ class CurvePlot(ThemedPlot):
         axes = {"bottom": _TimeAxis("bottom"), "left": ValueAxis("left")}
         super().__init__(axes)
         self.definition = definition
+        view = self.item.getViewBox()  # the wheel zooms and a drag moves the time
+        view.setMouseEnabled(x=True, y=False)
+        view.setLimits(xMin=0, minXRange=MIN_SPAN)
+        view.sigRangeChangedManually.connect(lambda: self.span_requested.emit(tuple(view.viewRange()[0])))
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.item.layout.setContentsMargins(0, 0, 8, 2)
         axes["left"].log = definition.log
@@ -151,11 +155,13 @@ class CurvePlot(ThemedPlot):
 
     # --- drawing ---------------------------------------------------------------------------------
 
-    def draw(self, series: RunSeries, span: tuple[float, float], others: tuple[RunSeries, ...] = ()) -> None:
-        """Draw a time span of the run and of the compared runs."""
-        if span != self._span:
-            self._span = span
-            self.item.setXRange(*span, padding=0)
+    def draw(
+        self, series: RunSeries, span: tuple[float, float], others: tuple[RunSeries, ...] = (), *, end: float
+    ) -> None:
+        """Draw a time span of the run and of the compared runs. end: of the longest of them, in seconds."""
+        self._span = span
+        self.item.getViewBox().setLimits(xMax=end)
+        self.item.setXRange(*span, padding=0)
         self._show_title(series)
         limit = min(MOST, max(200, round(2 * self.width() * self.devicePixelRatioF())))  # two per pixel show all peaks
         lines = {name: series.points(name, *span, limit) for name in names(self.definition, series)}
@@ -254,30 +260,10 @@ class CurvePlot(ThemedPlot):
     def time_at(self, position: QPointF) -> float:
         return float(self.to_plot(position).x())
 
-    def wheelEvent(self, event) -> None:
-        angle = event.angleDelta().y()
-        if not angle:
-            event.ignore()
-            return
-        first, last = self._span
-        time, factor = min(max(self.time_at(event.position()), first), last), 0.8 ** (angle / 120)
-        self.span_requested.emit((time - (time - first) * factor, time + (last - time) * factor))
-        event.accept()
-
-    def mousePressEvent(self, event) -> None:
-        self._drag_time = self.time_at(event.position()) if event.button() == Qt.MouseButton.LeftButton else None
-        event.accept()
-
     def mouseMoveEvent(self, event) -> None:
+        super().mouseMoveEvent(event)
         time = self.time_at(event.position())
-        if self._drag_time is not None and event.buttons() & Qt.MouseButton.LeftButton:
-            shift = self._drag_time - time
-            self.span_requested.emit((self._span[0] + shift, self._span[1] + shift))
         self.hovered.emit(time if self._span[0] <= time <= self._span[1] else None)
-
-    def mouseReleaseEvent(self, event) -> None:
-        self._drag_time = None
-        event.accept()
 
     def mouseDoubleClickEvent(self, event) -> None:
         self.span_requested.emit(None)
@@ -431,14 +417,19 @@ class Curves(QScrollArea):
             self._drawn_span = span
             self._stale = [*self._stale, *(id for id in self.plots if id not in self._stale)]
         if plot is not None:
-            plot.draw(self._series, span, self._others)
+            plot.draw(self._series, span, self._others, end=max(span[1], self._end))
+
+    @property
+    def _end(self) -> float:
+        """Seconds of the longest of the shown runs."""
+        return max([10.0, self._series.last, *(other.last for other in self._others)])
 
     @property
     def span(self) -> Span:
         """Shown seconds. The end of a run in progress grows in steps, since a constant axis is cheap to draw."""
         if self._span is not None:
             return self._span
-        last = max([10.0, self._series.last, *(other.last for other in self._others)])
+        last = self._end
         if not self.live:
             return 0.0, last
         end = 10.0 * 1.25 ** math.ceil(math.log(last / 10.0, 1.25) - 1e-9)
@@ -448,11 +439,8 @@ class Curves(QScrollArea):
 
     def zoom(self, span: Span | None) -> None:
         """Show a part of the time in every plot; None shows all."""
-        end = max([10.0, self._series.last, *(other.last for other in self._others)])
-        if span is not None:
-            length = min(max(span[1] - span[0], MIN_SPAN), end)
-            first = min(max(0.0, span[0]), end - length)
-            span = None if length >= end else (first, first + length)
+        if span is not None and span[1] - span[0] >= self._end:
+            span = None
         if span != self._span:
             self._span = span
             self.zoomed.emit(span is not None)

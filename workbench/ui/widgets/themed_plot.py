@@ -1,4 +1,4 @@
-"""Base class of the plots: pyqtgraph without its mouse zoom and menus, in the colors of the theme."""
+"""Base class of the plots: pyqtgraph without its menus, in the colors of the theme."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class WideAxis(pg.AxisItem):
 
 
 class ThemedPlot(pg.PlotWidget):
-    """Plot with fixed axes that subclasses draw in. A hint replaces the curves while there are none.
+    """Plot that subclasses draw in, with axes that stay unless they enable the mouse.
+
+    A hint replaces the curves while there are none.
 
     Subclasses set their pens, made by `pen`, in `restyle`. It is called again on a screen of another scale.
     """
