@@ -20,7 +20,7 @@ SEED, CHANGES, LONGEST = 5, 1500, 0.8
 @pytest.mark.slow  # in the default suite: tests/session/test_kills.py, test_note_journal.py
 def test_reported_changes_survive_a_kill(cases, report, tmp_path, qapp):
     """Test a random mix of strokes, undo, verdicts of one and many images, status, split, decisions, confirmations."""
-    count, rng = cases(2, 100), random.Random(SEED)
+    count, rng = cases(2, 130), random.Random(SEED)
     project = create_blank_project(tmp_path / "项目 (x)", random_changes.SIZES)
     killed = []
     for number in range(count):

@@ -32,9 +32,16 @@ from tests.core.click_model.toy_click_networks import (
     value,
 )
 from workbench.core.click_model import click_model
-from workbench.core.click_model.click_model import ClickCancelled, ClickMask, ClickModel, Prompts
-from workbench.core.click_model.image_frame import ImageFrame, frame_for, network_input
-from workbench.core.click_model.onnx_network import OnnxNetwork
+from workbench.core.click_model.click_model import (
+    ClickCancelled,
+    ClickMask,
+    ClickModel,
+    ImageFrame,
+    Prompts,
+    frame_for,
+    network_input,
+)
+from workbench.core.click_model.model_interface import OnnxNetwork
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
 from workbench.core.problems import ClickModelChanged, ClickModelRefused, TooManyPoints
@@ -177,7 +184,7 @@ def test_image_sizes(kind, shape, pairs):
 
 
 def test_mask_that_is_too_large_is_not_computed(pairs, monkeypatch, image):
-    monkeypatch.setattr("workbench.core.click_model.image_frame.MAX_SELECTED", 10_000)
+    monkeypatch.setattr("workbench.core.click_model.click_model.MAX_SELECTED", 10_000)
     found = segment(ClickModel(*pairs["sam"]), image, click((5.0, 5.0)))
     assert found.selection.empty and found.selection.cut
     assert not segment(ClickModel(*pairs["sam"]), image, click(ON_BAR)).selection.empty
