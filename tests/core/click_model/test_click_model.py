@@ -45,6 +45,7 @@ from workbench.core.click_model.model_interface import OnnxNetwork
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Selection
 from workbench.core.problems import ClickModelChanged, ClickModelRefused, TooManyPoints
+from workbench.core.runs.network_process import NetworkProcess
 
 WHOLE = Rect(0, 0, WIDTH, HEIGHT)
 
@@ -289,9 +290,15 @@ def test_changed_and_missing_files(tmp_path, image):
         model.check_files()
 
 
-def test_endless_run_is_ended_from_another_thread(tmp_path, pairs, image):
+def test_endless_run_is_ended_from_another_thread(tmp_path, pairs, image, monkeypatch):
     model = ClickModel(toy_encoder(tmp_path / "encoder.onnx", "sam", endless=True), pairs["sam"][1])
-    canceled, found = threading.Event(), []
+    canceled, asked, found, ask = threading.Event(), threading.Event(), [], NetworkProcess.ask
+
+    def asking(process, *values, **options):
+        asked.set()
+        return ask(process, *values, **options)
+
+    monkeypatch.setattr(NetworkProcess, "ask", asking)
 
     def work() -> None:
         try:
@@ -302,8 +309,7 @@ def test_endless_run_is_ended_from_another_thread(tmp_path, pairs, image):
 
     thread = threading.Thread(target=work)
     thread.start()
-    while model._encoder._running is None:
-        pass
+    assert asked.wait(60)
     canceled.set()
     model.terminate()
     thread.join(60)
