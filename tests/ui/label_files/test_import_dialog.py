@@ -326,3 +326,47 @@ def test_images_without_a_label_become_done_on_request(dialog, opened, folder, q
     dialog.preview.options.background.setChecked(True)
     run(dialog, opened, qtbot)
     assert dialog.result.heading.text().startswith("4 images labeled")
+
+
+def masks(folder: Path, values: dict[str, np.ndarray], place: str = "masks") -> Path:
+    """Write images of 60 x 40 pixels and their masks."""
+    for number, (name, mask) in enumerate(values.items()):
+        gray = np.random.default_rng(number).integers(60, 190, (40, 60)).astype(np.uint8)
+        write_png(folder / "images" / f"{name}.png", gray)
+        write_png(folder / place / f"{name}.png", mask)
+    return folder
+
+
+def square(value: int) -> np.ndarray:
+    mask = np.zeros((40, 60), np.uint8)
+    mask[5:20, 5:25] = value
+    return mask
+
+
+@pytest.mark.parametrize(
+    ("rule", "classes"),
+    [("unlisted=name", ["pit", "class_7"]), ("unlisted=ignore", ["pit"]), ("masks=images", ["pit"])],
+)
+def test_questions_about_masks_are_answered_in_the_preview(opened, tmp_path, qtbot, rule, classes):
+    folder = masks(tmp_path / "in", {"a": square(1), "b": square(7 if "unlisted" in rule else 1)})
+    (folder / "labels.txt").write_text("background\npit\n")
+    if "unlisted" not in rule:
+        masks(folder, {"a": square(1), "b": square(1)}, "masks_old")
+    opened.window.label_files.show_import(folder)
+    dialog = dialog_of(opened, qtbot)
+    assert dialog.plan.report.labeled == ("unlisted" in rule) and dialog.preview.question.isVisible()
+    with qtbot.waitSignal(opened.services.session.label_import.planned, timeout=10_000):
+        qtbot.mouseClick(dialog.preview.question.buttons[rule], Qt.MouseButton.LeftButton)
+    assert dialog.plan.report.labeled == 2 and not dialog.preview.question.isVisible()
+    assert [entry.source for entry in dialog.plan.classes] == classes
+
+
+def test_inverted_masks_are_inverted_with_one_click(opened, tmp_path, qtbot):
+    opened.window.label_files.show_import(masks(tmp_path / "in", {name: 255 - square(255) for name in "abc"}))
+    dialog = dialog_of(opened, qtbot)
+    with qtbot.waitSignal(opened.services.session.label_import.planned, timeout=10_000):
+        qtbot.mouseClick(dialog.preview.concerns.buttons[0], Qt.MouseButton.LeftButton)
+    assert not dialog.preview.concerns.isVisible()
+    run(dialog, opened, qtbot)
+    project = opened.services.session.project
+    assert np.array_equal(annotation.load_mask(project, "images/a.png") > 0, square(1) > 0)
