@@ -14,7 +14,7 @@ import paddle
 
 from workbench.core.json_files import to_dataclass
 from workbench.core.messages import Message
-from workbench.core.problems import RunBroken
+from workbench.core.problems import RunBroken, WorkerFailed
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset, Item
@@ -193,6 +193,10 @@ class TrainingContext:
         self.state.fp32 = reason
         self.ranks.send_command(RankCommand.FP32)
         return True
+
+    def failure(self, why: str) -> WorkerFailed:
+        """Return the problem that ends the run."""
+        return WorkerFailed(what=Message("process.training"), why=why, log=str(self.run.log_path))
 
     def validation_items(self) -> list[Item]:
         """Return the validation images evaluated during the run, in the order of `stratified_order`."""

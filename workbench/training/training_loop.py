@@ -184,8 +184,7 @@ class TrainingLoop:
             done = Message("training.batch_in_parts", n=context.learner.parts)
         except OutOfMemory:
             if not context.halve_patch():
-                why = Message("training.memory_too_small")
-                raise WorkerFailed(what=Message("process.training"), why=why, log=str(context.run.log_path)) from None
+                raise context.failure(Message("training.memory_too_small")) from None
             done = Message("training.patch_reduced", n=context.sampler.side)
         context.report(Trouble(what=Message("training.out_of_memory", device=context.device.name), done=done))
 
@@ -193,8 +192,7 @@ class TrainingLoop:
         progress = self.context.state
         rollbacks, factor, step = progress.rollbacks + 1, progress.rate_factor / 2, progress.step
         if rollbacks > _MAX_ROLLBACKS:
-            why = Message("training.diverged_repeatedly", n=rollbacks)
-            raise WorkerFailed(what=Message("process.training"), why=why, log=str(self.context.run.log_path))
+            raise self.context.failure(Message("training.diverged_repeatedly", n=rollbacks))
         self.context.load_last()
         self.context.ranks.send_command(RankCommand.LOAD)
         self.context.ranks.share(self.context.learner.net)  # all have loaded `last/` before it is overwritten
@@ -251,7 +249,7 @@ class TrainingLoop:
         except EngineError as error:
             why = gpu_failure(error) or Message("training.evaluation_failed", why=str(error).rstrip("."))
         if why:
-            raise WorkerFailed(what=Message("process.training"), why=why, log=str(self.context.run.log_path))
+            raise self.context.failure(why)
         if why is not None:
             self.roll_back()
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,16 +116,10 @@ def move_thresholds(
         return dataclasses.replace(settings, thresholds=(_probability(point),) * len(settings.classes))
     sweep = ThresholdSweep(tuple(entry.id for entry in settings.classes))
     predictor = Predictor(settings, engine)
-    for number, item in enumerate(items, start=1):
-        try:
-            image = read(project.image_path(item.key))
-            mask = annotation.load_mask(project, item.key, (image.shape[1], image.shape[0]))
-        except Problem:
-            continue
-        if mask is not None:
-            scores = predictor.predict(image, keep_probabilities=True).class_scores
-            assert scores is not None
-            sweep.add(mask, scores)
+    for number, (_, image, mask) in enumerate(_labeled_images(project, items), start=1):
+        scores = predictor.predict(image, keep_probabilities=True).class_scores
+        assert scores is not None
+        sweep.add(mask, scores)
         tick(number / len(items))
     side = min if point == "more" else max
     moved = [side(before, after) for before, after in zip(settings.thresholds, _best(sweep, _BETA[point], settings))]
@@ -142,6 +136,16 @@ def refit_rule(
     if settings.verdict_rule is None or stored is None or not stored.choice.measured:
         return settings
     predictor, images = Predictor(settings, engine), []
+    for item, image, mask in _labeled_images(project, items):
+        table = predictor.predict(image).table
+        assert table is not None
+        defective = bool(((mask > 0) & (mask <= MAX_CLASS_ID)).any())
+        images.append(ScoredImage(item.key, item.group, defective, table))
+    return dataclasses.replace(settings, verdict_rule=choose_rule(stored.choice, images)) if images else settings
+
+
+def _labeled_images(project: Project, items: Sequence[Item]) -> Iterator[tuple[Item, np.ndarray, np.ndarray]]:
+    """Yield each item with its image and its mask, without those that cannot be read or have no label."""
     for item in items:
         try:
             image = read(project.image_path(item.key))
@@ -149,11 +153,7 @@ def refit_rule(
         except Problem:
             continue
         if mask is not None:
-            table = predictor.predict(image).table
-            assert table is not None
-            defective = bool(((mask > 0) & (mask <= MAX_CLASS_ID)).any())
-            images.append(ScoredImage(item.key, item.group, defective, table))
-    return dataclasses.replace(settings, verdict_rule=choose_rule(stored.choice, images)) if images else settings
+            yield item, image, mask
 
 
 def _best(sweep: ThresholdSweep, beta: float, settings: ModelSettings) -> list[float]:
