@@ -12,8 +12,7 @@ from tests.session.conftest import show
 from workbench.core.images.image_files import read
 from workbench.core.problems import ImageBroken, RunUnusable
 from workbench.core.runs.run import Run
-from workbench.inference.engine_options import EngineOptions
-from workbench.inference.model_settings import save_settings
+from workbench.inference.model_settings import EngineOptions, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.session.predictions import Predictions
 from workbench.session.run_thresholds import RunThresholds

@@ -18,12 +18,11 @@ from tests.inference.conftest import DARK, gray_settings, spotted
 from workbench.inference.batch import benchmark
 from workbench.inference.batch.export_checks import self_test, write_checks, write_reference_results
 from workbench.inference.batch.export_package import requirement_files, write_package
-from workbench.inference.engine_options import EngineOptions
 from workbench.inference.engines import EngineError, choose_engine, load_engine, registry
 from workbench.inference.engines.onnx_engine import session_options
 from workbench.inference.engines.registry import KINDS, cannot_make, unavailable_reason
 from workbench.inference.io.image_io import read_image, write_png
-from workbench.inference.model_settings import SettingsError, load_settings, save_settings, settings_text
+from workbench.inference.model_settings import EngineOptions, SettingsError, load_settings, save_settings, settings_text
 from workbench.inference.predictor import Predictor
 
 needs_openvino = pytest.mark.skipif(find_spec("openvino") is None, reason="OpenVINO is not installed")

@@ -20,10 +20,9 @@ from workbench.core.evaluation.operating_point import ChosenRule
 from workbench.core.evaluation.verdict_rules import RuleChoice
 from workbench.core.problems import BadSettings
 from workbench.core.runs.export_options import ExportOptions
-from workbench.inference.engine_options import EngineOptions
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.image_io import read_image, write_png
-from workbench.inference.model_settings import load_settings
+from workbench.inference.model_settings import EngineOptions, load_settings
 from workbench.inference.predictor import Predictor
 from workbench.inference.verdict_rule import VerdictRule
 from workbench.training.export import holdout_effects, latency

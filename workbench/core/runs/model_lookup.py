@@ -15,10 +15,15 @@ from workbench.core.runs.network_process import NetworkCancelled
 from workbench.core.runs.onnx_files import NetworkRefused
 from workbench.core.runs.run import Run, find_run
 from workbench.inference.batch.export_checks import self_test, verify_checks
-from workbench.inference.engine_options import EngineOptions
 from workbench.inference.engines import EngineError, choose_engine
 from workbench.inference.io.json_io import JsonError, parse_json
-from workbench.inference.model_settings import MODEL_FILE, SettingsError, load_settings, settings_from_json
+from workbench.inference.model_settings import (
+    MODEL_FILE,
+    EngineOptions,
+    SettingsError,
+    load_settings,
+    settings_from_json,
+)
 from workbench.inference.predictor import PredictionCancelled, Predictor
 
 

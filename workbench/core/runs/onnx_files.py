@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.core.messages import Message, first_line
-from workbench.inference.engine_options import EngineOptions
 from workbench.inference.io.regular_files import NotRegular, read_regular, require_regular
+from workbench.inference.model_settings import EngineOptions
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine_options import EngineOptions
 from ..engines import EngineError, load_engine
 from ..io.image_io import ReadError, read_image
-from ..model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
+from ..model_settings import MODEL_FILE, EngineOptions, ModelSettings, SettingsError, load_settings
 from ..predictor import Predictor
 from ..process_memory import keep_freed_memory
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..engine_options import EngineOptions
-from ..model_settings import ModelSettings
+from ..model_settings import EngineOptions, ModelSettings
 from .registry import KINDS, install_command, unavailable_reason
 
 Engine = Callable[[np.ndarray], np.ndarray]  # may be called from several threads concurrently

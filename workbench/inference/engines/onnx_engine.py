@@ -12,8 +12,7 @@ import numpy as np
 import onnxruntime
 
 from ..cpu_environment import cores
-from ..engine_options import EngineOptions
-from ..model_settings import ModelSettings
+from ..model_settings import EngineOptions, ModelSettings
 
 
 class OnnxEngine:

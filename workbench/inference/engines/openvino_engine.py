@@ -8,8 +8,7 @@ from threading import Lock
 
 import numpy as np
 
-from ..engine_options import EngineOptions
-from ..model_settings import ModelSettings
+from ..model_settings import EngineOptions, ModelSettings
 
 
 class OpenVinoEngine:

@@ -11,8 +11,7 @@ from types import ModuleType
 import numpy as np
 
 from ..cpu_environment import cores, cpu_environment
-from ..engine_options import EngineOptions
-from ..model_settings import ModelSettings
+from ..model_settings import EngineOptions, ModelSettings
 
 # TF32 has a 10-bit mantissa; a GPU would use it for convolutions unless this variable forbids it.
 _ENVIRONMENT = {**cpu_environment(), "GLOG_minloglevel": "2", "NVIDIA_TF32_OVERRIDE": "0"}

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..engine_options import EngineOptions
-from ..model_settings import ModelSettings
+from ..model_settings import EngineOptions, ModelSettings
 
 
 class TensorrtEngine:

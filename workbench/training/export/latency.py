@@ -26,10 +26,9 @@ from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.export_options import BENCHMARK_SECONDS, ExportOptions
 from workbench.core.runs.launch import benchmark_command
 from workbench.inference.batch.benchmark import fit, time_engine
-from workbench.inference.engine_options import EngineOptions
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.image_io import read_image
-from workbench.inference.model_settings import ModelSettings
+from workbench.inference.model_settings import EngineOptions, ModelSettings
 from workbench.inference.predictor import Engine
 from workbench.training.export.export_metadata import environment
 

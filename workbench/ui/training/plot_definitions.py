@@ -31,9 +31,13 @@ _LINE_NAMES = (
 class PlotDefinition:
     """Plot description.
 
-    id: key of the stored choice. values: names in a RunSeries; with `per_gpu` one set per GPU. legend: value shown in
-    the legend. low, high: fixed ends of the axis. log: logarithmic axis. factor: display factor of the values.
-    compared: drawn for several runs. shown: initially visible.
+    id: key of the stored choice.
+    values: names in a RunSeries; with `per_gpu` one set per GPU.
+    legend: value shown in the legend.
+    low, high: fixed ends of the axis.
+    log: logarithmic axis.
+    factor: display factor of the values.
+    shown: initially visible.
     """
 
     id: str
@@ -46,9 +50,13 @@ class PlotDefinition:
     log: bool = False
     factor: float = 1.0
     unit: str = ""
-    compared: bool = True
     per_gpu: bool = False
     shown: bool = False
+
+    @property
+    def compared(self) -> bool:
+        """True if the plot is drawn for several runs, as those of the computer are not."""
+        return not self.per_gpu and self.id not in ("cpu", "ram")
 
 
 PLOTS: tuple[PlotDefinition, ...] = (
@@ -69,7 +77,6 @@ PLOTS: tuple[PlotDefinition, ...] = (
         low=0,
         high=100,
         unit="%",
-        compared=False,
         per_gpu=True,
         shown=True,
     ),
@@ -80,59 +87,21 @@ PLOTS: tuple[PlotDefinition, ...] = (
         "curve_4",
         low=0,
         unit="GB",
-        compared=False,
         per_gpu=True,
         shown=True,
     ),
     PlotDefinition(
-        "temperature",
-        QT_TRANSLATE_NOOP("plots", "Temperature"),
-        ("temperature",),
-        "curve_2",
-        unit="°C",
-        compared=False,
-        per_gpu=True,
+        "temperature", QT_TRANSLATE_NOOP("plots", "Temperature"), ("temperature",), "curve_2", unit="°C", per_gpu=True
+    ),
+    PlotDefinition("power", QT_TRANSLATE_NOOP("plots", "Power"), ("power",), "curve_2", low=0, unit="W", per_gpu=True),
+    PlotDefinition(
+        "clock", QT_TRANSLATE_NOOP("plots", "Clock"), ("clock",), "curve_2", low=0, unit="MHz", per_gpu=True
     ),
     PlotDefinition(
-        "power",
-        QT_TRANSLATE_NOOP("plots", "Power"),
-        ("power",),
-        "curve_2",
-        low=0,
-        unit="W",
-        compared=False,
-        per_gpu=True,
+        "cpu", QT_TRANSLATE_NOOP("plots", "CPU load"), ("cpu",), "curve_2", low=0, high=100, unit="%", shown=True
     ),
     PlotDefinition(
-        "clock",
-        QT_TRANSLATE_NOOP("plots", "Clock"),
-        ("clock",),
-        "curve_2",
-        low=0,
-        unit="MHz",
-        compared=False,
-        per_gpu=True,
-    ),
-    PlotDefinition(
-        "cpu",
-        QT_TRANSLATE_NOOP("plots", "CPU load"),
-        ("cpu",),
-        "curve_2",
-        low=0,
-        high=100,
-        unit="%",
-        compared=False,
-        shown=True,
-    ),
-    PlotDefinition(
-        "ram",
-        QT_TRANSLATE_NOOP("plots", "Memory"),
-        ("ram", "ram_total"),
-        "curve_4",
-        low=0,
-        unit="GB",
-        compared=False,
-        shown=True,
+        "ram", QT_TRANSLATE_NOOP("plots", "Memory"), ("ram", "ram_total"), "curve_4", low=0, unit="GB", shown=True
     ),
 )
 
