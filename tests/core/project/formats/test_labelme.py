@@ -10,18 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.core.project.formats.label_folders import photo
 from workbench.core.project import annotation
 from workbench.core.project.exporting import export_labels
 from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project, matching_class
-
-
-def picture(path, size=(60, 40)):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    gray = np.random.default_rng(len(path.name)).integers(0, 255, (size[1], size[0])).astype(np.uint8)
-    Image.fromarray(gray).save(path)
-    return path
 
 
 def shape(label, kind, points, **more):
@@ -60,7 +54,7 @@ def test_each_shape_covers_the_pixels_whose_centres_it_contains(project, tmp_pat
         shape("point", "point", [[40.5, 22.5]]),
         shape("mask", "mask", [[50, 30], [54, 34]], mask=png64(ring)),
     ]
-    picture(tmp_path / "in" / "a.png")
+    photo(tmp_path / "in" / "a.png")
     write(tmp_path / "in" / "a.json", shapes)
     mask = imported(project, tmp_path / "in")
     ids = {info.name: info.id for info in project.classes}
@@ -83,7 +77,7 @@ def test_later_shapes_cover_earlier_ones_and_special_labels_are_not_classes(proj
         shape("__ignore__", "rectangle", [[0, 0], [10, 10]]),
         shape("_background_", "rectangle", [[20, 20], [30, 30]]),
     ]
-    picture(tmp_path / "in" / "a.png")
+    photo(tmp_path / "in" / "a.png")
     write(tmp_path / "in" / "a.json", shapes)
     mask = imported(project, tmp_path / "in")
     assert (mask[5, 5], mask[25, 25], mask[35, 50]) == (254, 0, 1) and len(project.classes) == 1
@@ -101,7 +95,7 @@ def test_later_shapes_cover_earlier_ones_and_special_labels_are_not_classes(proj
     ],
 )
 def test_the_image_is_found_by_the_stored_path(project, tmp_path, label, stored_path, at, key):
-    picture(tmp_path / "in" / at)
+    photo(tmp_path / "in" / at)
     write(tmp_path / "in" / label, [shape("pit", "rectangle", [[1, 1], [5, 5]])], stored_path)
     imported(project, tmp_path / "in")
     assert project.images() == [key]
@@ -118,7 +112,7 @@ def test_an_embedded_image_is_used_if_the_file_is_missing(project, tmp_path):
 
 
 def test_an_image_of_the_project_is_preferred_to_the_embedded_one(project, tmp_path):
-    picture(project.image_path("lot/a.png"))
+    photo(project.image_path("lot/a.png"))
     box = [shape("pit", "rectangle", [[1, 1], [5, 5]])]
     write(tmp_path / "in" / "a.json", box, imageData=png64(np.zeros((40, 60), np.uint8)))
     import_labels(project, tmp_path / "in")
@@ -127,7 +121,7 @@ def test_an_image_of_the_project_is_preferred_to_the_embedded_one(project, tmp_p
 
 def test_exactly_one_flag_is_a_verdict(project, tmp_path):
     for name, flags in (("a", {"OK": False, "NG": True}), ("b", {"OK": True, "NG": True}), ("c", {})):
-        picture(tmp_path / "in" / f"{name}.png")
+        photo(tmp_path / "in" / f"{name}.png")
         write(tmp_path / "in" / f"{name}.json", [], f"{name}.png", flags=flags)
     report = import_labels(project, tmp_path / "in")
     verdicts = [annotation.load_note(project, key).verdict for key in project.images()]
@@ -136,7 +130,7 @@ def test_exactly_one_flag_is_a_verdict(project, tmp_path):
 
 def test_damaged_files_are_skipped_with_a_reason(project, tmp_path):
     for name in "abcdef":
-        picture(tmp_path / "in" / f"{name}.png")
+        photo(tmp_path / "in" / f"{name}.png")
     folder = tmp_path / "in"
     write(folder / "a.json", [shape("pit", "rectangle", [[1, 1], [5, 5]])])
     (folder / "b.json").write_text('{"version": "5", "shapes": [', "utf-8")
@@ -160,7 +154,7 @@ def test_damaged_files_are_skipped_with_a_reason(project, tmp_path):
 
 
 def test_shapes_of_unknown_kinds_are_named(project, tmp_path):
-    picture(tmp_path / "in" / "a.png")
+    photo(tmp_path / "in" / "a.png")
     write(tmp_path / "in" / "a.json", [shape("pit", "brush", [[1, 1]] * 8)])
     report = import_labels(project, tmp_path / "in")
     assert report.labeled == 0 and "brush" in report.skipped[0][1] and not project.classes
@@ -172,7 +166,7 @@ def test_labelme_round_trip_is_exact(project, tmp_path, shapes):
     project.file.verdicts = ["OK", "NG"]
     mask = np.zeros((40, 60), np.uint8)
     mask[3:12, 3:12], mask[6, 6], mask[20, 30], mask[25:30, 5:50], mask[0] = pit, 0, pit, stain, 254
-    picture(project.image_path("lot/a.png"))
+    photo(project.image_path("lot/a.png"))
     annotation.save_mask(project, "lot/a.png", mask)
     annotation.save_note(project, "lot/a.png", annotation.Note(status="done", verdict="NG"))
     assert (
@@ -198,13 +192,13 @@ def test_png_round_trip_is_exact(project, tmp_path):
     project.add_class("stain", id=7)
     mask = np.zeros((40, 60), np.uint8)
     mask[3:12, 3:12], mask[6, 6], mask[25:30, 5:50], mask[0] = 1, 0, 7, 254
-    picture(project.image_path("lot/a.png"))
+    photo(project.image_path("lot/a.png"))
     annotation.save_mask(project, "lot/a.png", mask)
     annotation.save_note(project, "lot/a.png", annotation.Note(status="done", verdict="NG"))
     lost = export_labels(project, tmp_path / "out", format="png", options=LabelExportOptions(contiguous=False)).lost
     assert len(lost) == 1 and "verdict" in lost[0]
     with Project.create(tmp_path / "second") as second:
-        picture(second.image_path("lot/a.png"))
+        photo(second.image_path("lot/a.png"))
         import_labels(second, tmp_path / "out")
         assert np.array_equal(annotation.load_mask(second, "lot/a.png"), mask)
         assert {c.id: c.name for c in second.classes} == {1: "pit", 7: "stain"}

@@ -8,23 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.core.project.formats.label_folders import photo
 from workbench.core.problems import NothingToImport
 from workbench.core.project import annotation
 from workbench.core.project.importing import import_labels
-from workbench.core.project.project import Project
 
 POLYGON = [[10, 5], [30, 5], [30, 15], [10, 15]]
-
-
-@pytest.fixture
-def project(tmp_path):
-    with Project.create(tmp_path / "project") as project:
-        yield project
-
-
-def photo(path, seed=0):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(np.random.default_rng(seed).integers(60, 200, (40, 60)).astype(np.uint8)).save(path)
 
 
 def labelme(path, **more):
