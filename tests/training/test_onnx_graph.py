@@ -16,7 +16,7 @@ NETWORKS = {
     "slim": (lambda: UNet(1, 4, [8, 16, 24], stem=4), 1, None),
     "two stems": (lambda: UNet(3, 2, [8, 16], stem=2), 3, None),
     "plain": (lambda: UNet(3, 3, [8, 16, 16], stem=1, contrast=False), 3, None),
-    "resnet inside": (lambda: UNet(1, 2, [], encoder=18, width=0.125), 1, None),
+    "resnet inside": (lambda: UNet(1, 2, [], encoder="resnet18", width=0.125), 1, None),
     "small verdicts": (lambda: ResNet(1, 3, depth=18, width=0.125, input_size=64), 1, 64),
     "standardized": (lambda: ResNet(1, 3, depth=18, width=0.125, input_size=64, standardize=True), 1, 64),
     "verdicts": (lambda: ResNet(3, 5, depth=50, width=0.125, input_size=128), 3, 128),

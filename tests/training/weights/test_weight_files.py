@@ -89,8 +89,7 @@ def initialized(path: Path, *, channels: int = 3, model: str = "resnet", **choic
             input_size=training_settings.input_size,
         )
     else:
-        encoder = {"plain": None, "resnet18": 18, "resnet34": 34}[training_settings.encoder]
-        net = UNet(channels, 2, [4, 8], encoder=encoder, width=training_settings.width)
+        net = UNet(channels, 2, [4, 8], encoder=training_settings.encoder, width=training_settings.width)
     encoder_weights.load_initial_weights(training_settings, net, lambda event: None, cancelled=lambda: False)
     net.eval()
     return net
