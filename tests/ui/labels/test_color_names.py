@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu
 
 from workbench.core.project.project import PALETTE
-from workbench.ui.text.color_names import COLOR_NAMES, color_name
+from workbench.ui.labels.classes_panel import COLOR_NAMES, color_name
 
 
 @pytest.mark.parametrize(
