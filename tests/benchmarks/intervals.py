@@ -55,13 +55,15 @@ class Figure:
     def interval(self, sums: np.ndarray) -> Interval | str:
         if self.difference:
             return intervals.difference_interval(*np.split(sums, 2, axis=-1), self.statistic)
+        if self.statistic is intervals.kappa:
+            return intervals.kappa_interval(sums)
         if self.statistic is _per_image:
             return intervals.rate_interval(sums[:, 0], sums[:, 1])
         return intervals.ratio_interval(sums, self.statistic)
 
     def _mean(self, totals: np.ndarray) -> np.ndarray:
         values = self.statistic(totals)
-        return values if totals.ndim == 2 else np.nanmean(values, axis=-1)
+        return values if values.ndim == 1 else np.nanmean(values, axis=-1)
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,21 @@ def _per_image(sums: np.ndarray) -> np.ndarray:
     return sums[..., 0] / sums[..., 1]
 
 
+def raters(
+    rng: np.random.Generator, draws: int, parts: int, images: int, rate: float, error: float, correlation: float
+) -> np.ndarray:
+    """Return the counts of the verdicts of two raters on each part; defects are on a share `rate` of the parts.
+
+    Both err on a share `error` of the images, which varies between parts.
+    """
+    defective = rng.random((draws, parts, 1)) < rate
+    wrong = _rates(rng, (draws, parts), error, correlation)[..., None]
+    first, second = (defective ^ (rng.random((draws, parts, images)) < wrong) for _ in range(2))
+    tables = [np.sum((first == a) & (second == b), axis=-1) for a in (False, True) for b in (False, True)]
+    return np.stack(tables, axis=-1).reshape(draws, parts, 2, 2).astype(float)
+
+
+RATERS = ((0.5, 0.02, 0.0), (0.5, 0.1, 0.3), (0.2, 0.02, 0.3), (0.2, 0.1, 0.0), (0.1, 0.1, 0.0), (0.3, 0.3, 0.1))
 FIGURES = (
     Figure("share, beta", trials, intervals.ratio, SHARES),
     Figure("share, copied", copied, intervals.ratio, SHARES),
@@ -182,6 +199,7 @@ FIGURES = (
     Figure("IoU", pixels, intervals.iou, SPREADS),
     Figure("Dice, mean of classes", classes, intervals.dice, SPREADS),
     Figure("false alarms per image", alarms, _per_image, tuple(itertools.product((0.2, 2.0), (0.0, 0.5, 1.0)))),
+    Figure("kappa", raters, intervals.kappa, RATERS),
     Figure("difference of shares", two_models, intervals.ratio, SHARES, difference=True),
     Figure("difference of Dice", two_networks, intervals.dice, SPREADS, difference=True),
 )

@@ -35,6 +35,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "spots": ("spots", "list spots that differ most from the rest of their image, before a model exists"),
     "queue": ("queue", "list the images to label next, or possible label errors, with reasons"),
     "evaluate": ("evaluate", "evaluate a trained model on validation or test images"),
+    "parts": ("parts", "list how many parts prove a bound on missed parts and false alarms, and which to label next"),
+    "gauge": ("gauge", "compare a model with itself on repeated images of parts, and with inspectors (gauge study)"),
     "predict": ("predict", "predict images with a run or an export"),
     "export": ("export", "export a model that runs without Defect Workbench"),
     "serve": ("serve", "serve an exported model over HTTP"),

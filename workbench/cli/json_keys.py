@@ -130,6 +130,36 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "notes": "sentences on the evaluated images",
         }
     },
+    "parts": {
+        "": {
+            "run": "name of the run",
+            "split": "evaluated images",
+            "confidence": "in %",
+            "good": "verdict of good parts, of a ResNet",
+            "missed": "{bound, errors, parts, upper_limit, reached, needed_without_errors, needed_at_rate, text}: "
+            "wanted bound in %, missed and all defective parts, proven bound in % (null without parts), whether it is "
+            "the wanted one, number of parts that prove it without an error and with errors as frequent as so far "
+            "(null: no number, or more than 10,000)",
+            "alarms": "the same for parts with a false alarm and parts with good images",
+            "new_parts": "parts of which no image is labeled",
+            "pictures": "list of {path, why}: an image of each of these parts, in the order in which to label them",
+            "notes": "sentences on the evaluated images",
+        }
+    },
+    "gauge": {
+        "": {
+            "run": "name of the run",
+            "pictures": "predicted images",
+            "parts": "number of parts that they show",
+            "raters": "model, as an empty name, and inspectors",
+            "figures": "list of {id: same_verdict or kappa, scope: pair, of: two raters, the same for repeats, value, "
+            "unit, interval, method, why, counted}",
+            "differing": "list of {part, verdicts}: parts with different verdicts",
+            "learned": "of the images, training images of the run",
+            "skipped": _SKIPPED,
+            "notes": "sentences on the study",
+        }
+    },
     "labels": {
         "": {
             "path": "folder of the export",

@@ -353,7 +353,17 @@ class NoteChangesUnreadable(StrokesUnreadable):
 
 class BadGrouping(Problem):
     message = "The grouping pattern {pattern} cannot be used: {why}."
-    advice = "Correct the pattern under 'grouping' in project.json. Nested repetitions are slow."
+    advice = "Correct the pattern; that of a project is under 'grouping' in project.json. Nested repetitions are slow."
+
+
+class GaugeUnusable(Problem):
+    message = "No part has several images by the rule {repeats}, and there are no verdicts of inspectors."
+    advice = "Put the images of each part into a folder, or give a pattern that matches the part in their names."
+
+
+class InspectorsUnreadable(Problem):
+    message = "The inspectors' verdicts in {path} cannot be used: {why}."
+    advice = "The first column names parts or images, each other column is headed by the name of an inspector."
 
 
 class IndexRebuilt(Problem):

@@ -17,6 +17,7 @@ from workbench.core.documents.document import (
     Section,
     Series,
 )
+from workbench.core.documents.gauge_section import gauge_sections
 from workbench.core.documents.report_images import ReportImages
 from workbench.core.documents.run_blocks import (
     data_blocks,
@@ -48,6 +49,7 @@ def evaluation_report(project: Project, evaluation: SplitEvaluation, images: Rep
         Section(Message("card.operating_point"), list(_operating_point(evaluation))),
         *_curves(evaluation),
         *_galleries(evaluation, images),
+        *gauge_sections(evaluation.run, evaluation.settings),
         Section(Message("card.training_settings"), settings_blocks(evaluation.run, only=_SETTINGS)),
         Section(Message("report.not_shown"), [Points(list(_caveats(evaluation)))]),
     ]

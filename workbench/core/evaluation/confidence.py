@@ -38,11 +38,12 @@ def upper_limit(hits: int, total: int, confidence: float = 0.95) -> float:
     low, high = hits / total, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _binomial_cdf(hits, total, middle) > 1 - confidence else (low, middle)
+        low, high = (middle, high) if binomial_cdf(hits, total, middle) > 1 - confidence else (low, middle)
     return (low + high) / 2
 
 
-def _binomial_cdf(hits: int, total: int, share: float) -> float:
+def binomial_cdf(hits: int, total: int, share: float) -> float:
+    """Return the probability of at most `hits` among `total` independent observations of this share."""
     if share <= 0 or share >= 1:
         return float(share <= 0)
     constant = math.lgamma(total + 1)

@@ -25,7 +25,7 @@ def name(figure: Figure) -> str:
 def full_name(id: str, scope: Scope, name: str = "") -> str:
     """Return the full name of a metric and a scope. name: of the class or verdict."""
     metric = metric_name(id)
-    if scope in ("class", "verdict"):
+    if scope in ("class", "verdict", "pair"):
         return Message("figure.of_class", metric=metric, name=name)
     if (scope == "any" and id in _PLAIN) or id == "false_alarm_images":
         return metric  # says by itself what it counts

@@ -19,13 +19,13 @@ import numpy as np
 
 from workbench.core.evaluation import intervals
 from workbench.core.evaluation.confidence import digits_supported
-from workbench.core.evaluation.intervals import Interval, Statistic, dice, f1, iou, ratio
+from workbench.core.evaluation.intervals import Interval, Statistic, dice, f1, iou, kappa, ratio
 from workbench.core.evaluation.stored_predictions import ANY, ImageCounts
 from workbench.core.messages import Message
 
 # any: all images and classes. class, verdict: of one. mean: of the classes or verdicts that occur in the labels. good:
-# images without a defect. size: defects of a range of areas.
-Scope = Literal["any", "class", "mean", "good", "size", "verdict"]
+# images without a defect. size: defects of a range of areas. pair: verdicts of the model or of inspectors.
+Scope = Literal["any", "class", "mean", "good", "size", "verdict", "pair"]
 Unit = Literal["share", "ratio", "rate"]  # of things that are right or wrong; of pixels; events per image
 Alert = Literal["only_background", "everything", "every_good_picture", "one_class", "wrong_class"]
 Sums = tuple[float, ...]  # of one image, in the columns of the statistic of a metric
@@ -48,7 +48,7 @@ class Metric:
     scopes: tuple[Scope, ...]
     statistic: Statistic
     sums: Callable[[Any, Any], Sums]
-    counts: Literal["defects", "regions", "images", ""] = ""
+    counts: Literal["defects", "regions", "images", "parts", ""] = ""
     good: bool = True
     shown: bool = True
 
@@ -148,7 +148,18 @@ VERDICT_METRICS = (
     Metric("verdict_precision", "share", ("verdict",), ratio, _verdict_precision, "images"),
     Metric("f1", "ratio", ("verdict", "mean"), f1, _verdict_f1, "images"),
 )
-METRICS = {metric.id: metric for metric in (*VERDICT_METRICS, *MASK_METRICS)}
+
+
+def _counted(part: Sums, pair: Any) -> Sums:
+    return part
+
+
+# Of a gauge study, from the verdicts on each part.
+PAIR_METRICS = (
+    Metric("same_verdict", "share", ("pair",), ratio, _counted, "parts"),
+    Metric("kappa", "ratio", ("pair",), kappa, _counted, "parts"),
+)
+METRICS = {metric.id: metric for metric in (*VERDICT_METRICS, *MASK_METRICS, *PAIR_METRICS)}
 
 
 @dataclass(frozen=True)

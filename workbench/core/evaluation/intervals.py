@@ -26,7 +26,7 @@ Statistic = Callable[[np.ndarray], np.ndarray]
 class Interval:
     """95 % interval of a metric.
 
-    method: "share", "ratio" or "rate", as the function that calculated it.
+    method: "share", "ratio", "rate" or "kappa", as the function that calculated it.
     parts: number of parts with something to count.
     """
 
@@ -72,6 +72,23 @@ def f1(sums: np.ndarray) -> np.ndarray:
 def ratio(sums: np.ndarray) -> np.ndarray:
     """Return the ratio of (numerator, denominator), such as precision; nan where the denominator is 0."""
     return _divide(sums[..., 0], sums[..., 1])
+
+
+def kappa(tables: np.ndarray) -> np.ndarray:
+    """Return Cohen's kappa (1960) of counts of verdicts, shape (..., verdicts, verdicts): first by second inspector.
+
+    0 if all verdicts are the same, because then chance explains any agreement; nan without any.
+    """
+    tables = np.asarray(tables, np.float64)
+    total = tables.sum(axis=(-2, -1))
+    agreed = _divide(np.trace(tables, axis1=-2, axis2=-1), total)
+    by_chance = chance_agreement(tables)
+    return np.where(by_chance < 1 - 1e-9, _divide(agreed - by_chance, 1 - by_chance), np.where(total > 0, 0.0, np.nan))
+
+
+def chance_agreement(tables: np.ndarray) -> np.ndarray:
+    """Return the share of equal verdicts of two inspectors who decide independently of each other."""
+    return _divide((tables.sum(axis=-1) * tables.sum(axis=-2)).sum(axis=-1), tables.sum(axis=(-2, -1)) ** 2)
 
 
 def mean_of_known(values: np.ndarray) -> np.ndarray:
@@ -223,6 +240,40 @@ def rate_interval(events: np.ndarray | Sequence, images: np.ndarray | Sequence) 
     exposure = total / effect * (Z / student_quantile(parts - 1)) ** 2
     low, high = garwood_interval(rate * exposure, exposure)
     return Interval(low, high, "rate", parts)
+
+
+def kappa_interval(tables: np.ndarray) -> Interval | Message:
+    """Return the interval of Cohen's kappa of all parts together, or the reason why there is none.
+
+    (1 + kappa) / 2 is treated as a share. As many trials are effective as the jackknife variance over the parts allows,
+    and no more than for the share of equal verdicts: that variance is too low if few parts have differing verdicts.
+    Few parts with other verdicts than the most frequent one widen the interval by Student's distribution.
+
+    tables: counts of each part, shape (parts, verdicts, verdicts).
+    """
+    tables = np.asarray(tables, np.float64)
+    tables = tables[tables.any(axis=(1, 2))]
+    if len(tables) < MIN_PARTS:
+        return Message("interval.parts", n=len(tables))
+    totals = tables.sum(axis=0)
+    by_chance = float(chance_agreement(totals))
+    if by_chance > 1 - 1e-9:
+        return Message("interval.one_verdict")
+    value, variance = (1 + float(kappa(totals))) / 2, _variance(kappa(totals - tables)) / 4
+    equal = np.stack([np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2))], axis=-1)[:, None]
+    share, parts = float(ratio(equal.sum(axis=0))[0]), _effective_parts(equal)
+    of_share = _variance(ratio(equal.sum(axis=0) - equal)[:, 0])
+    differing = int(np.count_nonzero(ratio(equal) < 1 if share > 0.5 else ratio(equal) > 0))
+    trials, _ = _effective_trials(share, of_share, equal[..., 1], differing, parts)
+    effective = trials * 2 * (1 - by_chance)  # so that the failures of both shares are equal
+    if 0 < value < 1 and variance > 0:
+        effective = min(effective, value * (1 - value) / variance)
+    verdicts = tables.sum(axis=1) + tables.sum(axis=2)
+    others = verdicts.sum(axis=1) - verdicts[:, verdicts.sum(axis=0).argmax()]
+    rarer = float(others.sum() ** 2 / np.sum(others**2))  # effective number of parts with another verdict
+    effective *= (Z / student_quantile(min(parts - 1, rarer))) ** 2
+    low, high = _jeffreys(value * effective, (1 - value) * effective)
+    return Interval(2 * low - 1, 2 * high - 1, "kappa", len(tables))
 
 
 # --- differences ----------------------------------------------------------------------------------
