@@ -1,4 +1,4 @@
-"""Report of an evaluation, and comparison of two runs, in a thread with progress and cancellation."""
+"""Report of an evaluation, comparison of two runs, search for parts to label, and gauge study, each in a thread."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
+from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_comparison import RunComparison, compare_runs
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from workbench.core.documents.document import Document, DocumentImage
     from workbench.core.documents.report_images import ReportImages
     from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
+    from workbench.core.evaluation.gauge_study import GaugeStudy
+    from workbench.core.evaluation.part_plan import NextParts
     from workbench.core.evaluation.split_evaluation import SplitEvaluation
 
 MOST_PAIRS = 30  # images of a comparison that are shown
@@ -118,3 +122,49 @@ class EvaluationComparisonJob(Job):
             return ComparedEvaluations(shown, other, compare_runs(first, second), comparison, pairs)
 
         self.begin(work, self.compared.emit, on_progress=self.progressed.emit)
+
+
+class NextPartsJob(Job):
+    """Search for images of parts of which none is labeled, in the order in which to label them."""
+
+    ranked = Signal(object)  # NextParts
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+
+    def start(self, project: Project, rows: dict[str, ImageRow]) -> None:
+        """Rank the images; `ranked` follows, or `failed`. rows: of all images of the project."""
+        from workbench.core.evaluation.part_plan import next_parts
+        from workbench.core.label_next.image_scan import AT_ONCE
+
+        def work(task: Task) -> NextParts:
+            return next_parts(project, rows, most=AT_ONCE, progress=task.report, cancelled=task.cancelled)
+
+        self.begin(work, self.ranked.emit, on_progress=self.progressed.emit)
+
+
+class GaugeJob(Job):
+    """Gauge study of a run, which is stored with it."""
+
+    studied = Signal(object, object)  # GaugeStudy, None if canceled; sentences on what limits it
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+
+    def start(self, project: Project, run: Run, **options: Any) -> None:
+        """Study; `studied` follows, or `failed`. options: as of `gauge_study.run_study`."""
+        from workbench.core.evaluation import gauge_study, operating_point
+
+        def work(task: Task) -> tuple[GaugeStudy | None, list[str]]:
+            steps = {"progress": task.report, "cancelled": task.cancelled}
+            study = gauge_study.run_study(project, run, **options, **steps)
+            if study is None:
+                return None, []
+            notes = gauge_study.cautions(study, run, operating_point.settings_of(run))
+            try:
+                gauge_study.store(run, study)
+            except CannotWrite as problem:
+                notes.append(Message.of(problem))
+            return study, notes
+
+        self.begin(work, lambda found: self.studied.emit(*found), on_progress=self.progressed.emit)

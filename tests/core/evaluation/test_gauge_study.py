@@ -26,7 +26,7 @@ def rate(rows: list[tuple[str, str, str, str]]) -> GaugeStudy:
 
 
 def test_kappa_of_published_examples():
-    # Cohen 1960 as in the textbooks: 20 yes/yes, 5 yes/no, 10 no/yes, 15 no/no; Fleiss, Levin and Paik 2003, table 18.1.
+    # Cohen 1960 as in the textbooks: 20, 5, 10 and 15 of 50; Fleiss, Levin and Paik 2003, table 18.1.
     assert intervals.kappa(np.array([[20, 5], [10, 15]])) == pytest.approx(0.4)
     table = np.array([[75, 1, 4], [5, 4, 1], [0, 0, 10]])
     assert intervals.kappa(table) == pytest.approx(0.676, abs=5e-4)

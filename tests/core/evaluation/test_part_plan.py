@@ -45,11 +45,7 @@ def test_the_proven_limit_is_exact(hits, total):
 def test_parts_at_the_rate_so_far_prove_the_bound_with_the_errors_expected_on_them():
     plan = PartCount("alarms", 1, 200, 2.0)
     expected = next(
-        (
-            parts_needed(errors, 0.02, 0.95)
-            for errors in range(1, 99)
-            if parts_needed(errors, 0.02, 0.95) <= 200 * errors
-        )
+        parts_needed(errors, 0.02, 0.95) for errors in range(1, 99) if parts_needed(errors, 0.02, 0.95) <= 200 * errors
     )
     assert plan.without_errors == 149 and plan.at_rate == expected > 149
     assert PartCount("alarms", 2, 100, 2.0).at_rate is None  # as frequent as the bound

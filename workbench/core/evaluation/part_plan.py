@@ -7,6 +7,7 @@ the figures, or by the verdict rule if there is one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,6 +52,13 @@ class PartCount:
         return 100 * upper_limit(self.hits, self.total, self.confidence / 100) if self.total else None
 
     @property
+    def stated_limit(self) -> float:
+        """Upper limit in two significant digits, never below the proven one; 100 without parts."""
+        percent = self.limit or 100.0
+        scale = 10.0 ** (1 - math.floor(math.log10(percent)))
+        return min(100.0, math.ceil(percent * scale - 1e-9) / scale)
+
+    @property
     def reached(self) -> bool:
         """True if the parts prove the bound."""
         return self.limit is not None and self.limit <= self.bound
@@ -88,7 +96,7 @@ class PartCount:
         if self.limit is None:
             lines = [Message(f"parts.no_{self.error}")]
         else:
-            lines = [Message(f"parts.{self.error}", **counts, limit=f"{_rounded_up(self.limit):g}", **wanted)]
+            lines = [Message(f"parts.{self.error}", **counts, limit=f"{self.stated_limit:g}", **wanted)]
             if self.reached:
                 return [*lines, Message("parts.reached", **wanted)]
         if self.without_errors is None:
@@ -112,12 +120,6 @@ class PartCount:
             "needed_at_rate": self.at_rate,
             "text": " ".join(map(str, self.lines())),
         }
-
-
-def _rounded_up(percent: float) -> float:
-    """Round to two significant digits, never below the proven limit."""
-    scale = 10.0 ** (1 - int(np.floor(np.log10(max(percent, 0.1)))))
-    return min(100.0, float(np.ceil(percent * scale - 1e-9) / scale))
 
 
 def parts_needed(errors: int, bound: float, confidence: float) -> int | None:

@@ -132,6 +132,21 @@ class TrainMenu(MenuTable):
                 + require(lambda c: c.evaluation.reports.can_save(), self.tr("Open the evaluation of a model first")),
                 tip=self.tr("Save metrics, curves and the largest errors of the shown evaluation"),
             ),
+            Command(
+                "plan_parts",
+                self.tr("&How many parts do I need…"),
+                lambda c: c.evaluation.reports.plan_parts(),
+                needs=PROJECT
+                + require(lambda c: c.evaluation.reports.can_plan(), self.tr("Open the evaluation of a model first")),
+                tip=self.tr("How many parts are needed to prove a bound on missed parts and false alarms"),
+            ),
+            Command(
+                "study_gauge",
+                self.tr("&Gauge study…"),
+                lambda c: c.evaluation.reports.study(),
+                needs=PROJECT + require(lambda c: c.evaluation.reports.can_study(), self.tr("Train a model first")),
+                tip=self.tr("Compare the model with itself on repeated images of parts, and with inspectors"),
+            ),
         ]
 
     def _prediction(self) -> list[Command]:

@@ -1,4 +1,4 @@
-"""Commands of the evaluation that make documents: report of the shown evaluation, comparison of two runs."""
+"""Commands of the evaluation: report, comparison of two runs, number of parts for a bound, gauge study."""
 
 from __future__ import annotations
 
@@ -132,6 +132,52 @@ class EvaluationReports(QObject):
         evaluation = self._evaluation() if self._parent.isVisible() else None
         shown = evaluation.run if evaluation is not None else self._services.run_list.in_use
         dialog.choose(first or shown, second)
+        self._present(dialog)
+
+    # --- parts and gauge study --------------------------------------------------------------------
+
+    def can_plan(self) -> bool:
+        """Return True if a complete evaluation is shown."""
+        return self._evaluation() is not None and self._parent.isVisible()
+
+    def reason_not_to_plan(self) -> str:
+        """Return why the number of parts cannot be planned; "" if it can."""
+        if self.can_plan() or not self._parent.isVisible():
+            return ""
+        return self.tr("The evaluation is not complete") if self.can_study() else self.tr("Train a model first")
+
+    def plan_parts(self) -> None:
+        """Show how many parts prove a bound, from the shown evaluation."""
+        from workbench.ui.evaluation.part_dialogs import PartPlanDialog
+
+        dialog = self._parent.window().findChild(PartPlanDialog)
+        if dialog is None:
+            dialog = PartPlanDialog(self._services.session, self._parent.window())
+            dialog.image_requested.connect(self.image_requested)
+            self.changed.connect(lambda: dialog.show_evaluation(self._evaluation()))
+        dialog.show_evaluation(self._evaluation())
+        self._present(dialog)
+
+    def can_study(self) -> bool:
+        """Return True if there is a model to study."""
+        return bool(self._services.run_list.usable())
+
+    def study(self) -> None:
+        """Show the gauge study of the evaluated run, or of the one in use."""
+        from workbench.ui.evaluation.part_dialogs import GaugeDialog
+
+        evaluation = self._evaluation() if self._parent.isVisible() else None
+        run = evaluation.run if evaluation is not None else self._services.run_list.in_use
+        if run is None:
+            return
+        dialog = self._parent.window().findChild(GaugeDialog)
+        if dialog is None:
+            dialog = GaugeDialog(self._services.session, self, self._parent.window())
+        dialog.show_run(run)
+        self._present(dialog)
+
+    @staticmethod
+    def _present(dialog: QWidget) -> None:
         dialog.show()
         dialog.raise_()
         dialog.activateWindow()
