@@ -1284,6 +1284,14 @@
         <translation>将指标、曲线和最严重的错误保存为网页或 PDF 文件</translation>
     </message>
     <message>
+        <source>Parts…</source>
+        <translation>零件数量…</translation>
+    </message>
+    <message>
+        <source>How many parts are needed to prove a bound on missed parts and false alarms</source>
+        <translation>证明漏检和误报不超过某一上限需要多少零件</translation>
+    </message>
+    <message>
         <source>Validation  {n}</source>
         <translation>验证  {n}</translation>
     </message>
@@ -1623,6 +1631,89 @@
     <message>
         <source>Merge…</source>
         <translation>合并…</translation>
+    </message>
+</context>
+<context>
+    <name>GaugeDialog</name>
+    <message>
+        <source>Gauge study</source>
+        <translation>判定一致性研究</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <source>Folder of the images</source>
+        <translation>图片文件夹</translation>
+    </message>
+    <message>
+        <source>All images of the project</source>
+        <translation>项目的全部图片</translation>
+    </message>
+    <message>
+        <source>In the same folder</source>
+        <translation>位于同一文件夹</translation>
+    </message>
+    <message>
+        <source>With the same match of a pattern in their names</source>
+        <translation>文件名中与模式匹配的部分相同</translation>
+    </message>
+    <message>
+        <source>Verdicts of inspectors</source>
+        <translation>检验员的判定</translation>
+    </message>
+    <message>
+        <source>Optional</source>
+        <translation>可选</translation>
+    </message>
+    <message>
+        <source>Tables (*.csv *.tsv *.txt)</source>
+        <translation>表格 (*.csv *.tsv *.txt)</translation>
+    </message>
+    <message>
+        <source>First column: part or image. Each other column: an inspector, with the name as its heading. Several rows of the same part are repeats.</source>
+        <translation>第一列：零件或图片。其余每列：一名检验员，标题为其姓名。同一零件的多行是重复判定。</translation>
+    </message>
+    <message>
+        <source>&amp;Images</source>
+        <translation>图片(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Images of the same &amp;part</source>
+        <translation>同一零件的图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Pa&amp;ttern</source>
+        <translation>模式(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Ins&amp;pectors</source>
+        <translation>检验员(&amp;N)</translation>
+    </message>
+    <message>
+        <source>Agreement</source>
+        <translation>一致性</translation>
+    </message>
+    <message>
+        <source>Parts with different verdicts</source>
+        <translation>判定不同的零件</translation>
+    </message>
+    <message>
+        <source>Save evaluation report…</source>
+        <translation>保存评估报告…</translation>
+    </message>
+    <message>
+        <source>The study is a section of the evaluation report of this run</source>
+        <translation>该研究是此训练记录评估报告中的一节</translation>
+    </message>
+    <message>
+        <source>Gauge study of {run}</source>
+        <translation>{run} 的判定一致性研究</translation>
+    </message>
+    <message>
+        <source>{done} of {total} images predicted</source>
+        <translation>已预测 {done} / {total} 张图片</translation>
     </message>
 </context>
 <context>
@@ -4153,6 +4244,61 @@
     <message>
         <source>Open this image</source>
         <translation>打开此图片</translation>
+    </message>
+</context>
+<context>
+    <name>PartPlanDialog</name>
+    <message>
+        <source>How many parts do I need?</source>
+        <translation>需要多少零件？</translation>
+    </message>
+    <message>
+        <source>List parts to label</source>
+        <translation>列出要标注的零件</translation>
+    </message>
+    <message>
+        <source>Missed parts</source>
+        <translation>漏检的零件</translation>
+    </message>
+    <message>
+        <source>Parts with false alarms</source>
+        <translation>有误报的零件</translation>
+    </message>
+    <message>
+        <source>&amp;Missed parts, at most</source>
+        <translation>漏检零件上限(&amp;M)</translation>
+    </message>
+    <message>
+        <source>&amp;False alarms, at most</source>
+        <translation>误报零件上限(&amp;F)</translation>
+    </message>
+    <message>
+        <source>&amp;Confidence</source>
+        <translation>置信度(&amp;C)</translation>
+    </message>
+    <message>
+        <source>With 95%, at most 5 of 100 such statements are wrong.</source>
+        <translation>95% 表示：100 个这样的结论中至多 5 个是错的。</translation>
+    </message>
+    <message>
+        <source>Verdict of &amp;good parts</source>
+        <translation>良品的判定(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Parts to label next</source>
+        <translation>接下来要标注的零件</translation>
+    </message>
+    <message>
+        <source>{done} of {total} images analyzed</source>
+        <translation>已分析 {done} / {total} 张图片</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>Reason</source>
+        <translation>原因</translation>
     </message>
 </context>
 <context>
@@ -6992,6 +7138,22 @@
         <translation>保存当前评估的指标、曲线和最严重的错误</translation>
     </message>
     <message>
+        <source>&amp;How many parts do I need…</source>
+        <translation>需要多少零件(&amp;H)…</translation>
+    </message>
+    <message>
+        <source>How many parts are needed to prove a bound on missed parts and false alarms</source>
+        <translation>证明漏检和误报不超过某一上限需要多少零件</translation>
+    </message>
+    <message>
+        <source>Gauge stud&amp;y…</source>
+        <translation>判定一致性研究(&amp;Y)…</translation>
+    </message>
+    <message>
+        <source>Compare the model with itself on repeated images of parts, and with inspectors</source>
+        <translation>用同一零件的重复图片检查模型前后是否一致，并与检验员的判定比较</translation>
+    </message>
+    <message>
         <source>Predict cu&amp;rrent image</source>
         <translation>预测当前图片(&amp;R)</translation>
     </message>
@@ -8563,10 +8725,6 @@
         <translation>无法读取 {path} 中上次会话对备注的更改：文件已损坏或由更新的版本写入。</translation>
     </message>
     <message>
-        <source>Correct the pattern under &apos;grouping&apos; in project.json. Nested repetitions are slow.</source>
-        <translation>请在 project.json 的“grouping”中更正该表达式。嵌套的重复很慢。</translation>
-    </message>
-    <message>
         <source>The index is rebuilt from the files. Labels and images are not affected.</source>
         <translation>索引将由文件重建，标注和图片不受影响。</translation>
     </message>
@@ -8885,6 +9043,26 @@
     <message>
         <source>The grouping pattern {pattern} cannot be used: {why}.</source>
         <translation>无法使用分组表达式 {pattern}：{why}。</translation>
+    </message>
+    <message>
+        <source>Correct the pattern; that of a project is under &apos;grouping&apos; in project.json. Nested repetitions are slow.</source>
+        <translation>请修改模式；项目的模式位于 project.json 的 &apos;grouping&apos; 中。嵌套的重复会很慢。</translation>
+    </message>
+    <message>
+        <source>No part has several images by the rule {repeats}, and there are no verdicts of inspectors.</source>
+        <translation>按规则 {repeats}，没有零件有多张图片，也没有检验员的判定。</translation>
+    </message>
+    <message>
+        <source>Put the images of each part into a folder, or give a pattern that matches the part in their names.</source>
+        <translation>请将每个零件的图片放入一个文件夹，或给出能匹配文件名中零件部分的模式。</translation>
+    </message>
+    <message>
+        <source>The inspectors&apos; verdicts in {path} cannot be used: {why}.</source>
+        <translation>{path} 中检验员的判定无法使用：{why}。</translation>
+    </message>
+    <message>
+        <source>The first column names parts or images, each other column is headed by the name of an inspector.</source>
+        <translation>第一列是零件或图片的名称，其余每列的标题是检验员的姓名。</translation>
     </message>
     <message>
         <source>The index of this project was damaged: {why}.</source>
@@ -11893,6 +12071,10 @@
         <translation>{n} 张已标注图片在编号序列中与验证/测试图片相邻，未用于训练，因为相邻图片往往属于同一零件。</translation>
     </message>
     <message>
+        <source>all verdicts are the same</source>
+        <translation>所有判定都相同</translation>
+    </message>
+    <message>
         <source>Images without a labeled defect that have a false alarm.</source>
         <translation>没有标注缺陷但有误报的图片。</translation>
     </message>
@@ -12027,6 +12209,166 @@
     <message>
         <source>{metric}, mean of verdicts</source>
         <translation>{metric}，各判定平均</translation>
+    </message>
+    <message>
+        <source>Same verdict</source>
+        <translation>判定相同</translation>
+    </message>
+    <message>
+        <source>Parts on which all verdicts that are compared are the same.</source>
+        <translation>所比较的判定全部相同的零件。</translation>
+    </message>
+    <message>
+        <source>Kappa</source>
+        <translation>Kappa</translation>
+    </message>
+    <message>
+        <source>Cohen&apos;s kappa, agreement beyond chance: 1 if the verdicts always agree, 0 if they agree as often as by chance. Above 0.75 agreement is good, below 0.4 poor (AIAG).</source>
+        <translation>Cohen 的 Kappa 系数，即超出偶然的一致程度：始终一致为 1，与偶然一致的频率相同为 0。高于 0.75 为良好，低于 0.4 为较差（AIAG）。</translation>
+    </message>
+    <message>
+        <source>Gauge study</source>
+        <translation>判定一致性研究</translation>
+    </message>
+    <message>
+        <source>{name}, repeats</source>
+        <translation>{name}，重复</translation>
+    </message>
+    <message>
+        <source>{first} and {second}</source>
+        <translation>{first} 与 {second}</translation>
+    </message>
+    <message>
+        <source>Compared verdicts</source>
+        <translation>所比较的判定</translation>
+    </message>
+    <message>
+        <source>Verdict at the operating point in use. A UNet rejects an image by its verdict rule; without a rule, any predicted region rejects it.</source>
+        <translation>在当前工作点上的判定。UNet 按判定规则拒收图片；没有规则时，预测出任何区域即拒收。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image|images} of {m} {m:part|parts}, {when}.</source>
+        <translation>{m} 个零件的 {n} 张图片，{when}。</translation>
+    </message>
+    <message>
+        <source>Part</source>
+        <translation>零件</translation>
+    </message>
+    <message>
+        <source>{n} of {m} {m:part|parts} with different verdicts:</source>
+        <translation>{m} 个零件中有 {n} 个判定不同：</translation>
+    </message>
+    <message>
+        <source>{n} more</source>
+        <translation>另有 {n} 个</translation>
+    </message>
+    <message>
+        <source>No part has different verdicts.</source>
+        <translation>没有判定不同的零件。</translation>
+    </message>
+    <message>
+        <source>The model or its operating point has changed since the study.</source>
+        <translation>研究之后，模型或其工作点已更改。</translation>
+    </message>
+    <message>
+        <source>{n} of these images {n:is a training image|are training images}, so the agreement of the model is too high.</source>
+        <translation>其中 {n} 张是训练图片，因此模型的一致性偏高。</translation>
+    </message>
+    <message>
+        <source>{n} {n:image|images} could not be read, such as {first}.</source>
+        <translation>{n} 张图片无法读取，例如 {first}。</translation>
+    </message>
+    <message>
+        <source>Kappa is not stated where all verdicts are the same: such a study needs good and defective parts.</source>
+        <translation>判定全部相同时不给出 Kappa：这类研究既需要良品零件，也需要缺陷零件。</translation>
+    </message>
+    <message>
+        <source>the first line names no inspector</source>
+        <translation>第一行没有检验员的姓名</translation>
+    </message>
+    <message>
+        <source>it names {n} inspectors, too many to compare</source>
+        <translation>其中有 {n} 名检验员，数量过多，无法比较</translation>
+    </message>
+    <message>
+        <source>line {line}: {name} is no part and no image of the study</source>
+        <translation>第 {line} 行：{name} 既不是本研究中的零件，也不是其中的图片</translation>
+    </message>
+    <message>
+        <source>line {line}: {name} is none of the verdicts {known}</source>
+        <translation>第 {line} 行：{name} 不属于判定 {known}</translation>
+    </message>
+    <message>
+        <source>it has no verdicts</source>
+        <translation>其中没有判定</translation>
+    </message>
+    <message>
+        <source>{hits} of {total} defective {total:part|parts} {hits:is|are} missed. With {confidence}% confidence this proves: of such parts, at most {limit}% are missed.</source>
+        <translation>{total} 个缺陷零件中漏检 {hits} 个。这在 {confidence}% 的置信度下证明：这类零件的漏检率不超过 {limit}%。</translation>
+    </message>
+    <message>
+        <source>{hits} of {total} {total:part|parts} with good images {hits:has|have} a false alarm. With {confidence}% confidence this proves: of such parts, at most {limit}% have one.</source>
+        <translation>{total} 个有良品图片的零件中误报 {hits} 个。这在 {confidence}% 的置信度下证明：这类零件的误报率不超过 {limit}%。</translation>
+    </message>
+    <message>
+        <source>Nothing is measured: no part with a defect is among the validation/test images.</source>
+        <translation>尚无测量结果：验证/测试图片中没有缺陷零件。</translation>
+    </message>
+    <message>
+        <source>Nothing is measured: no good image is among the validation/test images.</source>
+        <translation>尚无测量结果：验证/测试图片中没有良品图片。</translation>
+    </message>
+    <message>
+        <source>That is enough for the wanted {bound}%.</source>
+        <translation>已达到所需的 {bound}%。</translation>
+    </message>
+    <message>
+        <source>To prove at most {bound}%, {n} defective {n:part|parts} without a miss {n:is|are} needed.</source>
+        <translation>要证明不超过 {bound}%，需要 {n} 个无一漏检的缺陷零件。</translation>
+    </message>
+    <message>
+        <source>To prove at most {bound}%, {n} {n:part|parts} with good images and without a false alarm {n:is|are} needed.</source>
+        <translation>要证明不超过 {bound}%，需要 {n} 个有良品图片且无一误报的零件。</translation>
+    </message>
+    <message>
+        <source>That is {n} more than now.</source>
+        <translation>比现在多 {n} 个。</translation>
+    </message>
+    <message>
+        <source>If errors stay as frequent as so far ({hits} of {total}), {n} {n:part|parts} are needed.</source>
+        <translation>若错误仍像目前这样频繁（{total} 个中 {hits} 个），则需要 {n} 个零件。</translation>
+    </message>
+    <message>
+        <source>With errors as frequent as so far, no number of parts proves it: the model has to get better first.</source>
+        <translation>若错误仍像目前这样频繁，再多零件也无法证明：必须先改进模型。</translation>
+    </message>
+    <message>
+        <source>To prove at most {bound}%, more than {most} parts are needed.</source>
+        <translation>要证明不超过 {bound}%，需要 {most} 个以上的零件。</translation>
+    </message>
+    <message>
+        <source>If errors stay as frequent as so far, more than {most} parts are needed.</source>
+        <translation>若错误仍像目前这样频繁，则需要 {most} 个以上的零件。</translation>
+    </message>
+    <message>
+        <source>A part is missed if, on one of its images with defects, none of them is detected. It has a false alarm if one of its good images has a predicted region.</source>
+        <translation>零件的某张缺陷图片上没有检出任何缺陷，即为漏检。零件的某张良品图片上有预测区域，即为误报。</translation>
+    </message>
+    <message>
+        <source>A part is missed if the verdict rule accepts one of its images with defects. It has a false alarm if the rule rejects one of its good images.</source>
+        <translation>判定规则放行零件的某张缺陷图片，即为漏检。判定规则拒收零件的某张良品图片，即为误报。</translation>
+    </message>
+    <message>
+        <source>A part is missed if one of its defective images gets the verdict of good parts. It has a false alarm if one of its good images gets another verdict or is unsure.</source>
+        <translation>零件的某张缺陷图片被判定为良品，即为漏检。零件的某张良品图片得到其他判定或判定为不确定，即为误报。</translation>
+    </message>
+    <message>
+        <source>Label one image of each of these parts and set its data split to Test, so that it is measured and not trained on. They are chosen without the model, which would prefer defects that it detects.</source>
+        <translation>请标注其中每个零件的一张图片，并将其数据划分设为“测试集”，使其用于测量而不参与训练。选择时不使用模型，因为模型会偏向它能检出的缺陷。</translation>
+    </message>
+    <message>
+        <source>The project has no image of a further part. Add images of other parts.</source>
+        <translation>项目中没有其他零件的图片。请添加其他零件的图片。</translation>
     </message>
     <message>
         <source>{n} ({low}–{high})</source>

@@ -48,8 +48,9 @@ def head() -> list[str]:
 
 
 def definitions() -> dict[str, str]:
-    """Return the definition of each figure by its name."""
-    return {figure_texts.metric_name(metric.id): figure_texts.definition(metric.id) for metric in PAIR_METRICS}
+    """Return the definition of each column by its name."""
+    of_metrics = {figure_texts.metric_name(metric.id): figure_texts.definition(metric.id) for metric in PAIR_METRICS}
+    return {Message("gauge.model"): Message("gauge.model_definition")} | of_metrics
 
 
 def figure_rows(study: GaugeStudy) -> list[list[str]]:

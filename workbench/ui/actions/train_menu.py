@@ -142,7 +142,7 @@ class TrainMenu(MenuTable):
             ),
             Command(
                 "study_gauge",
-                self.tr("&Gauge study…"),
+                self.tr("Gauge stud&y…"),
                 lambda c: c.evaluation.reports.study(),
                 needs=PROJECT + require(lambda c: c.evaluation.reports.can_study(), self.tr("Train a model first")),
                 tip=self.tr("Compare the model with itself on repeated images of parts, and with inspectors"),

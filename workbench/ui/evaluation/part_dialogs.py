@@ -275,7 +275,7 @@ class GaugeDialog(JobDialog):
             return
         self.show_status(formatting.sentences(*map(translate_message, notes)))
         self.lead.setText(translate_message(gauge_section.lead(study)))
-        tips = ["", *gauge_section.definitions().values()]
+        tips = [*gauge_section.definitions().values()]
         self.figures.show_rows(gauge_section.head(), gauge_section.figure_rows(study), tips)
         rows = [[part, *verdicts] for part, verdicts in study.differing()]
         counts = Message("gauge.differing", n=len(rows), m=len(study.by_part))
