@@ -1715,6 +1715,10 @@
         <source>{done} of {total} images predicted</source>
         <translation>已预测 {done} / {total} 张图片</translation>
     </message>
+    <message>
+        <source>Take several images of each part, and let inspectors judge the same parts. The study tells how often the model gives the same part the same verdict, and how well it agrees with the inspectors.</source>
+        <translation>对每个零件多次拍照，并请检验员判定同样的零件。该研究说明模型对同一零件给出相同判定的频率，以及与检验员的一致程度。</translation>
+    </message>
 </context>
 <context>
     <name>GpuCheckDialog</name>
@@ -12303,12 +12307,16 @@
         <translation>其中没有判定</translation>
     </message>
     <message>
-        <source>{hits} of {total} defective {total:part|parts} {hits:is|are} missed. With {confidence}% confidence this proves: of such parts, at most {limit}% are missed.</source>
-        <translation>{total} 个缺陷零件中漏检 {hits} 个。这在 {confidence}% 的置信度下证明：这类零件的漏检率不超过 {limit}%。</translation>
+        <source>{hits} of {total} defective {total:part|parts} {hits:is|are} missed: with {confidence}% confidence, at most {limit}% of all such parts are.</source>
+        <translation>{total} 个缺陷零件中漏检 {hits} 个：在 {confidence}% 的置信度下，这类零件的漏检率不超过 {limit}%。</translation>
     </message>
     <message>
-        <source>{hits} of {total} {total:part|parts} with good images {hits:has|have} a false alarm. With {confidence}% confidence this proves: of such parts, at most {limit}% have one.</source>
-        <translation>{total} 个有良品图片的零件中误报 {hits} 个。这在 {confidence}% 的置信度下证明：这类零件的误报率不超过 {limit}%。</translation>
+        <source>{hits} of {total} {total:part|parts} with good images {hits:has|have} a false alarm: with {confidence}% confidence, at most {limit}% of all such parts have one.</source>
+        <translation>{total} 个有良品图片的零件中误报 {hits} 个：在 {confidence}% 的置信度下，这类零件的误报率不超过 {limit}%。</translation>
+    </message>
+    <message>
+        <source>{hits} of {total} {total:part|parts} {hits:has|have} an error: that proves nothing.</source>
+        <translation>{total} 个零件中有 {hits} 个出错：不能证明任何上限。</translation>
     </message>
     <message>
         <source>Nothing is measured: no part with a defect is among the validation/test images.</source>

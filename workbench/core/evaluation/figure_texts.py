@@ -43,7 +43,7 @@ def number(figure: Figure, value: float | None, *, digits: int = 2) -> str:
         return NOTHING
     if figure.metric.unit == "share":
         return f"{100 * value:.0f}%"
-    return f"{value:.{digits}f}"
+    return f"{value:.{digits}f}".replace("-", "−")
 
 
 def value(figure: Figure, *, digits: int = 2) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -275,11 +275,12 @@ def run_study(
     names, paths = _Names.of(settings), _image_paths(project, pictures)
     parts = {image: _part(image, repeats) for image in paths}
     ratings = read_inspectors(inspectors, parts, names) if inspectors is not None else []
-    if inspectors is not None:
-        rated = {rating.part for rating in ratings}
-        paths = {image: path for image, path in paths.items() if parts[image] in rated}
-    elif len(set(parts.values())) == len(parts):
-        raise GaugeUnusable(repeats=repeats)
+    studied = {rating.part for rating in ratings}
+    if inspectors is None:
+        studied = {part for part, count in Counter(parts.values()).items() if count > 1}
+        if not studied:
+            raise GaugeUnusable(repeats=repeats)
+    paths = {image: path for image, path in paths.items() if parts[image] in studied}
     predictor, of_model, skipped = Predictor.open(run.best), [], {}
     for number, (image, path) in enumerate(paths.items()):
         progress(number, len(paths))

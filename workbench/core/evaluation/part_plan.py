@@ -95,6 +95,8 @@ class PartCount:
         wanted = {"bound": f"{self.bound:g}", "confidence": f"{self.confidence:g}"}
         if self.limit is None:
             lines = [Message(f"parts.no_{self.error}")]
+        elif self.limit == 100:
+            lines = [Message("parts.nothing", **counts)]
         else:
             lines = [Message(f"parts.{self.error}", **counts, limit=f"{self.stated_limit:g}", **wanted)]
             if self.reached:

@@ -9,11 +9,13 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
+    QDialog,
     QDoubleSpinBox,
     QHBoxLayout,
     QHeaderView,
     QLabel,
     QLineEdit,
+    QSizePolicy,
     QTableWidget,
     QTableWidgetItem,
     QWidget,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from workbench.core.evaluation.split_evaluation import SplitEvaluation
 
 _LISTED = 200  # parts with different verdicts
+_PLAN, _PLAN_WITH_LIST, _GAUGE, _GAUGE_WITH_RESULT = (760, 420), (760, 640), (860, 300), (860, 660)  # px
 
 
 class RowTable(QTableWidget):
@@ -87,11 +90,12 @@ class PartPlanDialog(JobDialog):
         self.job.setParent(self)
         self._session, self._evaluation = session, None
         self.setWindowTitle(self.tr("How many parts do I need?"))
-        resize_for_text(self, 760, 640)
+        resize_for_text(self, *_PLAN)
         self.action = self.tr("List parts to label")
         self.bounds: dict[Error, QDoubleSpinBox] = {error: _percent(0.1, 50, bound) for error, bound in BOUNDS.items()}
         self.confidence = _percent(50, 99.9, CONFIDENCE)
         self.good = QComboBox()
+        self.good.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         captions: dict[Error, str] = {"missed": self.tr("Missed parts"), "alarms": self.tr("Parts with false alarms")}
         self.add_field(self.tr("&Missed parts, at most"), self.bounds["missed"])
         self.add_field(self.tr("&False alarms, at most"), self.bounds["alarms"])
@@ -118,9 +122,11 @@ class PartPlanDialog(JobDialog):
         self.body.addWidget(self.table, 1)
         self.advice.hide()
         self.table.hide()
+        self.body.addStretch(1)  # takes the space below until the table is shown
         self.job.ranked.connect(self._show_next)
         session.project_closed.connect(self.close)
         self.refresh()
+        self.bounds["missed"].setFocus()
 
     def show_evaluation(self, evaluation: SplitEvaluation | None) -> None:
         """Show what an evaluation proves; with None the last one stays."""
@@ -154,8 +160,8 @@ class PartPlanDialog(JobDialog):
 
     def _show_plans(self, *_: object) -> None:
         for plan in self.plans():
-            limit = NOTHING if plan.limit is None else f"≤ {plan.stated_limit:g}%"
-            text = formatting.sentences(*map(translate_message, plan.lines()))
+            limit = NOTHING if plan.limit in (None, 100) else f"≤ {plan.stated_limit:g}%"
+            text = "\n".join(map(translate_message, plan.lines()))
             self.cards[plan.error].set_value(limit, text)
 
     def _show_next(self, found: NextParts) -> None:
@@ -166,6 +172,16 @@ class PartPlanDialog(JobDialog):
         rows = [[key, "; ".join(texts)] for key, texts in reasons.items()]
         self.table.show_rows([self.tr("Image"), self.tr("Reason")], rows)
         self.table.setVisible(bool(rows))
+        self.body.setStretch(self.body.count() - 1, 0 if rows else 1)
+        if rows:
+            _enlarge(self, *_PLAN_WITH_LIST)
+
+
+def _enlarge(dialog: QDialog, width: int, height: int) -> None:
+    """Make room for results; a dialog that the user has made larger stays as it is."""
+    before = dialog.size()
+    resize_for_text(dialog, width, height)
+    dialog.resize(dialog.size().expandedTo(before))
 
 
 def _percent(low: float, high: float, value: float) -> QDoubleSpinBox:
@@ -190,7 +206,7 @@ class GaugeDialog(JobDialog):
         self._session, self._reports = session, reports
         self._run: Run | None = None
         self.setWindowTitle(self.tr("Gauge study"))
-        resize_for_text(self, 860, 660)
+        resize_for_text(self, *_GAUGE)
         self.action = self.tr("Start")
         self.images = PathField(
             self.tr("Folder of the images"), "folder", placeholder=self.tr("All images of the project")
@@ -222,6 +238,7 @@ class GaugeDialog(JobDialog):
         self.body.addWidget(self.figures, 2)
         self.body.addWidget(self.differing)
         self.body.addWidget(self.parts, 3)
+        self.body.addStretch(1)  # takes the space below until results are shown
         self.report = self.add_button(self.tr("Save evaluation report…"), reports.save, link=True)
         self.report.setToolTip(self.tr("The study is a section of the evaluation report of this run"))
         self.job.studied.connect(self._show_study)
@@ -268,11 +285,19 @@ class GaugeDialog(JobDialog):
 
     def _show_study(self, study: GaugeStudy | None, notes: Sequence[str]) -> None:
         known = study is not None and bool(study.figures)
-        for widget in (self.lead, self.figures, self.differing, self.parts, self.report):
+        for widget in (self.figures, self.differing, self.parts, self.report):
             widget.setVisible(known)
+        self.body.setStretch(self.body.count() - 1, 0 if known else 1)
         if study is None or not known:
-            self.show_status("" if study is None else translate_message(Message("gauge.all_same")))
+            self.show_status("")
+            self.lead.setText(
+                self.tr(
+                    "Take several images of each part, and let inspectors judge the same parts. The study tells how "
+                    "often the model gives the same part the same verdict, and how well it agrees with the inspectors."
+                )
+            )
             return
+        _enlarge(self, *_GAUGE_WITH_RESULT)
         self.show_status(formatting.sentences(*map(translate_message, notes)))
         self.lead.setText(translate_message(gauge_section.lead(study)))
         tips = [*gauge_section.definitions().values()]
