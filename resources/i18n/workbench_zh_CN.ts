@@ -12079,6 +12079,10 @@
         <translation>所有判定都相同</translation>
     </message>
     <message>
+        <source>only {n} {n:part has|parts have} mostly another verdict than the others</source>
+        <translation>只有 {n} 个零件的判定与其余零件大多不同</translation>
+    </message>
+    <message>
         <source>Images without a labeled defect that have a false alarm.</source>
         <translation>没有标注缺陷但有误报的图片。</translation>
     </message>

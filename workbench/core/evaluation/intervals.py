@@ -259,6 +259,11 @@ def kappa_interval(tables: np.ndarray) -> Interval | Message:
     by_chance = float(chance_agreement(totals))
     if by_chance > 1 - 1e-9:
         return Message("interval.one_verdict")
+    verdicts = tables.sum(axis=1) + tables.sum(axis=2)
+    others = verdicts.sum(axis=1) - verdicts[:, verdicts.sum(axis=0).argmax()]
+    mostly = int(np.count_nonzero(2 * others >= verdicts.sum(axis=1)))
+    if mostly < 2:  # a single part, or chance alone, decides about kappa
+        return Message("interval.other_verdict", n=mostly)
     value, variance = (1 + float(kappa(totals))) / 2, _variance(kappa(totals - tables)) / 4
     equal = np.stack([np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2))], axis=-1)[:, None]
     share, parts = float(ratio(equal.sum(axis=0))[0]), _effective_parts(equal)
@@ -268,8 +273,6 @@ def kappa_interval(tables: np.ndarray) -> Interval | Message:
     effective = trials * 2 * (1 - by_chance)  # so that the failures of both shares are equal
     if 0 < value < 1 and variance > 0:
         effective = min(effective, value * (1 - value) / variance)
-    verdicts = tables.sum(axis=1) + tables.sum(axis=2)
-    others = verdicts.sum(axis=1) - verdicts[:, verdicts.sum(axis=0).argmax()]
     rarer = float(others.sum() ** 2 / np.sum(others**2))  # effective number of parts with another verdict
     effective *= (Z / student_quantile(min(parts - 1, rarer))) ** 2
     low, high = _jeffreys(value * effective, (1 - value) * effective)
