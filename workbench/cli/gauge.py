@@ -56,7 +56,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     except CannotWrite as problem:
         console.note(f"{problem} Reports do not contain this study.")
     notes = list(map(str, gauge_study.cautions(study, chosen, operating_point.settings_of(chosen))))
-    console.line(str(gauge_section.lead(study)))
+    console.line(str(gauge_section.scope_text(study)))
     names, *columns = gauge_section.head()
     for name, *texts in gauge_section.figure_rows(study):
         console.line(f"  {name}: {'; '.join(f'{column} {text}' for column, text in zip(columns, texts))}")

@@ -62,8 +62,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         raise WrongUse(f"--good must be one of {', '.join(verdicts)}" if verdicts else "--good is for a ResNet")
     good = options.good or next(iter(verdicts), "")
     counts = part_plan.count_errors(evaluation, good)
-    wanted = {error: getattr(options, error) for error in BOUNDS}
-    plans = {error: PartCount(error, *counts[error], bound, options.confidence) for error, bound in wanted.items()}
+    bounds = {error: getattr(options, error) for error in BOUNDS}
+    plans = {error: PartCount(error, *counts[error], bound, options.confidence) for error, bound in bounds.items()}
     console.line(f"Run {chosen.name}, {measured['split']}:")
     for plan in plans.values():
         console.line(f"  {' '.join(map(str, plan.lines()))}")

@@ -82,7 +82,7 @@ def test_the_verdict_of_good_parts_is_chosen_by_its_name_and_can_be_changed(appl
 def test_study_with_inspectors_is_shown_stored_and_in_the_report(application, gauge, run, tmp_path, qtbot, monkeypatch):
     table = tmp_path / "inspectors.csv"
     table.write_text("part,Anna,Bert\np00,NG,OK\np01,NG,NG\np02,OK,OK\n", "utf-8")
-    assert gauge.figures.isHidden() and "Take several images" in gauge.lead.text()
+    assert gauge.figures.isHidden() and "Take several images" in gauge.about.text()
     QTest.keyClick(gauge.repeats, Qt.Key.Key_Down)
     enter(gauge.pattern, "(p[0-9]+)")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(table), ""))

@@ -26,7 +26,7 @@ def gauge_sections(run: Run, settings: ModelSettings) -> list[Section]:
     warnings = [Paragraph(text, warns=True) for text in cautions(study, run, settings)]
     names = [Message("card.definition", name=name, text=text) for name, text in definitions().items()]
     differing, rows = study.differing(), study.differing()[:_LISTED]
-    blocks: list[Block] = [Paragraph(lead(study)), *warnings, Table(head(), figure_rows(study))]
+    blocks: list[Block] = [Paragraph(scope_text(study)), *warnings, Table(head(), figure_rows(study))]
     if rows:
         blocks.append(Paragraph(Message("gauge.differing", n=len(differing), m=len(study.by_part))))
         blocks.append(Table([Message("gauge.part"), *map(rater_name, study.raters)], [[part, *r] for part, r in rows]))
@@ -38,7 +38,7 @@ def gauge_sections(run: Run, settings: ModelSettings) -> list[Section]:
     return [Section(Message("gauge.title"), blocks)]
 
 
-def lead(study: GaugeStudy) -> str:
+def scope_text(study: GaugeStudy) -> str:
     """Return what was studied, as sentences."""
     return Message("gauge.lead", n=study.images, m=len(study.by_part), when=study.when)
 

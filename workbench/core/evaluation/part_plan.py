@@ -92,24 +92,25 @@ class PartCount:
     def lines(self) -> list[str]:
         """Return what the parts prove and how many are needed, as sentences."""
         counts = {"hits": self.hits, "total": self.total}
-        wanted = {"bound": f"{self.bound:g}", "confidence": f"{self.confidence:g}"}
+        limits = {"bound": f"{self.bound:g}", "confidence": f"{self.confidence:g}"}
+        lines: list[str]
         if self.limit is None:
             lines = [Message(f"parts.no_{self.error}")]
         elif self.limit == 100:
             lines = [Message("parts.nothing", **counts)]
         else:
-            lines = [Message(f"parts.{self.error}", **counts, limit=f"{self.stated_limit:g}", **wanted)]
+            lines = [Message(f"parts.{self.error}", **counts, limit=f"{self.stated_limit:g}", **limits)]
             if self.reached:
-                return [*lines, Message("parts.reached", **wanted)]
+                return [*lines, Message("parts.reached", **limits)]
         if self.without_errors is None:
-            return [*lines, Message("parts.too_many", most=MOST_PARTS, **wanted)]
-        lines.append(Message(f"parts.needed_{self.error}", n=self.without_errors, **wanted))
+            return [*lines, Message("parts.too_many", most=MOST_PARTS, **limits)]
+        lines.append(Message(f"parts.needed_{self.error}", n=self.without_errors, **limits))
         if not self.hits:
             return [*lines, Message("parts.more", n=self.without_errors - self.total)] if self.total else lines
         if self.at_rate is not None:
             return [*lines, Message("parts.at_rate", n=self.at_rate, **counts)]
         impossible = 100 * self.hits >= self.bound * self.total
-        return [*lines, Message("parts.impossible" if impossible else "parts.rate_too_many", most=MOST_PARTS, **wanted)]
+        return [*lines, Message("parts.impossible" if impossible else "parts.rate_too_many", most=MOST_PARTS, **limits)]
 
     def to_json(self) -> dict[str, Any]:
         return {

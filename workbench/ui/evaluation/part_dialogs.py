@@ -34,7 +34,7 @@ from workbench.session.session import Session
 from workbench.ui.evaluation.headline_metrics import HeadlineMetric
 from workbench.ui.text import formatting, label_next_texts
 from workbench.ui.text.evaluation_texts import NOTHING
-from workbench.ui.text.message_translation import translate_message
+from workbench.ui.text.translation import translate_message
 from workbench.ui.widgets.job_dialog import JobDialog, PathField
 from workbench.ui.widgets.screen_fit import resize_for_text
 
@@ -232,9 +232,9 @@ class GaugeDialog(JobDialog):
         self.add_field(self.tr("Pa&ttern"), self.pattern)
         self.add_field(self.tr("Ins&pectors"), self.inspectors)
         self.repeats.currentIndexChanged.connect(self.refresh)
-        self.lead, self.differing = QLabel(wordWrap=True), QLabel(wordWrap=True)
+        self.about, self.differing = QLabel(wordWrap=True), QLabel(wordWrap=True)
         self.figures, self.parts = RowTable(self.tr("Agreement")), RowTable(self.tr("Parts with different verdicts"))
-        self.body.addWidget(self.lead)
+        self.body.addWidget(self.about)
         self.body.addWidget(self.figures, 2)
         self.body.addWidget(self.differing)
         self.body.addWidget(self.parts, 3)
@@ -290,7 +290,7 @@ class GaugeDialog(JobDialog):
         self.body.setStretch(self.body.count() - 1, 0 if known else 1)
         if study is None or not known:
             self.show_status("")
-            self.lead.setText(
+            self.about.setText(
                 self.tr(
                     "Take several images of each part, and let inspectors judge the same parts. The study tells how "
                     "often the model gives the same part the same verdict, and how well it agrees with the inspectors."
@@ -299,7 +299,7 @@ class GaugeDialog(JobDialog):
             return
         _enlarge(self, *_GAUGE_WITH_RESULT)
         self.show_status(formatting.sentences(*map(translate_message, notes)))
-        self.lead.setText(translate_message(gauge_section.lead(study)))
+        self.about.setText(translate_message(gauge_section.scope_text(study)))
         tips = [*gauge_section.definitions().values()]
         self.figures.show_rows(gauge_section.head(), gauge_section.figure_rows(study), tips)
         rows = [[part, *verdicts] for part, verdicts in study.differing()]
