@@ -297,7 +297,7 @@ def memory(pid: int) -> float:
 @contextlib.contextmanager
 def workbench_server(folder: Path, workers: int) -> Iterator[tuple[str, int]]:
     """Run `workbench serve` on the cores of the server. The value is its URL and its process id."""
-    command = [sys.executable, "-m", "workbench", "serve", str(folder), "--port", "0", "--json", "--queue", "256"]
+    command = [sys.executable, "-m", "workbench", "serve", str(folder), "--port", "0", "--json"]
     command += ["--workers", str(workers)]
     with cores_of("server"):
         process = subprocess.Popen(

@@ -19,6 +19,7 @@ from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
 from workbench.core.runs.model_lookup import open_model
 from workbench.core.runs.pip_commands import pip_command
+from workbench.inference.cpu_environment import cores
 from workbench.inference.engines import NAMES
 from workbench.inference.model_settings import MODEL_FILE
 from workbench.inference.predictor import Predictor
@@ -26,11 +27,13 @@ from workbench.inference.process_memory import keep_freed_memory
 
 # Library -> requirement to install.
 _REQUIREMENTS = {
-    "fastapi": "fastapi>=0.110",
-    "uvicorn": "uvicorn>=0.30",
+    "starlette": "starlette>=0.46",
+    "uvicorn": "uvicorn>=0.36",
+    "httptools": "httptools>=0.6.3",
     "python_multipart": "python-multipart>=0.0.18",
 }
 TOKEN_VARIABLE = "WORKBENCH_TOKEN"
+_MEMORY = 1536  # MB
 
 
 class ServerMissing(problems.Problem):
@@ -66,8 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     tokens.add_argument("--token-file", type=Path, metavar="FILE", help="file with this token")
     parser.add_argument("--workers", type=_between(1, 64), default=1, metavar="N", help="number of processes (1)")
-    queue = "maximum number of waiting images per process (32)"
-    parser.add_argument("--queue", type=_between(0, 100_000), default=32, metavar="N", help=queue)
     parser.add_argument(
         "--max-mb", type=_positive, default=64, metavar="N", help="maximum size of a request in MB (64)"
     )
@@ -81,16 +82,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=_positive, default=60, metavar="S", help=("request timeout in seconds (default: 60)")
     )
-    memory = "memory for decoded images per process in MB (1024)"
-    parser.add_argument("--max-memory-mb", type=_positive, default=1024, metavar="N", help=memory)
-    held = "memory for arriving and waiting requests per process in MB (512)"
-    parser.add_argument("--max-received-mb", type=_positive, default=512, metavar="N", help=held)
-    connections = "open connections per process (1000, or fewer if the system allows fewer open files)"
-    parser.add_argument("--max-connections", type=_between(1, 100_000), default=1000, metavar="N", help=connections)
-    stall = "time limit for the header of a request and between two parts of its body in seconds (10)"
-    parser.add_argument("--stall-timeout", type=_positive, default=10, metavar="S", help=stall)
-    idle = "time that a connection stays open between two requests in seconds (30)"
-    parser.add_argument("--idle-timeout", type=_positive, default=30, metavar="S", help=idle)
+    memory = f"memory for requests (a third) and decoded images, per process, in MB ({_MEMORY})"
+    parser.add_argument("--memory", type=_positive, metavar="MB", help=memory)
+    connections = "connections and waiting requests per process (1000, or fewer if the system allows fewer open files)"
+    parser.add_argument("--connections", type=_between(1, 100_000), metavar="N", help=connections)
+    for option, kind in _FORMER.items():
+        parser.add_argument(option, type=kind, help=argparse.SUPPRESS)
     name = "additional accepted host name of this machine; may be repeated"
     parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=name)
     parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
@@ -112,7 +109,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
     from workbench.cli.serving import worker_processes
     from workbench.cli.serving.http_server import address_of, bind, is_local
-    from workbench.cli.serving.server_limits import Limits
+    from workbench.cli.serving.responses import Limits
 
     try:
         bound = bind(options.host, options.port)
@@ -131,19 +128,15 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             workers=options.workers,
             sinks=sinks,
             hosts=_hosts(options, is_local(bound)),
-            threads=worker_processes.threads_each(options.workers, predictor.settings.threads),
+            threads=_threads_each(options.workers, predictor.settings.threads),
             limits=Limits(
                 # A thread waiting for the network costs little, and only images being processed can share a call.
                 threads=8 if predictor.settings.task == "classification" else 4,
-                queue=options.queue,
                 bytes=int(options.max_mb * 2**20),
                 pixels=int(options.max_megapixels * 1e6),
                 seconds=options.timeout,
-                memory=int(options.max_memory_mb * 2**20),
-                received=int(options.max_received_mb * 2**20),
-                connections=options.max_connections,
-                stall=options.stall_timeout,
-                idle=options.idle_timeout,
+                memory=int(_memory(options) * 2**20),
+                connections=_connections(options, console),
             ),
         )
         if token is None and not is_local(bound):
@@ -152,6 +145,23 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         _serve(plan, predictor, bound, announce)
     console.note("Stopped.")
     return {}
+
+
+def _memory(options: argparse.Namespace) -> float:
+    """Return the memory limit in MB. The options of the two parts are accepted, too."""
+    bodies, images = options.max_received_mb, options.max_memory_mb
+    if options.memory is not None or (bodies is None and images is None):
+        return options.memory or _MEMORY
+    # A third is for requests, see `Limits`: neither part is smaller than requested.
+    return max(3 * (bodies or 0), 1.5 * (images or 0))
+
+
+def _connections(options: argparse.Namespace, console: Console) -> int:
+    """Return the largest number of connections. Each waiting image has its own."""
+    if options.stall_timeout is not None or options.idle_timeout is not None:
+        console.note("The time limits of idle and stalled connections are fixed: 30 s and 10 s.")
+    given = [value for value in (options.connections, options.max_connections) if value is not None]
+    return given[0] if given else max(1000, options.queue or 0)
 
 
 def _hosts(options: argparse.Namespace, local: bool) -> frozenset[str] | None:
@@ -197,10 +207,17 @@ def _announcement(
             options.json = False  # exactly one object is printed, so none may follow at the end
         console.line(f"{settings.name} ({engine}) is served at {page}")
         console.line(
-            f"  Open it in a browser, or: curl -F picture=@part.png{header} {url}/predict    Press Ctrl+C to stop."
+            f"  Open it in a browser, or: curl -F image=@part.png{header} {url}/predict    Press Ctrl+C to stop."
         )
 
     return announce
+
+
+def _threads_each(workers: int, requested: int) -> int | None:
+    """Return the network's threads per process, or None for the model's setting. requested: that setting, 0 for all
+    cores, which the processes then share.
+    """
+    return None if workers == 1 or requested else max(1, cores() // workers)
 
 
 def _need_libraries() -> None:
@@ -245,3 +262,13 @@ def _positive(text: str) -> float:
 
 
 _positive.__name__ = "number"
+
+# Options of single limits, which are part of --memory and --connections.
+_FORMER: dict[str, Callable[[str], float]] = {
+    "--max-memory-mb": _positive,
+    "--max-received-mb": _positive,
+    "--max-connections": _between(1, 100_000),
+    "--queue": _between(0, 100_000),
+    "--stall-timeout": _positive,
+    "--idle-timeout": _positive,
+}

@@ -22,8 +22,9 @@ import numpy as np
 import pytest
 
 from tests.inference.conftest import gray_export, verdict_export
+from workbench.cli.serving import http_server
 from workbench.cli.serving.http_app import create_application
-from workbench.cli.serving.server_limits import Limits
+from workbench.cli.serving.responses import Limits
 from workbench.inference.io.image_io import encode_png
 from workbench.inference.predictor import Predictor
 
@@ -85,11 +86,16 @@ class Served:
     app: Any
     engine: Gated
     predictor: Predictor
+    port: int = 0
 
     @property
     def counters(self) -> dict[str, float]:
         lines = self.app.state.handler.counters.text().splitlines()
         return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
     def client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://server")
@@ -191,3 +197,34 @@ def server() -> Iterator[Callable[..., Server]]:
             return made
 
         yield start
+
+
+@pytest.fixture
+def listening(served) -> Iterator[Callable[..., Served]]:
+    """Return a function that serves an application of this process on a free port, `port`."""
+    with contextlib.ExitStack() as stack:
+
+        def start(folder: Path, **limits) -> Served:
+            one = served(folder, **limits)
+            one.port = start_server(one.app, Limits(**limits), stack)
+            return one
+
+        yield start
+
+
+def start_server(app: Any, limits: Limits, stack: contextlib.ExitStack) -> int:
+    """Serve an application in a thread until the end of the stack. Return the port."""
+    bound, ready = stack.enter_context(http_server.bind("127.0.0.1", 0)), threading.Event()
+    running = http_server.Server(app, limits, ready.set)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [bound]})
+    port = bound.getsockname()[1]
+
+    def stop() -> None:
+        running.force_exit = True
+        running.stop()
+        thread.join(60)
+
+    stack.callback(stop)
+    thread.start()
+    assert ready.wait(60)
+    return port

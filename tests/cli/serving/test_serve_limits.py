@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -18,7 +19,7 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.cli.serving.conftest import png
+from tests.cli.serving.conftest import png, until
 from tests.inference.conftest import spotted
 from workbench.cli.serving.upload import IMAGE_TYPES
 from workbench.inference.predictor import Predictor
@@ -57,17 +58,17 @@ def post(running, **request):
     return httpx.post(f"{running.url}/predict", content=png(IMAGE), timeout=120, **request)
 
 
-def test_stalled_bodies_do_not_block_other_requests(server, gray_export, connect):
-    running = server(gray_export, "--queue", "2")
+def test_stalled_bodies_do_not_block_other_requests(listening, gray_export, connect):
+    running = listening(gray_export, connections=20)
     slow = [connect(running, HEAD + b"Content-Length: 5000\r\n\r\nabcd") for _ in range(40)]
-    running.wait_for(lambda: running.metric("workbench_in_flight") == 0)
+    time.sleep(1.1)  # connections without progress for a second give way
     for _ in range(5):
         assert post(running).status_code == 200
     assert len(slow) == 40
 
 
-def test_trickling_body_times_out_with_its_own_reason(server, gray_export, connect):
-    running = server(gray_export, "--timeout", "1")
+def test_trickling_body_times_out_with_its_own_reason(listening, gray_export, connect):
+    running = listening(gray_export, seconds=1.0)
     connection = connect(running, HEAD + b"Content-Length: 5000\r\n\r\n")
     with contextlib.suppress(OSError):
         for _ in range(40):
@@ -88,15 +89,15 @@ def test_damaged_forms_are_not_logged(server, gray_export, connect):
     assert "character" not in running.stop()[2]
 
 
-def test_stalled_body_times_out(server, gray_export, connect):
-    running = server(gray_export, "--stall-timeout", "0.5")
+def test_stalled_body_times_out(listening, gray_export, connect):
+    running = listening(gray_export, stall=0.5)
     answer = read_all(connect(running, HEAD + b"Content-Length: 5000\r\n\r\nabcd"))
     assert answer.startswith(b"HTTP/1.1 408") and b"0.5 s" in answer and b"connection: close" in answer.lower()
 
 
 @pytest.mark.parametrize("start", [b"", HEAD + b"X: y\r\n"])
-def test_endless_header_closes_the_connection(server, gray_export, connect, start):
-    running = server(gray_export, "--stall-timeout", "0.5")
+def test_endless_header_closes_the_connection(listening, gray_export, connect, start):
+    running = listening(gray_export, stall=0.5)
     assert read_all(connect(running, start)) == b""
     # also after a response
     one = connect(running, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -105,14 +106,14 @@ def test_endless_header_closes_the_connection(server, gray_export, connect, star
     assert b"200 OK" not in read_all(one)
 
 
-def test_idle_connection_is_closed(server, gray_export, connect):
-    running = server(gray_export, "--idle-timeout", "0.5")
+def test_idle_connection_is_closed(listening, gray_export, connect):
+    running = listening(gray_export, idle=1)
     assert b"200 OK" in read_all(connect(running, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 
 
 @pytest.mark.parametrize("path", [b"/predict", b"/health"])
-def test_refused_upload_is_not_read_to_its_end(server, gray_export, connect, path):
-    running = server(gray_export, "--max-mb", "1")
+def test_refused_upload_is_not_read_to_its_end(listening, gray_export, connect, path):
+    running = listening(gray_export, bytes=2**20)
     one = connect(running, b"POST %s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" % path)
     chunk = b"%x\r\n%s\r\n" % (2**20, bytes(2**20))
     sent = 0
@@ -126,16 +127,50 @@ def test_refused_upload_is_not_read_to_its_end(server, gray_export, connect, pat
     assert answer.startswith(b"HTTP/1.1 413") and b"connection: close" in answer.lower()
 
 
-def test_stalled_request_is_evicted_at_the_memory_limit(server, gray_export, connect):
-    running = server(gray_export, "--max-mb", "2", "--max-received-mb", "3", "--stall-timeout", "600")
+def test_stalled_request_gives_way_at_the_memory_limit(listening, gray_export, connect):
+    running = listening(gray_export, bytes=2 * 2**20, memory=9 * 2**20, stall=600.0)
     head = HEAD + b"Content-Length: 2000000\r\n\r\n"
     first = connect(running, head + bytes(1_900_000))
     time.sleep(0.2)
     second = connect(running, head + bytes(1_900_000))
-    assert read_all(first).startswith(b"HTTP/1.1 503")
+    assert read_all(first) == b""
     assert post(running).status_code == 200
     second.sendall(bytes(100_000))
     assert second.recv(65536).startswith(b"HTTP/1.1 422")
+
+
+@pytest.mark.parametrize(
+    "start", [b"GET / HTTP/1.1\r\nX: ", b"GET /", HEAD + b"Content-Length: 0\r\n\r\nGET / HTTP/1.1\r\nX: "]
+)
+def test_giant_header_is_not_kept(listening, gray_export, connect, start):
+    running = listening(gray_export)
+    one, sent = connect(running, start), 0
+    with contextlib.suppress(OSError):
+        for _ in range(400):
+            one.sendall(b"a" * 2**16)
+            sent += 1
+    assert sent < 400
+    assert post(running).status_code == 200
+
+
+def test_many_headers_are_refused(listening, gray_export, connect):
+    lines = b"".join(b"X-%d: %s\r\n" % (number, b"a" * 700) for number in range(100))
+    answer = read_all(connect(listening(gray_export), b"GET / HTTP/1.1\r\nHost: localhost\r\n" + lines + b"\r\n"))
+    assert answer.startswith(b"HTTP/1.1 431") and b"connection: close" in answer
+
+
+def test_client_that_does_not_read_is_closed(listening, gray_export, connect):
+    running = listening(gray_export, seconds=1.0)
+    one = connect(running)
+    one.setblocking(False)
+    request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    end = time.monotonic() + 60
+    with pytest.raises(ConnectionError):
+        while time.monotonic() < end:  # pages that nobody reads
+            with contextlib.suppress(BlockingIOError):
+                one.sendall(request * 100)
+            time.sleep(0.01)
+    assert post(running).status_code == 200
 
 
 @pytest.fixture
@@ -179,13 +214,17 @@ def test_more_connections_than_file_handles(few_handles, tmp_path):
     assert "Too many open files" not in message and len(message.splitlines()) < 20
 
 
-def test_connections_beyond_the_limit_are_refused_if_all_are_busy(server, gray_export, connect):
-    running = server(gray_export, "--max-connections", "3", "--stall-timeout", "600")
-    for _ in range(3):
-        busy = connect(running, HEAD + b"Content-Length: 5000\r\nExpect: 100-continue\r\n\r\n")
-        assert busy.recv(65536).startswith(b"HTTP/1.1 100")
+def test_connections_beyond_the_limit_are_refused_if_all_are_busy(listening, gray_export, connect):
+    running = listening(gray_export, connections=3, threads=1)
+    running.engine.gate.clear()
+    content = png(IMAGE)
+    busy = [connect(running, HEAD + b"Content-Length: %d\r\n\r\n" % len(content) + content) for _ in range(3)]
+    asyncio.run(until(lambda: running.counters["workbench_in_flight"] == 3))
     answer = read_all(connect(running))
     assert answer.startswith(b"HTTP/1.1 503") and b"Too many connections" in answer
+    running.engine.gate.set()
+    assert all(one.recv(65536).startswith(b"HTTP/1.1 200") for one in busy)
+    assert post(running).status_code == 200  # in place of an idle connection
 
 
 def test_log_lines_of_bad_requests_are_limited(server, gray_export, connect):
@@ -194,7 +233,7 @@ def test_log_lines_of_bad_requests_are_limited(server, gray_export, connect):
         assert b"400" in read_all(connect(running, b"\x00\x01\r\n\r\n"))
     if os.name == "posix":
         status, _, error = running.stop()
-        assert status == 0 and 1 < len(error.splitlines()) < 100
+        assert status == 0 and len(error.splitlines()) < 100
 
 
 HOSTS = [
@@ -250,7 +289,7 @@ def large_png(side, channels, bits):
 
 
 def test_memory_counts_channels_and_depth(served, gray_export):
-    one = served(gray_export, memory=2_000_000)
+    one = served(gray_export, memory=3_000_000)
     for channels, bits, status in ((1, 8, 200), (4, 8, 200), (1, 16, 200), (4, 16, 413)):
         answer = one.predict(large_png(600, channels, bits))
         assert answer.status_code == status
@@ -259,11 +298,7 @@ def test_memory_counts_channels_and_depth(served, gray_export):
 
 
 def test_large_images_wait_for_memory_and_small_ones_pass(served, gray_export):
-    import asyncio
-
-    from tests.cli.serving.conftest import until
-
-    one = served(gray_export, memory=400_000, threads=3)
+    one = served(gray_export, memory=600_000, threads=3)
     one.engine.gate.clear()
 
     async def go():

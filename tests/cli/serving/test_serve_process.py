@@ -48,7 +48,7 @@ def post_all(server, pictures, clients, **request):
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_forty_parallel_requests_get_their_own_mask(server, gray_export, workers):
-    running = server(gray_export, "--workers", str(workers), "--queue", "64")
+    running = server(gray_export, "--workers", str(workers))
     assert running.facts["model"] == "spots" and running.facts["workers"] == workers
     assert running.url.startswith("http://127.0.0.1:")
     predictor, pictures = Predictor.open(gray_export), mixed(40)
@@ -79,7 +79,7 @@ def test_verdicts_for_many_clients(server, verdict_export):
 @POSIX
 @pytest.mark.new_processes
 def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, gray_export):
-    running = server(gray_export, "--timeout", "500", "--stall-timeout", "500")  # for a busy machine
+    running = server(gray_export, "--timeout", "500")  # for a busy machine
     large, small = (spotted(np.random.default_rng(3), side, side) for side in (1600, 50))
     expected = [png(Predictor.open(gray_export).predict(image).mask) for image in (large, small)]
     address = ("127.0.0.1", int(running.url.rpartition(":")[2]))
@@ -190,9 +190,9 @@ def test_export_with_failing_self_test_is_not_served(gray_export):
 
 
 def test_missing_libraries_are_named_with_the_command(gray_export):
-    status, message = refuse(gray_export, before="sys.modules.update(fastapi=None, uvicorn=None)")
+    status, message = refuse(gray_export, before="sys.modules.update(starlette=None, httptools=None)")
     assert status == 1 and "-m pip install" in message
-    assert "fastapi>=" in message and "uvicorn>=" in message and "multipart>=" not in message
+    assert "starlette>=" in message and "httptools>=" in message and "multipart>=" not in message
 
 
 def test_reasons_not_to_start(gray_export, tmp_path):
@@ -209,6 +209,8 @@ def test_reasons_not_to_start(gray_export, tmp_path):
     [
         ("--workers", "0"),
         ("--queue", "-1"),
+        ("--connections", "0"),
+        ("--memory", "0"),
         ("--port", "70000"),
         ("--timeout", "0"),
         ("--max-mb", "nan"),

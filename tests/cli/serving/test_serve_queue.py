@@ -13,7 +13,6 @@ import pytest
 from tests.cli.serving.conftest import png, until
 from tests.inference.conftest import spotted
 from workbench.cli.serving.engine_batcher import EngineBatcher
-from workbench.cli.serving.work_queue import QueueFull, WorkQueue
 from workbench.inference.engines import EngineError
 from workbench.inference.predictor import PredictionCancelled
 
@@ -25,7 +24,7 @@ def post(client, picture, **request):
 
 
 def test_full_queue_refuses_at_once_and_loses_no_request(served, gray_export):
-    one = served(gray_export, threads=1, queue=2)
+    one = served(gray_export, threads=1, connections=3)
     one.engine.gate.clear()
 
     async def fill_queue():
@@ -51,7 +50,7 @@ def test_full_queue_refuses_at_once_and_loses_no_request(served, gray_export):
 
 
 def test_request_that_timed_out_frees_its_place(served, gray_export):
-    one = served(gray_export, threads=1, queue=1, seconds=1.2)
+    one = served(gray_export, threads=1, connections=2, seconds=1.2)
     one.engine.gate.clear()
 
     async def wait():
@@ -69,7 +68,7 @@ def test_request_that_timed_out_frees_its_place(served, gray_export):
 
 
 def test_large_image_is_cancelled_between_two_calls(served, gray_export):
-    one = served(gray_export, threads=1, queue=0, seconds=1.2)
+    one = served(gray_export, threads=1, connections=1, seconds=1.2)
     one.engine.gate.clear()
     large = np.zeros((700, 700), np.uint8)
     assert one.predict(png(large)).status_code == 504
@@ -79,7 +78,7 @@ def test_large_image_is_cancelled_between_two_calls(served, gray_export):
 
 
 def test_upload_times_out(served, gray_export):
-    one = served(gray_export, queue=0, threads=1, seconds=0.2)
+    one = served(gray_export, threads=1, connections=1, seconds=0.2)
 
     async def slowly():
         yield png(SMALL)[:100]
@@ -91,7 +90,7 @@ def test_upload_times_out(served, gray_export):
 
 
 def test_request_of_a_disconnected_client_is_not_started(served, gray_export):
-    one = served(gray_export, threads=1, queue=5)
+    one = served(gray_export, threads=1, connections=6)
     one.engine.gate.clear()
 
     async def disconnect():
@@ -268,31 +267,3 @@ def test_cancelled_batches_are_skipped():
     assert engine.shapes == [(1, 2)] and not network.alive
     with pytest.raises(EngineError):
         network.client(lambda: False)(np.zeros((1, 2)))
-
-
-def test_reservations_are_released_in_every_case():
-    changes = []
-    queue = WorkQueue(threads=1, waiting=1, on_change=lambda depth, seats: changes.append((depth, seats)))
-    with queue.reserve(), queue.reserve(), pytest.raises(QueueFull):
-        queue.reserve()
-    with pytest.raises(ZeroDivisionError), queue.reserve() as seat:
-        seat.submit(lambda may_stop: 1 / 0).result(10)
-    with queue.reserve() as seat:
-        assert seat.submit(lambda may_stop: may_stop()).result(10) is False
-    assert changes[-1] == (0, 0) and max(seats for _, seats in changes) == 2
-    started, received = threading.Event(), []
-
-    def long(may_stop):
-        started.set()
-        while not may_stop():
-            pass
-        received.append(True)
-
-    with queue.reserve() as seat:
-        running = seat.submit(long)
-        assert started.wait(10)
-    running.result(10)
-    assert received == [True] and changes[-1] == (0, 0)
-    queue.close()
-    with pytest.raises(QueueFull):
-        queue.reserve()

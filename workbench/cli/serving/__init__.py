@@ -1,4 +1,4 @@
-"""HTTP server for one model: a bounded queue of requests and a few threads, of which one at a time calls the network.
+"""HTTP server for one model: a bounded number of requests and a few threads, of which one at a time calls the network.
 
-Needs the extra `serve` (FastAPI, Uvicorn, python-multipart).
+Needs the extra `serve` (Starlette, Uvicorn, httptools, python-multipart).
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -16,25 +15,17 @@ _POLL_SECONDS = 0.05  # of the check whether a waiting batch is canceled
 
 
 class _Request:
-    """Batch that waits. call: requests that its thread has to pass to the network, itself first; see `_next_call`.
-
-    changed: released once when the result or the call is set.
-    """
+    """Batch that waits for its result."""
 
     def __init__(self, batch: np.ndarray) -> None:
         self.batch = batch
-        self.call: list[_Request] = []
         self.result: Any = None
         self.error: BaseException | None = None
-        self.changed = threading.Lock()
-        self.changed.acquire()
+        self.done = False
 
 
 class EngineBatcher:
-    """Network shared by several threads. Batches arrive through `client` and are processed in order of arrival.
-
-    A thread that finds the network idle calls it directly, which saves two changes of the thread. The others wait.
-    After its call, the thread hands the network to the one that has waited longest.
+    """Network for several threads. A thread that finds it idle calls it for those that have waited longest.
 
     max_batch: largest number of images of equal size in one call; 1 never mixes callers. No batch waits for others:
     batches are joined only if they arrive while the network is busy. on_call(images): called after every call.
@@ -44,7 +35,7 @@ class EngineBatcher:
         self._engine = engine
         self._max_batch = max_batch
         self._on_call = on_call or (lambda images: None)
-        self._pending: deque[_Request] = deque()
+        self._pending: list[_Request] = []
         self._busy = False
         self._closed = False
         self._changed = threading.Condition()
@@ -63,93 +54,62 @@ class EngineBatcher:
 
         While waiting it raises PredictionCancelled within 50 ms after `cancelled` returns True.
         """
-
-        def run(batch: np.ndarray) -> np.ndarray:
-            return self._submit(batch, cancelled)
-
-        return run
+        return lambda batch: self._submit(batch, cancelled)
 
     def close(self, seconds: float = 5.0) -> None:
         """Refuse all batches that wait, and wait up to `seconds` for the present call, since a network may hang."""
         with self._changed:
             self._closed = True
-            while self._pending:
-                request = self._pending.popleft()
-                request.error = _stopping()
-                request.changed.release()
+            self._changed.notify_all()
             self._changed.wait_for(lambda: not self._busy, seconds)
 
     def _submit(self, batch: np.ndarray, cancelled: Callable[[], bool]) -> np.ndarray:
-        request = None
+        request = _Request(batch)
         with self._changed:
-            if self._closed:
-                raise _stopping()
-            if self._busy:
-                request = _Request(batch)
-                self._pending.append(request)
-            self._busy = True
-        if request is None:
-            try:
-                return self._run(batch)
-            finally:
-                self._hand_over()
-        self._wait(request, cancelled)
-        if request.call:
-            try:
-                self._call(request.call)
-            finally:
-                request.call = []  # it contains the request, which a garbage collection would free much later
-                self._hand_over()
+            self._pending.append(request)
+            while not request.done:
+                is_waiting = request in self._pending
+                if is_waiting and self._closed:
+                    self._pending.remove(request)
+                    raise EngineError("The server is stopping.")
+                if not self._busy:
+                    self._call_next()
+                elif not self._changed.wait(_POLL_SECONDS) and request in self._pending and cancelled():
+                    self._pending.remove(request)
+                    raise PredictionCancelled
         if request.error is not None:
             raise request.error
         return np.asarray(request.result)
 
-    def _wait(self, request: _Request, cancelled: Callable[[], bool]) -> None:
-        """Wait for the result, or for the turn to call the network. Raises PredictionCancelled."""
-        while not request.changed.acquire(timeout=_POLL_SECONDS):
-            if not cancelled():
-                continue
-            with self._changed:
-                if request in self._pending:
-                    self._pending.remove(request)
-                    raise PredictionCancelled
-
-    def _hand_over(self) -> None:
-        """Give the network to the request that has waited longest, together with others that fit into its call."""
-        with self._changed:
-            call = self._next_call() if self._pending else []
-            self._busy = bool(call)
-            if call:
-                call[0].call = call
-                call[0].changed.release()
-            else:
-                self._changed.notify_all()
+    def _call_next(self) -> None:
+        """Call the network for the next batches. The lock, which the caller holds, is released meanwhile."""
+        call, self._busy = self._next_call(), True
+        self._changed.release()
+        try:
+            if len(call) == 1 or not self._call_together(call):
+                for request in call:
+                    try:
+                        request.result = self._run(request.batch)
+                    except BaseException as error:  # the waiting thread must receive every error
+                        request.error = error
+        finally:
+            self._changed.acquire()
+            self._busy = False
+            for request in call:
+                request.done = True
+            self._changed.notify_all()
 
     def _next_call(self) -> list[_Request]:
-        """Take the first request and further ones of its size, up to `max_batch` images."""
-        call: list[_Request] = []
-        remaining: deque[_Request] = deque()
-        images = 0
-        for request in self._pending:
-            shape = request.batch.shape
-            if not call or (shape[1:] == call[0].batch.shape[1:] and images + len(request.batch) <= self._max_batch):
+        """Take the first batch and further ones of its size, up to `max_batch` images."""
+        call = [self._pending.pop(0)]
+        images = len(call[0].batch)
+        for request in tuple(self._pending):
+            same = request.batch.shape[1:] == call[0].batch.shape[1:]
+            if same and images + len(request.batch) <= self._max_batch:
+                self._pending.remove(request)
                 call.append(request)
                 images += len(request.batch)
-            else:
-                remaining.append(request)
-        self._pending = remaining
         return call
-
-    def _call(self, call: list[_Request]) -> None:
-        """Set the result or the error of each request. The first request is that of the present thread."""
-        if len(call) == 1 or not self._call_together(call):
-            for request in call:
-                try:
-                    request.result = self._run(request.batch)
-                except BaseException as error:  # the waiting thread must receive every error
-                    request.error = error
-        for request in call[1:]:
-            request.changed.release()
 
     def _call_together(self, call: list[_Request]) -> bool:
         """Return False if the network fails: one batch may be the cause, so each must be run separately."""
@@ -168,7 +128,3 @@ class EngineBatcher:
         results = np.asarray(self._engine(batch))
         self._on_call(len(batch))
         return results
-
-
-def _stopping() -> EngineError:
-    return EngineError("The server is stopping.")

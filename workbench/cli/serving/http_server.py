@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import dataclasses
 import ipaddress
 import logging
@@ -13,7 +12,6 @@ import os
 import select
 import signal
 import socket
-import struct
 import sys
 import threading
 import time
@@ -22,47 +20,16 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
-from workbench.cli.serving.connection import connection_class
-from workbench.cli.serving.server_limits import Limits
+from workbench.cli.serving.connection import connection_factory
+from workbench.cli.serving.responses import Limits
 
 _BACKLOG = 2048  # connections that may wait to be accepted
 # asyncio accepts up to this many connections in a row before it serves any of them, and logs as many errors.
 _ACCEPTED_AT_ONCE = 16
 _SPARE_HANDLES = 4 * _ACCEPTED_AT_ONCE + 16  # for connections being set up or closed, and for the model
-_DRAIN_SECONDS = 5.0
-# Windows has an event loop of its own, which does not use selectors.
-_EVENT_LOOP = "asyncio" if sys.platform == "win32" else "workbench.cli.serving.event_loop:PollingEventLoop"
-_ATTACH_FILTER = 26  # SO_ATTACH_FILTER of Linux
-
-
-class RateLimit(logging.Filter):
-    """Filter that passes `limit` records per `seconds`. The next record passed states how many were dropped."""
-
-    def __init__(self, limit: int = 10, seconds: float = 10.0) -> None:
-        super().__init__()
-        self._limit, self._seconds = limit, seconds
-        self._began, self._count = -seconds, 0
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        now = time.monotonic()
-        if now - self._began >= self._seconds:
-            if self._count > self._limit:
-                dropped = self._count - self._limit
-                record.msg = f"{record.getMessage()} ({dropped} further messages before this one were dropped)"
-                record.args = None
-            self._began, self._count = now, 0
-        self._count += 1
-        return self._count <= self._limit
-
-
-def limit_logs() -> None:
-    """Limit the logs of the server, Uvicorn and asyncio. May be called more than once."""
-    for name in ("asyncio", "uvicorn.error", "workbench.serve"):
-        logger = logging.getLogger(name)
-        if not any(isinstance(item, RateLimit) for item in logger.filters):
-            logger.addFilter(RateLimit())
+_DRAIN_SECONDS, _GRACE_SECONDS = 5.0, 0.2
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -92,21 +59,6 @@ def is_local(bound: socket.socket) -> bool:
     return ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
 
 
-def refuse_new_connections(listening: socket.socket) -> None:
-    """Block new connections to a listening socket and keep those already waiting. Does nothing except on Linux.
-
-    A socket filter drops the packets that open a connection (TCP SYN); the client repeats them and is refused as soon
-    as the socket is closed.
-    """
-    if not sys.platform.startswith("linux"):
-        return
-    # Load byte 13 of the TCP header; if its SYN bit is set drop the packet, otherwise accept all of it.
-    program = [(0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF)]
-    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *instruction) for instruction in program))
-    with contextlib.suppress(OSError):
-        listening.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("HP", len(program), ctypes.addressof(code)))
-
-
 def max_connections(requested: int) -> int:
     """Return the number of connections this process can have open, at most `requested`: each needs a file handle."""
     try:
@@ -128,29 +80,28 @@ class Server(uvicorn.Server):
 
     def __init__(
         self,
-        app: FastAPI,
+        app: Starlette,
         limits: Limits,
         on_listening: Callable[[], None],
         interrupts: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM),
     ) -> None:
         limits = dataclasses.replace(limits, connections=max_connections(limits.connections))
-        # Requests in flight have their own time limit; the added seconds are for writing the answers.
         config = uvicorn.Config(
             app,
-            loop=_EVENT_LOOP,
+            loop="auto",  # uvloop where it is installed
+            http=connection_factory(limits),  # type: ignore[arg-type]
             ws="none",
             lifespan="on",
-            log_level="warning",
+            log_level="critical",  # each damaged request would be logged; errors are logged by `RequestGuard`
             access_log=False,
             proxy_headers=False,
             server_header=False,
             timeout_keep_alive=limits.idle,
-            http=connection_class(limits, app.state.plain_route),  # type: ignore[arg-type]
             backlog=_ACCEPTED_AT_ONCE,
+            # Requests in flight have their own time limit; the added seconds are for writing the answers.
             timeout_graceful_shutdown=math.ceil(limits.seconds) + 5,
         )
         super().__init__(config)
-        limit_logs()
         # Problems with an image or a form are reported to the client that sent it.
         for name in ("tifffile", "python_multipart"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -165,15 +116,13 @@ class Server(uvicorn.Server):
             self._on_listening()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept the connections already waiting, then close: those waiting at a closed socket are reset."""
-        for bound in sockets or []:
-            refuse_new_connections(bound)
-        until = time.monotonic() + _DRAIN_SECONDS
-        await asyncio.sleep(0.1)
-        while time.monotonic() < until and select.select(sockets or [], [], [], 0)[0]:
-            await asyncio.sleep(0.01)
+        """Accept the connections already waiting and read their requests, then close."""
         # Answers from here on end their connections.
         self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
+        until = time.monotonic() + _DRAIN_SECONDS
+        while time.monotonic() < until and select.select(sockets or [], [], [], 0)[0]:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(_GRACE_SECONDS)
         await super().shutdown(sockets=sockets)
 
     @contextlib.contextmanager

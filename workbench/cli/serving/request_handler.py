@@ -1,31 +1,29 @@
-"""Processing of a request from arrival to answer: upload, queue, prediction, limits of time and memory."""
+"""Processing of a request from arrival to answer: upload, bounded executor, prediction, limits of time and memory."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
+import math
+import threading
 import time
-from collections.abc import Callable, Collection
-from concurrent.futures import Future
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from starlette.datastructures import Headers
 from starlette.types import Receive
 
-from workbench.cli.serving.budgets import BodyBudget, MemoryBudget
-from workbench.cli.serving.direct_calls import DirectCalls
 from workbench.cli.serving.engine_batcher import EngineBatcher
-from workbench.cli.serving.responses import Extra, Form, HttpError, write_response
-from workbench.cli.serving.server_limits import Limits
+from workbench.cli.serving.responses import Extra, Form, HttpError, Limits, write_response
 from workbench.cli.serving.server_metrics import Counters
 from workbench.cli.serving.upload import read_upload
-from workbench.cli.serving.work_queue import QueueFull, Reservation, WorkQueue
-from workbench.inference.cpu_environment import cores
 from workbench.inference.engines import EngineError
 from workbench.inference.io.image_header import describe
 from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, Prediction, PredictionCancelled, Predictor
+from workbench.inference.process_memory import release_free_memory
 
 # Called as (result, name of the image or None) in a worker thread; result: a reason if there is no prediction.
 ResultCallback = Callable[[Prediction | str, str | None], None]
@@ -33,15 +31,61 @@ ResultCallback = Callable[[Prediction | str, str | None], None]
 _log = logging.getLogger("workbench.serve")
 # Largest number of images classified in one call, unless the model's settings allow more.
 _MAX_BATCH = 16
-# Time after which a waiting request is watched for a disconnected client; most results come earlier.
-_WATCH_SECONDS = 0.02
+_LARGE = 64 * 2**20  # freed memory of at least this size is returned to the operating system
+
+
+class _ImageMemory:
+    """Memory of all decoded images. limit: bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._used = 0
+        self._changed = threading.Condition()
+
+    @contextlib.contextmanager
+    def reserve(self, size: int, cancelled: Callable[[], bool]) -> Iterator[None]:
+        """Hold `size` bytes (at most `limit`) for the block, as soon as they are free. Raises PredictionCancelled."""
+        with self._changed:
+            while self._used + size > self.limit:
+                self._changed.wait(0.05)
+                if cancelled():
+                    raise PredictionCancelled
+            self._used += size
+        try:
+            yield
+        finally:
+            if size >= _LARGE:
+                release_free_memory()
+            with self._changed:
+                self._used -= size
+                self._changed.notify_all()
+
+
+class _Job:
+    """Image of one request. name: of the image, for the outputs. abandoned: nobody waits for its result."""
+
+    def __init__(self, content: bytearray, form: Form, include: Collection[Extra], name: str | None) -> None:
+        self.content = content
+        self.form: Form = form
+        self.include = include
+        self.name = name
+        self.submitted = time.perf_counter()
+        self.started = 0.0
+        self.abandoned = False
+
+    def take(self) -> bytearray:
+        """Return the bytes of the image, of which no reference is kept."""
+        content, self.content = self.content, bytearray()
+        return content
 
 
 class RequestHandler:
     """Request handler of one model (settings, engine). Its threads start here and end with `close`.
 
-    Images waiting for a classification share one call of the network. Tiles of different images do not: rounding may
-    depend on the composition of the batch, and a mask must not depend on other requests.
+    At most limits.connections requests wait or are processed; others are refused at once, also if those before them
+    take longer than the time limit. Images waiting for a classification share one call of the network. Tiles of
+    different images do not: rounding may depend on the composition of the batch, and a mask must not depend on other
+    requests.
 
     on_result: called after every prediction, and for every image that cannot be predicted; not for canceled requests.
     """
@@ -58,159 +102,126 @@ class RequestHandler:
         self.engine = engine
         self.limits = limits
         self.counters = counters
-        self._has_outputs = on_result is not None
         self._on_result = on_result or (lambda result, name: None)
         max_batch = max(settings.batch, _MAX_BATCH) if settings.task == "classification" else 1
-        self.direct_calls = DirectCalls(any_sender=max_batch == cores() == 1)
         self.network = EngineBatcher(engine, max_batch=max_batch, on_call=counters.count_call)
-        self._direct_predictor = Predictor(settings, self.network.client(_never))  # of the event loop
-        self.memory = MemoryBudget(limits.memory)
-        self.bodies = BodyBudget(max(limits.received, limits.bytes), limits.stall, limits.seconds)
-        self.queue = WorkQueue(threads=limits.threads, waiting=limits.queue, on_change=counters.set_load)
+        self._images = _ImageMemory(limits.image_memory)
+        self._executor = ThreadPoolExecutor(limits.threads, thread_name_prefix="image")
+        self._accepted = self._running = 0
+        self._mean_seconds = 0.0
+        self._closed = False
+        self._lock = threading.Lock()
 
     def close(self) -> None:
-        self.queue.close()
+        """Drop images that wait, and wait a short time for the network."""
+        self._closed = True
+        self._executor.shutdown(wait=False, cancel_futures=True)
         self.network.close()
+
+    def is_hung(self, seconds: float = 5.0) -> bool:
+        """Return True if an image is still processed after up to `seconds`, as by a network that never returns."""
+        until = time.monotonic() + seconds
+        while self._running and time.monotonic() < until:
+            time.sleep(0.01)
+        return self._running > 0
 
     async def answer(
         self, headers: Headers, receive: Receive, form: Form, include: Collection[Extra], name: str | None = None
     ) -> bytes:
-        """Return the body of the answer. name: of the image, for `on_result`. Raises HttpError."""
-        self.check_form(form)
-        deadline = asyncio.get_running_loop().time() + self.limits.seconds
-        with self.bodies.body() as body:
-            data = await read_upload(headers, receive, self.limits.bytes, lambda size: self.bodies.add(body, size))
-            body.end()
-            # A place in the queue is reserved only now: a body that never arrives must not block other requests.
-            with self.reserve() as reservation:
-                work = self.work(data, reservation, form, include, name)
-                del data  # `work` then holds the only reference, and drops it after decoding
-                return await self._await_result(receive, reservation, work, deadline)
-
-    def check_form(self, form: Form) -> None:
-        """Raise HttpError 406 if the model cannot answer in this form."""
+        """Return the body of the answer. Raises HttpError."""
         if form != "json" and self.settings.task == "classification":
             raise HttpError(406, "This model predicts verdicts and no masks. Request application/json.")
+        deadline = asyncio.get_running_loop().time() + self.limits.seconds
+        content = await read_upload(headers, receive, self.limits, deadline)
+        job = _Job(content, form, include, name)
+        del content  # the job then holds the only reference, and drops it after decoding
+        # A place is taken only now: a body that never arrives must not block other requests.
+        return await self._result(job, self._submit(job), receive, deadline)
 
-    def reserve(self) -> Reservation:
-        """Return a place in the queue. Raises HttpError 503."""
-        try:
-            return self.queue.reserve()
-        except QueueFull as full:
-            raise HttpError(
-                503, "Too many requests are waiting. Try again later.", {"Retry-After": str(full.retry_after)}
-            ) from None
+    def _submit(self, job: _Job) -> Future[bytes | HttpError]:
+        with self._lock:
+            ahead = (self._accepted - self._running) * self._mean_seconds / self.limits.threads
+            if self._closed or self._accepted >= self.limits.connections or ahead > self.limits.seconds:
+                retry = str(min(60, max(1, math.ceil(ahead))))
+                raise HttpError(503, "Too many requests are waiting. Try again later.", {"Retry-After": retry})
+            self._accepted += 1
+            self._count()
+        future = self._executor.submit(self._work, job)
+        future.add_done_callback(lambda _: self._leave(job))
+        return future
 
-    def answer_now(self, content: bytearray, form: Form, sender: object) -> bytes | None:
-        """Return the body of the answer, predicted in this thread: that of the event loop, see `DirectCalls`.
+    def _leave(self, job: _Job) -> None:
+        """Free the place of an image: when its thread has finished, or when it is dropped before."""
+        job.content = bytearray()
+        with self._lock:
+            self._accepted -= 1
+            if job.started:
+                self._running -= 1
+                seconds = time.perf_counter() - job.started
+                self._mean_seconds += (seconds - self._mean_seconds) / 8 if self._mean_seconds else seconds
+            self._count()
 
-        None if the image must be queued: also after an error, which then is reported. Not while other requests are
-        processed, which use the network and the memory, unless they are as small, and not with result outputs, which
-        write files.
-        """
-        calls = self.direct_calls
-        if self._has_outputs or not calls.allows(sender):
-            return None
-        if self.queue.reserved and not (calls.any_sender and self.queue.has_only(calls.size)):
-            return None
-        started = time.perf_counter()
-        try:
-            if not calls.has_size(content, self._check):
-                return None
-            image = decode_image(content)
-            body = write_response(image, self._direct_predictor.predict(image), self.settings, form)
-        except Exception:  # the thread that repeats the prediction reports it
-            calls.record(sender, 0, 0.0)
-            return None
-        calls.record(sender, calls.size, time.perf_counter() - started)
-        return body
+    def _count(self) -> None:
+        self.counters.set_load(self._accepted - self._running, self._accepted)
 
-    async def _await_result(
-        self, receive: Receive, reservation: Reservation, work: Callable[[Callable[[], bool]], bytes], deadline: float
-    ) -> bytes:
-        """Wait for the result with one future and one timer: the general functions of asyncio need several of each."""
+    async def _result(self, job: _Job, future: Future[bytes | HttpError], receive: Receive, deadline: float) -> bytes:
+        """Wait for the result, the end of the time or the disconnection of the client."""
         loop = asyncio.get_running_loop()
-        ended = loop.create_future()  # by the result, the disconnection of the client, or the time limit
-        disconnected: asyncio.Task[None] | None = None
-
-        def end(*_: object) -> None:
-            if not ended.done():
-                ended.set_result(None)
-
-        def end_from_thread(_: object) -> None:
-            with contextlib.suppress(RuntimeError):  # the event loop has been closed
-                loop.call_soon_threadsafe(end)
-
-        def watch() -> None:
-            nonlocal disconnected, timer
-            timer = loop.call_at(deadline, end)
-            disconnected = loop.create_task(_disconnected(receive))
-            disconnected.add_done_callback(end)
-
-        timer = loop.call_at(min(deadline, loop.time() + _WATCH_SECONDS), watch)
-        job = reservation.submit(work)
-        job.add_done_callback(end_from_thread)
+        result = asyncio.wrap_future(future)
+        disconnected = loop.create_task(_disconnected(receive))
         try:
-            await ended
+            await asyncio.wait(
+                (result, disconnected), timeout=deadline - loop.time(), return_when=asyncio.FIRST_COMPLETED
+            )
+            if result.done() and not result.cancelled():
+                found = result.result()
+                if isinstance(found, HttpError):
+                    raise found
+                return found
+            if result.cancelled():
+                raise _stopping()
+            if disconnected.done():
+                raise HttpError(499, "The client has disconnected.")
+            raise HttpError(504, f"No result within {self.limits.seconds:g} s.")
         finally:
-            timer.cancel()
-            if disconnected is not None:
-                disconnected.cancel()
-            job.cancel()
-        if not job.cancelled():
-            return result_of(job)
-        if disconnected is not None and disconnected.done() and not disconnected.cancelled():
-            raise HttpError(499, "The client has disconnected.")
-        raise self.late()
+            job.abandoned = True
+            result.cancel()
+            disconnected.cancel()
 
-    def late(self) -> HttpError:
-        """Return the error of a request whose time has passed."""
-        return HttpError(504, f"No result within {self.limits.seconds:g} s.")
+    def _work(self, job: _Job) -> bytes | HttpError:
+        """Decode the image, predict and write the body of the answer. An error is returned.
 
-    def work(
-        self, data: bytearray, reservation: Reservation, form: Form, include: Collection[Extra], name: str | None
-    ) -> Callable[[Callable[[], bool]], bytes]:
-        """Return the work of a thread: decode the image, predict and write the body of the answer.
-
-        It sets `reservation.size` to the size of the decoded image in bytes. The caller has done so if it is known.
+        If it were raised, its traceback would keep the image in memory.
         """
-        held = [data]
-
-        def work(may_stop: Callable[[], bool]) -> bytes:
-            try:
-                size = reservation.size = reservation.size or self._check(held[0])
-                with self.memory.reserve(size, may_stop):
-                    return self._predict(held, may_stop, form, include, reservation.waited, name)
-            except (HttpError, ReadError, EngineError, MemoryError) as error:
-                why = getattr(error, "detail", None) or getattr(error, "why", None) or str(error)
-                self._on_result(why or "not enough memory", name)
-                raise
-
-        return work
-
-    def _predict(
-        self,
-        held: list[bytearray],
-        may_stop: Callable[[], bool],
-        form: Form,
-        include: Collection[Extra],
-        waited: float,
-        name: str | None,
-    ) -> bytes:
-        """Decode the image, predict and write the answer. A separate function, so that returning frees the image."""
-        image = decode_image(held.pop())
-        predictor = Predictor(self.settings, self.network.client(may_stop))
-        result = predictor.predict(image, cancelled=may_stop)
-        body = write_response(image, result, self.settings, form, include=include, waited=waited)
-        self._on_result(result, name)
-        return body
-
-    def size_of(self, data: bytearray) -> int:
-        """Return the size of the decoded image in bytes, 0 if the image will be refused."""
+        with self._lock:
+            job.started = time.perf_counter()
+            self._running += 1
+            self._count()
         try:
-            return self._check(data)
-        except HttpError:
-            return 0
+            with self._images.reserve(self._check(job.content), lambda: self._may_stop(job)):
+                return self._predict(job)
+        except PredictionCancelled:
+            return _stopping()
+        except (HttpError, ReadError, EngineError, MemoryError) as error:
+            why = getattr(error, "detail", None) or getattr(error, "why", None) or str(error) or "not enough memory"
+            self._on_result(why, job.name)
+            return _answer_to(error)
+        except Exception:
+            _log.exception("a request failed")
+            return HttpError(500, "Internal error for this image. See the log of the server.")
+
+    def _may_stop(self, job: _Job) -> bool:
+        return job.abandoned or self._closed
+
+    def _predict(self, job: _Job) -> bytes:
+        """Return the body of the answer. A separate function, so that returning frees the image."""
+        waited = job.started - job.submitted
+        image = decode_image(job.take())
+        predictor = Predictor(self.settings, self.network.client(lambda: self._may_stop(job)))
+        result = predictor.predict(image, cancelled=lambda: self._may_stop(job))
+        body = write_response(image, result, self.settings, job.form, include=job.include, waited=waited)
+        self._on_result(result, job.name)
+        return body
 
     def _check(self, data: bytearray) -> int:
         """Return the size of the decoded image in bytes, computed from its header. Raises HttpError 413 or 422."""
@@ -229,18 +240,14 @@ class RequestHandler:
                 f"The image cannot be read because it has {declared.channels} channels. "
                 "Only gray and color images are supported.",
             )
-        if declared.memory > self.memory.limit:
+        if declared.memory > self._images.limit:
             raise HttpError(
                 413,
                 f"The decoded image needs {declared.memory / 2**20:.4g} MB of memory ({declared.width} x "
                 f"{declared.height} pixels, {declared.channels} channels, {8 * declared.depth} bits); "
-                f"the limit is {self.memory.limit / 2**20:.4g} MB.",
+                f"the limit is {self._images.limit / 2**20:.4g} MB.",
             )
         return declared.memory
-
-
-def _never() -> bool:
-    return False
 
 
 async def _disconnected(receive: Receive) -> None:
@@ -249,21 +256,17 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
-def result_of(job: Future[bytes]) -> bytes:
-    """Return the result of the work, or raise its exception as HttpError."""
-    try:
-        return job.result()
-    except HttpError:
-        raise
-    except ReadError as error:
-        raise HttpError(422, f"The image cannot be read: {error.why}.") from None
-    except EngineError as error:
+def _stopping() -> HttpError:
+    return HttpError(503, "The server is stopping.", {"Retry-After": "5"})
+
+
+def _answer_to(error: Exception) -> HttpError:
+    """Return the refusal for an image that cannot be predicted, without the traceback of the error."""
+    if isinstance(error, HttpError):
+        return HttpError(error.status, error.detail, error.headers)
+    if isinstance(error, ReadError):
+        return HttpError(422, f"The image cannot be read: {error.why}.")
+    if isinstance(error, EngineError):
         _log.error("%s", error)
-        raise HttpError(500, str(error)) from None
-    except MemoryError:
-        raise HttpError(500, "Not enough memory for this image.") from None
-    except PredictionCancelled:
-        raise HttpError(503, "The server is stopping.", {"Retry-After": "5"}) from None
-    except Exception:
-        _log.exception("a request failed")
-        raise HttpError(500, "Internal error for this image. See the log of the server.") from None
+        return HttpError(500, str(error))
+    return HttpError(500, "Not enough memory for this image.")

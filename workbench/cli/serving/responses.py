@@ -1,4 +1,4 @@
-"""Forms of responses to a prediction request: JSON, the mask, or the image with the mask drawn on it."""
+"""Limits of a server, and its responses: JSON, the mask, or the image with the mask drawn on it, or a refusal."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import base64
 import functools
 import json
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, Field
 from starlette.responses import JSONResponse
 
 from workbench.inference.io.image_io import encode_png
@@ -25,96 +25,34 @@ _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode  # `json
 MEDIA_TYPES: dict[Form, str] = {"json": "application/json", "mask": "image/png", "overlay": "image/png"}
 
 
-class Size(BaseModel):
-    """Image size in pixels."""
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Limits of one server process.
 
-    width: int
-    height: int
-
-
-class RegionResponse(BaseModel):
-    """One defect. Positions and lengths are in image pixels; those in micrometers and millimeters are null if the
-    model has no scale.
+    threads: images processed at once. bytes: body of one request. pixels: one image. seconds: from the arrival of a
+    request to its answer. memory: bytes; a third for the bodies of requests that arrive or wait, the rest for decoded
+    images. connections: open at once, and requests that are processed or wait. stall: seconds for the header of a
+    request, and between two parts of its body. idle: seconds a connection may stay open between two requests.
     """
 
-    class_id: int = Field(description="value in the mask")
-    class_name: str
-    x: int
-    y: int
-    width: int
-    height: int
-    area: int
-    centroid: tuple[float, float]
-    width_um: float | None
-    height_um: float | None
-    area_um2: float | None
-    score: float = Field(description="mean probability, 0 to 1")
-    peak: float = Field(description="maximum probability, 0 to 1")
-    feret_max: float = Field(description="length: maximum Feret diameter, in pixels")
-    feret_min: float = Field(description="width: minimum Feret diameter, in pixels")
-    feret_max_mm: float | None
-    feret_min_mm: float | None
+    threads: int = 4
+    bytes: int = 64 * 2**20
+    pixels: int = 100 * 10**6
+    seconds: float = 60.0
+    memory: int = 1536 * 2**20
+    connections: int = 1000
+    stall: float = 10.0
+    idle: int = 30
 
+    @property
+    def body_memory(self) -> int:
+        """Bytes of the bodies of requests that arrive or wait: one body fits in any case."""
+        return max(self.memory // 3, self.bytes)
 
-class DecidingRegion(BaseModel):
-    """Region with the greatest mass, by region of those that reach their limit."""
-
-    class_id: int
-    class_name: str
-    x: int
-    y: int
-    width: int
-    height: int
-    area: int
-    peak: float = Field(description="maximum probability, 0 to 1")
-    mass: float = Field(description="area weighted by the probability, in pixels")
-
-
-class ReachedLimit(BaseModel):
-    """Limit of a class: a minimum area in pixels, a minimum probability, or both."""
-
-    area: int | None
-    probability: float | None
-
-
-class VerdictReason(BaseModel):
-    """Reason of a verdict. By mass, an image with an anomaly score above the threshold is rejected."""
-
-    rule: Literal["region", "mass"]
-    anomaly_score: float
-    threshold: float | None = Field(description="by mass; in pixels")
-    region: DecidingRegion | None
-    limit: ReachedLimit | None = Field(description="by region, of a rejected image")
-
-
-class PredictionResponse(BaseModel):
-    """Result for one image."""
-
-    model: str
-    run: str
-    size: Size
-    um_per_pixel: float | None
-    verdict: str | None = Field(description="predicted verdict; null for segmentation models without a verdict rule")
-    probabilities: dict[str, float] | None = Field(
-        description="probability of each verdict; null for segmentation models"
-    )
-    regions: list[RegionResponse] = Field(
-        description="detected defects, largest first; empty for classification models"
-    )
-    anomaly_score: float | None = Field(
-        description="area of all defects, weighted by the probability, in pixels; null for classification models"
-    )
-    verdict_reason: VerdictReason | None = Field(description="reason of the verdict, by a verdict rule only")
-    milliseconds: float = Field(description="duration of the prediction")
-    waited_milliseconds: float = Field(description="time in the queue before the prediction")
-    mask: str | None = Field(None, description="PNG in base64, with include=mask")
-    overlay: str | None = Field(None, description="PNG in base64, with include=overlay")
-
-
-class ErrorResponse(BaseModel):
-    """Reason for a missing result."""
-
-    detail: str
+    @property
+    def image_memory(self) -> int:
+        """Bytes of decoded images."""
+        return self.memory - self.memory // 3
 
 
 @functools.lru_cache(maxsize=64)
@@ -126,33 +64,23 @@ def choose_form(accept: str | None, overlay_requested: bool) -> Form:
         return "json"
     best: tuple[float, Form] | None = None
     for part in accept.split(","):
-        kind, *options = (word.strip().lower() for word in part.split(";"))
-        form = _form(kind, options)
-        weight = _weight(options)
-        if form and weight > 0 and (best is None or weight > best[0]):
+        kind, *words = (word.strip().lower() for word in part.split(";"))
+        options = dict(word.partition("=")[::2] for word in words)
+        if kind in ("application/json", "application/*", "*/*"):
+            form: Form = "json"
+        elif kind in ("image/png", "image/*"):
+            form = "overlay" if "overlay" in options else "mask"
+        else:
+            continue
+        try:
+            weight = float(options.get("q", 1))
+        except ValueError:
+            continue
+        if weight > 0 and (best is None or weight > best[0]):
             best = weight, form
     if best is None:
         raise HttpError(406, "Request application/json, image/png or image/png;overlay.")
     return best[1]
-
-
-def _form(kind: str, options: Collection[str]) -> Form | None:
-    if kind in ("application/json", "application/*", "*/*"):
-        return "json"
-    if kind in ("image/png", "image/*"):
-        return "overlay" if any(option.partition("=")[0] == "overlay" for option in options) else "mask"
-    return None
-
-
-def _weight(options: Collection[str]) -> float:
-    for option in options:
-        name, _, value = option.partition("=")
-        if name == "q":
-            try:
-                return float(value)
-            except ValueError:
-                return 0.0
-    return 1.0
 
 
 def write_response(
@@ -210,21 +138,3 @@ class HttpError(Exception):
 
 def error_response(error: HttpError) -> JSONResponse:
     return JSONResponse({"detail": error.detail}, error.status, headers=error.headers)
-
-
-def error_documentation(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the descriptions of statuses for FastAPI."""
-    texts = {
-        400: "The form is damaged",
-        401: "The token is missing or wrong",
-        403: "The request was made by another website",
-        406: "Form of response not available",
-        408: "The image arrived too slowly",
-        413: "Too many bytes or pixels",
-        415: "Unsupported image type",
-        422: "The image cannot be read; see detail",
-        500: "The network failed",
-        503: "Busy: see the header Retry-After",
-        504: "No result in time",
-    }
-    return {status: {"model": ErrorResponse, "description": texts[status]} for status in statuses}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from functools import cache
-from html import escape
 from importlib import resources
 from typing import Any
+
+import jinja2
+import yaml
+
+from workbench import __version__
 
 
 @cache
@@ -18,81 +21,23 @@ def test_page() -> str:
     return _read("page.html")
 
 
+def description(*, with_token: bool) -> dict[str, Any]:
+    """Return the OpenAPI description. with_token: the server requires a token."""
+    schema = yaml.safe_load(_read("openapi.yaml"))
+    schema["info"]["version"] = __version__
+    if not with_token:
+        del schema["components"]["securitySchemes"]
+        for methods in schema["paths"].values():
+            for operation in methods.values():
+                operation.pop("security", None)
+                operation["responses"].pop("401", None)
+    return schema
+
+
 def docs_page(schema: dict[str, Any]) -> str:
     """Return the OpenAPI description as an HTML page without scripts."""
-    parts = [f"<h1>{escape(schema['info']['title'])} {escape(schema['info']['version'])}</h1>"]
-    parts.append(f"<p>{escape(schema['info']['description'])}</p>")
-    parts.append(f"<pre>{escape(_EXAMPLES)}</pre>")
-    for path, methods in schema["paths"].items():
-        for method, operation in methods.items():
-            parts += _operation(method.upper(), path, operation)
-    parts.append("<h2>Forms of responses</h2>")
-    for name, model in sorted(schema["components"]["schemas"].items()):
-        if "properties" in model:
-            parts += _model(name, model)
-    links = '<a href="openapi.json">openapi.json</a>. <a href="./">Try an image</a>.'
-    parts.append(f"<p>For programs: {links}</p>")
-    return _read("docs.html").replace("<!-- content -->", "\n".join(parts))
-
-
-_EXAMPLES = """\
-curl -F picture=@part.png http://127.0.0.1:8123/predict                                    # JSON
-curl --data-binary @part.tif http://127.0.0.1:8123/predict                                 # raw bytes
-curl -F picture=@part.png -H 'Accept: image/png' http://127.0.0.1:8123/predict -o mask.png
-curl -F picture=@part.png 'http://127.0.0.1:8123/predict?overlay=1' -o overlay.png
-curl -F picture=@part.png -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8123/predict   # with --token TOKEN"""
-
-
-def _operation(method: str, path: str, operation: dict[str, Any]) -> list[str]:
-    parts = [f"<h2><code>{method} {escape(path)}</code> {escape(operation.get('summary', ''))}</h2>"]
-    body = operation.get("requestBody")
-    if body:
-        kinds = ", ".join(f"<code>{escape(kind)}</code>" for kind in body["content"])
-        parts.append(f"<p>{_prose(body['description'])} Content-Type: {kinds}.</p>")
-    rows = [
-        (
-            f"<code>?{escape(parameter['name'])}=</code> {_type(parameter['schema'])}",
-            escape(parameter.get("description", "")),
-        )
-        for parameter in operation.get("parameters", [])
-        if parameter["in"] == "query"
-    ]
-    rows += [
-        (f"<code>{escape(status)}</code>", escape(response.get("description", "")))
-        for status, response in sorted(operation["responses"].items())
-    ]
-    return [*parts, _table(rows)]
-
-
-def _model(name: str, model: dict[str, Any]) -> list[str]:
-    about = _prose(model.get("description", ""))
-    rows = [
-        (f"<code>{escape(field)}</code> {_type(schema)}", escape(schema.get("description", "")))
-        for field, schema in model["properties"].items()
-    ]
-    return [f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{about}</p>', _table(rows)]
-
-
-def _type(schema: dict[str, Any]) -> str:
-    if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return f'<a href="#{escape(name)}">{escape(name)}</a>'
-    if "anyOf" in schema:
-        return " or ".join(_type(choice) for choice in schema["anyOf"])
-    if "enum" in schema:
-        return " | ".join(f"<code>{escape(json.dumps(value))}</code>" for value in schema["enum"])
-    if schema.get("type") == "array" and "items" in schema:
-        return f"list of {_type(schema['items'])}"
-    return escape(schema.get("type", ""))
-
-
-def _prose(text: str) -> str:
-    """Escape text for HTML and turn words in backticks into <code>."""
-    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
-
-
-def _table(rows: list[tuple[str, str]]) -> str:
-    return "<table>" + "".join(f"<tr><td>{left}</td><td>{right}</td></tr>" for left, right in rows) + "</table>"
+    template = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_read("docs.html"))
+    return template.render(schema, forms=schema["components"]["schemas"])
 
 
 @cache

@@ -1,8 +1,7 @@
-"""Requests read without h11: which ones, and their behavior on a connection."""
+"""Requests on one connection: divided into packets, sent together, refused, repeated."""
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from urllib.parse import urlsplit
 
@@ -11,55 +10,9 @@ import pytest
 
 from tests.cli.serving.conftest import png, read_responses, request_of
 from tests.inference.conftest import spotted
-from workbench.cli.serving.http_app import create_application
-from workbench.cli.serving.plain_cycle import PlainCycle
-from workbench.cli.serving.plain_request import parse_head
 from workbench.inference.predictor import Predictor
 
 SMALL = spotted(np.random.default_rng(1), 40, 50)
-PLAIN = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nAccept: image/png\r\n\r\nabc"
-
-
-def test_head_of_a_plain_request():
-    head = parse_head(memoryview(PLAIN.replace(b"predict", b"predict?name=a%2Fb+c").replace(b"Accept:", b"ACCEPT:\t")))
-    assert head.name == "a/b c" and head.length == 3
-    assert head.headers == [(b"host", b"a"), (b"content-length", b"3"), (b"accept", b"image/png")]
-    assert parse_head(PLAIN.replace(b"Accept: image/png", b"Connection: Keep-Alive")) is not None
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b"POST", b"GET"),
-        (b"POST", b"post"),
-        (b"/predict", b"/predictions"),
-        (b"/predict", b"/predict/"),
-        (b"/predict", b"http://a/predict"),
-        (b"HTTP/1.1", b"HTTP/1.0"),
-        (b"Host: a\r\n", b""),
-        (b"Host: a", b"Host: a\r\nHost: b"),
-        (b"Host: a", b"Host : a"),
-        (b"Host: a", b"Host: a\r\n b"),
-        (b"Host: a\r\n", b"Host: a\n"),
-        (b"Host: a", b"Host: a\0"),
-        (b"Host: a", b"Host: a\rb"),
-        (b"Content-Length: 3\r\n", b""),
-        (b"Content-Length: 3", b"Content-Length: 3\r\nContent-Length: 4"),
-        (b"Content-Length: 3", b"Content-Length: 3, 3"),
-        (b"Content-Length: 3", b"Content-Length: +3"),
-        (b"Content-Length: 3", b"Content-Length: 0"),
-        (b"Content-Length: 3", b"Content-Length: " + b"9" * 30),
-        (b"Accept: image/png", b"Transfer-Encoding: chunked"),
-        (b"Accept: image/png", b"Expect: 100-continue"),
-        (b"Accept: image/png", b"Upgrade: h2c"),
-        (b"Accept: image/png", b"Connection: close"),
-        (b"Accept: image/png", b"Accept: " + b"a" * 9000),
-        (b"\r\n\r\n", b"\r\n"),
-    ],
-)
-def test_other_requests_are_left_to_h11(old, new):
-    assert old in PLAIN and parse_head(PLAIN) is not None
-    assert parse_head(PLAIN.replace(old, new, 1)) is None
 
 
 @pytest.fixture
@@ -119,28 +72,3 @@ def test_close_and_continue_are_obeyed(running):
     connection.sendall(request_of(png(SMALL), "Connection: close"))
     ((head, body),) = read_responses(connection, 1)
     assert b"connection: close" in head.lower() and body == expected and connection.recv(10) == b""
-
-
-def test_unexpected_error_is_answered(gray_export):
-    predictor = Predictor.open(gray_export)
-    sent = []
-
-    async def send(fault: str) -> None:
-        app = create_application(predictor.settings, predictor.engine)
-        route = app.state.plain_route
-
-        def fail(*_: object) -> None:
-            raise MemoryError("no memory")
-
-        cycle = PlainCycle(parse_head(PLAIN), route, sent.append, [], lambda: None, None)
-        if fault == "check":
-            route.check = fail
-        else:
-            route.handler.bodies.add = fail
-        cycle.start(parse_head(PLAIN))
-        assert not cycle.add_body(memoryview(b"abc")) and cycle.response_complete
-        app.state.handler.close()
-
-    for fault in ("check", "body"):
-        asyncio.run(send(fault))
-    assert len(sent) == 2 and all(answer.startswith(b"HTTP/1.1 500 ") for answer in sent)
