@@ -93,3 +93,7 @@ def test_no_cell_of_a_table_is_a_formula(harmful_export, tmp_path):
 def test_tables_start_with_a_byte_order_mark_and_hold_no_formulas():
     assert csv_table([("name", "n"), ("=cmd()", -1)]) == b"\xef\xbb\xbfname,n\r\n'=cmd(),-1\r\n"
     assert csv_rows([("\udcff.png",)]) == b"\xff.png\r\n"
+
+
+def test_halves_of_characters_are_replaced_and_bytes_of_names_kept():
+    assert csv_rows([["a\ud800b", "c\udcffd", "\udfff"]]) == "a\ufffdb,c".encode() + b"\xff" + "d,\ufffd\r\n".encode()

@@ -13,6 +13,7 @@ from typing import Any
 # Control characters (C0, DEL, C1), line and paragraph separators, and bidirectional controls: in a file name they could
 # clear the screen, forge a line or hide the suffix.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_NO_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates that stand for no byte of a file name
 _UNSAFE_IN_BLOCK = re.compile(_UNSAFE.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f"))
 
 # Spreadsheet programs treat cells beginning with one of these as formulas; some also accept the full-width forms.
@@ -38,10 +39,13 @@ def csv_cell(value: Any) -> Any:
 
 
 def csv_rows(rows: Iterable[Sequence[Any]]) -> bytes:
-    """Return rows as CSV in UTF-8, with each cell as by `csv_cell`. Undecodable bytes of file names are kept."""
+    """Return rows as CSV in UTF-8, with each cell as by `csv_cell`.
+
+    Undecodable bytes of file names are kept. Other characters that are none, as in a damaged file, are replaced.
+    """
     text = io.StringIO(newline="")
     csv.writer(text).writerows(map(csv_cell, row) for row in rows)
-    return text.getvalue().encode("utf-8", "surrogateescape")
+    return _NO_CHARACTER.sub("\ufffd", text.getvalue()).encode("utf-8", "surrogateescape")
 
 
 def csv_table(rows: Iterable[Sequence[Any]]) -> bytes:
