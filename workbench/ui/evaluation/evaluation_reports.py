@@ -173,7 +173,7 @@ class EvaluationReports(QObject):
         dialog = self._parent.window().findChild(GaugeDialog)
         if dialog is None:
             dialog = GaugeDialog(self._services.session, self, self._parent.window())
-            self.changed.connect(dialog.refresh)
+            self.changed.connect(lambda: dialog.refresh())
         dialog.show_run(run)
         self._present(dialog)
 

@@ -62,7 +62,6 @@ class RowTable(QTableWidget):
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setStretchLastSection(True)
 
     def show_rows(self, head: Sequence[str], rows: Sequence[Sequence[str]], tips: Sequence[str] = ()) -> None:
         """Show messages or names. tips: definitions of the columns."""
@@ -76,7 +75,10 @@ class RowTable(QTableWidget):
                 item = QTableWidgetItem(translate_message(text))
                 item.setToolTip(item.text())
                 self.setItem(row, column, item)
-        self.horizontalHeader().resizeSections(QHeaderView.ResizeMode.ResizeToContents)
+        header = self.horizontalHeader()
+        header.setStretchLastSection(False)
+        header.resizeSections(QHeaderView.ResizeMode.ResizeToContents)
+        header.setStretchLastSection(True)
 
 
 class PartPlanDialog(JobDialog):
@@ -235,9 +237,9 @@ class GaugeDialog(JobDialog):
         self.about, self.differing = QLabel(wordWrap=True), QLabel(wordWrap=True)
         self.figures, self.parts = RowTable(self.tr("Agreement")), RowTable(self.tr("Parts with different verdicts"))
         self.body.addWidget(self.about)
-        self.body.addWidget(self.figures, 2)
+        self.body.addWidget(self.figures, 4)
         self.body.addWidget(self.differing)
-        self.body.addWidget(self.parts, 3)
+        self.body.addWidget(self.parts, 4)
         self.body.addStretch(1)  # takes the space below until results are shown
         self.report = self.add_button(self.tr("Save evaluation report…"), reports.save, link=True)
         self.report.setToolTip(self.tr("The study is a section of the evaluation report of this run"))
