@@ -11,7 +11,7 @@ import urllib.parse
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.cli.sinks import result_outputs
 from workbench.cli.sinks.sink_base import RecordMaker
@@ -25,6 +25,9 @@ from workbench.inference.model_settings import MODEL_FILE
 from workbench.inference.predictor import Predictor
 from workbench.inference.process_memory import keep_freed_memory
 
+if TYPE_CHECKING:
+    from workbench.cli.serving.responses import Limits
+
 # Library -> requirement to install.
 _REQUIREMENTS = {
     "starlette": "starlette>=0.46",
@@ -33,7 +36,7 @@ _REQUIREMENTS = {
     "python_multipart": "python-multipart>=0.0.18",
 }
 TOKEN_VARIABLE = "WORKBENCH_TOKEN"
-_MEMORY = 1536  # MB
+_MEMORY, _CONNECTIONS = 1536, 1000  # MB, and their number
 
 
 class ServerMissing(problems.Problem):
@@ -84,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     memory = f"memory for requests (a third) and decoded images, per process, in MB ({_MEMORY})"
     parser.add_argument("--memory", type=_positive, metavar="MB", help=memory)
-    connections = "connections and waiting requests per process (1000, or fewer if the system allows fewer open files)"
+    connections = f"connections per process ({_CONNECTIONS}, or fewer if the system allows fewer open files)"
     parser.add_argument("--connections", type=_between(1, 100_000), metavar="N", help=connections)
     for option, kind in _FORMER.items():
         parser.add_argument(option, type=kind, help=argparse.SUPPRESS)
@@ -109,7 +112,6 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
     from workbench.cli.serving import worker_processes
     from workbench.cli.serving.http_server import address_of, bind, is_local
-    from workbench.cli.serving.responses import Limits
 
     try:
         bound = bind(options.host, options.port)
@@ -129,15 +131,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             sinks=sinks,
             hosts=_hosts(options, is_local(bound)),
             threads=_threads_each(options.workers, predictor.settings.threads),
-            limits=Limits(
-                # A thread waiting for the network costs little, and only images being processed can share a call.
-                threads=8 if predictor.settings.task == "classification" else 4,
-                bytes=int(options.max_mb * 2**20),
-                pixels=int(options.max_megapixels * 1e6),
-                seconds=options.timeout,
-                memory=int(_memory(options) * 2**20),
-                connections=_connections(options, console),
-            ),
+            # A thread waiting for the network costs little, and only images being processed can share a call.
+            limits=limits_of(options, console.note, threads=8 if predictor.settings.task == "classification" else 4),
         )
         if token is None and not is_local(bound):
             console.note("Warning: anyone who can reach this machine can use the model. Set --token to prevent this.")
@@ -147,21 +142,27 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     return {}
 
 
-def _memory(options: argparse.Namespace) -> float:
-    """Return the memory limit in MB. The options of the two parts are accepted, too."""
-    bodies, images = options.max_received_mb, options.max_memory_mb
-    if options.memory is not None or (bodies is None and images is None):
-        return options.memory or _MEMORY
-    # A third is for requests, see `Limits`: neither part is smaller than requested.
-    return max(3 * (bodies or 0), 1.5 * (images or 0))
+def limits_of(options: argparse.Namespace, note: Callable[[str], None], *, threads: int) -> Limits:
+    """Return the limits that the options request. Options of single limits set the memory or the connections."""
+    from workbench.cli.serving.responses import Limits
 
-
-def _connections(options: argparse.Namespace, console: Console) -> int:
-    """Return the largest number of connections. Each waiting image has its own."""
+    memory = options.memory
+    if memory is None:
+        # A third is for requests, the rest for images, see `Limits`: neither part is smaller than requested.
+        memory = max(3 * (options.max_received_mb or 0), 1.5 * (options.max_memory_mb or 0)) or _MEMORY
+    connections = options.connections or options.max_connections
+    if connections is None:  # each waiting image has its own
+        connections = max(_CONNECTIONS, options.queue or 0)
     if options.stall_timeout is not None or options.idle_timeout is not None:
-        console.note("The time limits of idle and stalled connections are fixed: 30 s and 10 s.")
-    given = [value for value in (options.connections, options.max_connections) if value is not None]
-    return given[0] if given else max(1000, options.queue or 0)
+        note(f"Stalled connections are closed after {Limits.stall:g} s, idle ones after {Limits.idle:g} s.")
+    return Limits(
+        threads=threads,
+        bytes=int(options.max_mb * 2**20),
+        pixels=int(options.max_megapixels * 1e6),
+        seconds=options.timeout,
+        memory=int(memory * 2**20),
+        connections=connections,
+    )
 
 
 def _hosts(options: argparse.Namespace, local: bool) -> frozenset[str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import multiprocessing
 import os
@@ -19,6 +20,7 @@ import pytest
 
 from tests.cli.serving.conftest import ROOT, png
 from tests.inference.conftest import spotted
+from workbench.cli import serve
 from workbench.cli.serving import http_server, worker_processes
 from workbench.inference.predictor import Predictor
 
@@ -225,6 +227,31 @@ def test_wrong_use_returns_two(gray_export, options, capsys):
 
     assert cli.main(["serve", str(gray_export), *options]) == 2
     assert options[0].strip("-") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "memory", "connections"),
+    [
+        ("", 1536, 1000),
+        ("--memory 300 --connections 7", 300, 7),
+        ("--max-memory-mb 2048", 3072, 1000),
+        ("--max-received-mb 1024 --max-memory-mb 100 --queue 8 --max-connections 60", 3072, 60),
+        ("--queue 2000 --stall-timeout 1 --idle-timeout 2", 1536, 2000),
+        ("--memory 300 --max-memory-mb 2048 --connections 7 --max-connections 60", 300, 7),
+    ],
+)
+def test_options_of_single_limits_set_memory_and_connections(options, memory, connections):
+    parser, notes = argparse.ArgumentParser(), []
+    serve.add_arguments(parser)
+    given = parser.parse_args(["EXPORT", *options.split()])
+    assert serve.limits_of(given, notes.append, threads=4).memory == memory * 2**20
+    assert serve.limits_of(given, notes.append, threads=4).connections == connections
+    assert len(notes) == 2 * ("timeout" in options)
+    text = parser.format_help()
+    assert "--memory" in text and "--connections" in text
+    assert not any(
+        word in text for word in ("--queue", "--max-memory", "--max-received", "--max-conn", "--stall", "--idle")
+    )
 
 
 def test_token_from_the_environment(server, gray_export, monkeypatch):
