@@ -23,7 +23,7 @@ PIXEL_MEAN, PIXEL_STD = 127 / 255, 128 / 255  # of the pixels 0..1 that the weig
 FILE = "encoder/lite0.safetensors"
 
 _STEM = 32
-# repetitions, kernel, stride of the first, factor of the channels inside, channels; ends of a level: see `_ENDS`
+# Repetitions, kernel, stride of the first, factor of the channels inside, channels.
 _STAGES = (
     (1, 3, 1, 1, 16),
     (2, 3, 2, 6, 24),

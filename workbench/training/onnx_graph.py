@@ -21,7 +21,7 @@ from workbench.core import lite0
 from workbench.core.runs.graph_builder import GraphBuilder
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder, write_atomic
-from workbench.training.lite0 import Lite0Body
+from workbench.training.lite0_encoder import Lite0Body
 from workbench.training.network_state import to_array
 from workbench.training.resnet import Block, ConvolutionNorm, ResNet, ResNetBody, Standardized
 from workbench.training.unet import DoubleConvolution, LocalContrast, UNet

@@ -9,7 +9,7 @@ import paddle
 from paddle import nn
 
 from workbench.core.runs.network_stats import RESNETS, encoder_widths
-from workbench.training.lite0 import Lite0Body
+from workbench.training.lite0_encoder import Lite0Body
 from workbench.training.losses import broadcast_plane
 from workbench.training.resnet import ResNetBody
 

@@ -26,7 +26,7 @@ from workbench.core.project.storage import write_bytes
 from workbench.core.runs.events import Progress
 from workbench.core.runs.network_stats import BLOCKS
 from workbench.core.runs.training_settings import RANDOM, TrainingSettings
-from workbench.training.lite0 import Lite0Body
+from workbench.training.lite0_encoder import Lite0Body
 from workbench.training.network_state import Arrays, load_weights, weights
 from workbench.training.reporter import Reporter
 from workbench.training.resnet import ResNet, ResNetBody

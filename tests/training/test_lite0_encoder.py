@@ -17,7 +17,7 @@ from workbench.core.runs.network_stats import multiplications, receptive_field
 from workbench.core.runs.run import create_run
 from workbench.core.runs.training_settings import request
 from workbench.training import networks
-from workbench.training.lite0 import Lite0Body
+from workbench.training.lite0_encoder import Lite0Body
 from workbench.training.network_state import load_weights
 from workbench.training.onnx_graph import to_onnx
 from workbench.training.optimizers import make_optimizer
