@@ -847,22 +847,6 @@
         <source>Probability {probability}</source>
         <translation>概率 {probability}</translation>
     </message>
-    <message>
-        <source>{n} missed</source>
-        <translation>{n} 处漏检</translation>
-    </message>
-    <message>
-        <source>{n} false alarms</source>
-        <translation>{n} 处误报</translation>
-    </message>
-    <message>
-        <source>1 false alarm</source>
-        <translation>1 处误报</translation>
-    </message>
-    <message>
-        <source>No errors</source>
-        <translation>无错误</translation>
-    </message>
 </context>
 <context>
     <name>DisplayPanel</name>
@@ -7907,6 +7891,10 @@
         <translation>漏检</translation>
     </message>
     <message>
+        <source>Wrong class</source>
+        <translation>类别错误</translation>
+    </message>
+    <message>
         <source>False alarms</source>
         <translation>误报</translation>
     </message>
@@ -12071,8 +12059,36 @@
         <translation>{first}{rest}</translation>
     </message>
     <message>
+        <source>The performance is unknown, because none of the validation or test images can be used: {why}.</source>
+        <translation>性能未知，因为没有可用的验证或测试图片：{why}。</translation>
+    </message>
+    <message>
+        <source>Fewer than {n} images or {m} parts show {names}: the metrics of {names} are not reliable.</source>
+        <translation>显示 {names} 的图片少于 {n} 张或零件少于 {m} 个：{names} 的指标不可靠。</translation>
+    </message>
+    <message>
+        <source>The metrics of verdicts with fewer than {n} images or {m} parts are not reliable: {names}.</source>
+        <translation>图片少于 {n} 张或零件少于 {m} 个的判定，其指标不可靠：{names}。</translation>
+    </message>
+    <message>
         <source>{n} labeled {n:image that adjoins|images that adjoin} validation/test images in {n:its|their} series {n:is|are} left out of the training, because neighbors often show the same part.</source>
         <translation>{n} 张已标注图片在编号序列中与验证/测试图片相邻，未用于训练，因为相邻图片往往属于同一零件。</translation>
+    </message>
+    <message>
+        <source>{n} missed {n:defect|defects}</source>
+        <translation>{n} 处漏检</translation>
+    </message>
+    <message>
+        <source>{n} {n:defect|defects} with a wrong class</source>
+        <translation>{n} 处缺陷类别错误</translation>
+    </message>
+    <message>
+        <source>{n} false {n:alarm|alarms}</source>
+        <translation>{n} 处误报</translation>
+    </message>
+    <message>
+        <source>only {n} of at least {m} parts</source>
+        <translation>只有 {n} 个零件，至少需要 {m} 个</translation>
     </message>
     <message>
         <source>all verdicts are the same</source>
@@ -12081,6 +12097,14 @@
     <message>
         <source>only {n} {n:part has|parts have} mostly another verdict than the others</source>
         <translation>只有 {n} 个零件的判定与其余零件大多不同</translation>
+    </message>
+    <message>
+        <source>A single new part has a Dice (any defect) of at least {limit} with a probability of {probability}%.</source>
+        <translation>单个新零件的 Dice（任意缺陷）以 {probability}% 的概率不低于 {limit}。</translation>
+    </message>
+    <message>
+        <source>A statement on a single new part needs {needed} parts. Only {n} {n:part counts|parts count} in the metric.</source>
+        <translation>要对单个新零件作出说明，需要 {needed} 个零件；计入该指标的只有 {n} 个。</translation>
     </message>
     <message>
         <source>Images without a labeled defect that have a false alarm.</source>
@@ -12133,6 +12157,14 @@
     <message>
         <source>{n} of {m}</source>
         <translation>{n} / {m}</translation>
+    </message>
+    <message>
+        <source>{n} {n:image|images}</source>
+        <translation>{n} 张图片</translation>
+    </message>
+    <message>
+        <source>{n} {n:image|images} of {m} {m:part|parts}</source>
+        <translation>{m} 个零件的 {n} 张图片</translation>
     </message>
     <message>
         <source>95% CI {range}</source>
@@ -12479,10 +12511,6 @@
         <translation>没有已标注的验证或测试图片，因此性能未知。</translation>
     </message>
     <message>
-        <source>The performance is unknown, because none of the validation or test images can be read.</source>
-        <translation>验证和测试图片都无法读取，因此性能未知。</translation>
-    </message>
-    <message>
         <source>Measured with this export on {n} test {n:image, which was|images, which were} not used for training or for any choice. Intervals are 95% CI.</source>
         <translation>用此模型包在 {n} 张测试图片上测得；这些图片未用于训练，也未用于任何选择。区间为 95% 置信区间。</translation>
     </message>
@@ -12669,14 +12697,6 @@
     <message>
         <source>labeled {truth}, predicted {name} ({n}%)</source>
         <translation>标注为 {truth}，预测为 {name}（{n}%）</translation>
-    </message>
-    <message>
-        <source>1 false alarm</source>
-        <translation>1 处误报</translation>
-    </message>
-    <message>
-        <source>{n} false alarms</source>
-        <translation>{n} 处误报</translation>
     </message>
     <message>
         <source>Dice {n}</source>
@@ -13243,14 +13263,6 @@
         <translation>{m} 个错误判定中的 {n} 个，按概率从高到低</translation>
     </message>
     <message>
-        <source>1 missed defect</source>
-        <translation>1 处漏检</translation>
-    </message>
-    <message>
-        <source>{n} missed defects</source>
-        <translation>{n} 处漏检</translation>
-    </message>
-    <message>
         <source>no errors</source>
         <translation>没有错误</translation>
     </message>
@@ -13661,10 +13673,6 @@
     <message>
         <source>its training is still running, and the model may change</source>
         <translation>其训练仍在进行，模型可能会改变</translation>
-    </message>
-    <message>
-        <source>{n} {n:part|parts}</source>
-        <translation>{n} 个零件</translation>
     </message>
     <message>
         <source>Only {n} {n:part|parts} of the validation/test images {n:counts|count} in the metric. A forecast needs at least {m}.</source>
@@ -14095,14 +14103,6 @@
         <translation>仅从名称或仅从内容看它是掩膜；请先回答相关问题（--pair：{options}）</translation>
     </message>
     <message>
-        <source>Fewer than {n} images show {names}: the metrics of {names} are not reliable.</source>
-        <translation>含 {names} 的图片少于 {n} 张：{names} 的指标不可靠。</translation>
-    </message>
-    <message>
-        <source>The metrics of verdicts with fewer than {n} images are not reliable: {names}.</source>
-        <translation>图片不足 {n} 张的判定，其指标不可靠：{names}。</translation>
-    </message>
-    <message>
         <source>The model predicts the most likely of {names}. A temperature of {n} was fitted to its probabilities on the validation images.</source>
         <translation>模型预测 {names} 中最可能的一个。其概率的温度 {n} 在验证图片上拟合。</translation>
     </message>
@@ -14147,16 +14147,8 @@
         <translation>该指标在 {n} 个零件上测得，但其中少数几个占了大部分图片或缺陷面积，合计只相当于 {effective} 个零件。给出预计范围至少需要 {m} 个零件。</translation>
     </message>
     <message>
-        <source>A single new part has a Dice of at least {limit} with a probability of {probability}%.</source>
-        <translation>单个新零件的 Dice 至少为 {limit}，概率为 {probability}%。</translation>
-    </message>
-    <message>
         <source>At least {limit} of the images of a single new part have the correct verdict, with a probability of {probability}%.</source>
         <translation>单个新零件的图片中至少有 {limit} 判定正确，概率为 {probability}%。</translation>
-    </message>
-    <message>
-        <source>A statement on a single new part needs {needed} parts, {n} {n:counts|count}.</source>
-        <translation>对单个新零件作出说明需要 {needed} 个零件，目前有 {n} 个。</translation>
     </message>
     <message>
         <source>These are cross-fitted metrics: each half of the parts was measured at thresholds chosen on the other half.</source>

@@ -81,7 +81,7 @@ def test_every_entry_is_used():
 def test_every_metric_and_scope_has_an_entry():
     ids = {f"figure.{id}{end}" for id in METRICS for end in ("", "_definition")}
     ids |= {f"figure.of_{scope}" for scope in ("any", "mean", "mean_verdicts", "good", "size", "class")}
-    ids |= {f"figure.{text}" for text in ("counts", "events", "interval", "no_interval")}
+    ids |= {f"figure.{text}" for text in ("counts", "events", "images", "images_of_parts", "interval", "no_interval")}
     assert ids == {id for id in catalog() if id.startswith("figure.")}
 
 

@@ -56,11 +56,23 @@ def evaluator(project):
 def test_score_is_that_of_the_sums_by_part(evaluator, model, engine, settings):
     found = evaluator(model)
     result = found.evaluate(engine, settings, found.dataset.items, choose=True)
-    parts = {item.group or item.key for item in found.dataset.items}
+    parts = {item.part for item in found.dataset.items}
     assert result.score_sums.keys() == parts and len(parts) > 3
     total = np.sum(list(result.score_sums.values()), axis=0)
     assert float(score_statistic(model)(total)) == pytest.approx(result.score, abs=1e-12)
-    assert 0 < result.score < 1
+    metrics = result.metrics
+    stated = [metrics["macro_f1"]] if model == "resnet" else [metrics["dice"], metrics["any_defect"]["dice"]]
+    assert result.score == pytest.approx(np.mean(stated), abs=1e-12) and 0 < result.score < 1
+
+
+def test_only_false_pixels_have_the_score_0(evaluator):
+    """Such weights never replace the highest metric, as those without a metric would."""
+    found = evaluator("unet")
+    good = [item for item in found.dataset.items if not item.classes]
+    settings = dataclasses.replace(SEGMENTATION, thresholds=(0.01,) * len(SEGMENTATION.classes))
+    result = found.evaluate(lambda batch: dark(batch * 0 + batch.min()), settings, good)
+    assert result.metrics["regions"]["false"] > 0 and result.score == 0
+    assert np.isnan(score_statistic("unet")(np.zeros(9)))
 
 
 def test_metrics_name_the_images_that_chose_the_thresholds(evaluator):

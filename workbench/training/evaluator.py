@@ -19,7 +19,7 @@ import paddle
 from workbench.core.evaluation import intervals
 from workbench.core.evaluation.expectation import change_lighting
 from workbench.core.evaluation.figure_report import mask_report, verdict_report
-from workbench.core.evaluation.figures import VerdictCount, mask_figures, verdict_figures
+from workbench.core.evaluation.figures import METRICS, VerdictCount, mask_figures, metric_sums, verdict_figures
 from workbench.core.evaluation.intervals import Statistic, mean_of_known, sum_by_part
 from workbench.core.evaluation.stored_predictions import (
     ANY,
@@ -166,15 +166,17 @@ class Evaluator:
         elif choose:
             settings = self._choose(settings, passes)
             measured = [settings] * len(passes)
-        parts = {item.key: item.group or item.key for item in items}
+        parts = {item.key: item.part for item in items}
         names = [parts[key] for key in keys]
         metrics, counts, sums = self._measure(measured, passes, names)
         metrics["chosen_on"] = chosen_on
         if settings.task == "classification":
             temperatures = [own.temperature / given.temperature for own in measured]
             metrics["calibration_error"] = _calibration_error(settings.verdicts, passes, temperatures)
+        score = float(score_statistic(self.dataset.model)(sums.sum(axis=0)))
         by_part = dict(zip(dict.fromkeys(names), sum_by_part(sums, names).tolist()))
-        return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - started, counts, by_part)
+        rest = keys, time.perf_counter() - started, [(hit, total) for hit, total in counts.tolist()], by_part
+        return Evaluation(metrics, None if np.isnan(score) else score, settings, *rest)
 
     def default_settings(self, settings: ModelSettings) -> ModelSettings:
         """Return settings for a network without validation images.
@@ -275,7 +277,7 @@ class Evaluator:
 
     def _measure(
         self, settings: Sequence[ModelSettings], passes: Sequence[_ImagePass], parts: Sequence[str]
-    ) -> tuple[dict[str, Any], list[tuple[float, float]], list[np.ndarray]]:
+    ) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
         """Return the metrics, numerator and denominator of the main ratio of each image, and its sums for the score.
 
         settings: of each pass. parts: part shown by each image.
@@ -284,12 +286,9 @@ class Evaluator:
             names = settings[0].verdicts
             # The temperature does not change the order of probabilities, so it changes no verdict.
             verdicts = [VerdictCount(str(each.truth), names[int(np.argmax(each.probabilities))]) for each in passes]
-            counts = [(float(verdict.truth == verdict.predicted), 1.0) for verdict in verdicts]
-            sums = []
-            for verdict in verdicts:
-                truth, predicted = (np.array(names) == name for name in (verdict.truth, verdict.predicted))
-                sums.append(np.stack([truth & predicted, predicted, truth], axis=-1).ravel())
-            return verdict_report(verdict_figures(verdicts, parts, names)), counts, sums
+            metrics = verdict_report(verdict_figures(verdicts, parts, names))
+            counts = metric_sums(METRICS["accuracy"], verdicts, [ANY])[:, 0]
+            return metrics, counts, metric_sums(METRICS["f1"], verdicts, names).reshape(len(passes), -1)
         classes = {entry.id: entry.name for entry in settings[0].classes}
         images = []
         for own, image_pass in zip(settings, passes, strict=True):
@@ -297,33 +296,26 @@ class Evaluator:
             patches = cut_patches(image_pass.class_scores, min([MIN_PROBABILITY, *own.thresholds]))
             stored = collect_prediction("", image_pass.truth, patches, list(classes))
             images.append(evaluate_prediction(stored, own).counts)
-        pixels = [image.pixels[ANY] for image in images]
-        counts = [(2.0 * hit, 2.0 * hit + false + missed) for hit, false, missed in pixels]
-        sums = [np.array([image.pixels[id] for id in (ANY, *classes)], float).ravel() for image in images]
-        return mask_report(mask_figures(images, parts, classes), settings[0].um_per_pixel), counts, sums
-
-
-def score(metrics: dict[str, Any]) -> float | None:
-    """Return the metric by which the best weights are chosen.
-
-    Verdicts: macro F1. Segmentation: the mean of the classes' Dice and of the Dice of "any defect", so that a defect
-    marked as another class still counts partly.
-    """
-    if "macro_f1" in metrics:
-        return metrics["macro_f1"]
-    dices = [dice for dice in (metrics["dice"], metrics["any_defect"]["dice"]) if dice is not None]
-    return float(np.mean(dices)) if dices else None
+        metrics = mask_report(mask_figures(images, parts, classes), settings[0].um_per_pixel)
+        sums = metric_sums(METRICS["dice"], images, [ANY, *classes])
+        hit, false, missed = sums[:, 0].T
+        return metrics, np.stack([2 * hit, 2 * hit + false + missed], axis=-1), sums.reshape(len(passes), -1)
 
 
 def score_statistic(model: str) -> Statistic:
-    """Return `score` as a function of `Evaluation.score_sums`. model: "unet" or "resnet"."""
+    """Return the metric by which the best weights are chosen, as a function of `Evaluation.score_sums`.
+
+    Verdicts: macro F1. Segmentation: the mean of the classes' Dice and of the Dice of "any defect", so that a defect
+    marked as another class still counts partly; 0 if there are only false pixels. model: "unet" or "resnet".
+    """
 
     def of_verdicts(sums: np.ndarray) -> np.ndarray:
         return mean_of_known(intervals.f1(sums.reshape(*sums.shape[:-1], -1, 3)))
 
     def of_pixels(sums: np.ndarray) -> np.ndarray:
         values = intervals.dice(sums.reshape(*sums.shape[:-1], -1, 3))  # of any defect, then of each class
-        return (values[..., 0] + mean_of_known(values[..., 1:])) / 2
+        score = mean_of_known(np.stack([values[..., 0], mean_of_known(values[..., 1:])], axis=-1))
+        return np.where(np.isnan(score) & sums.any(axis=-1), 0.0, score)
 
     return of_verdicts if model == "resnet" else of_pixels
 

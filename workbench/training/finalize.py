@@ -119,7 +119,7 @@ def _expectation(context: TrainingContext, engine: Engine, evaluation: Evaluatio
         )
     except (EngineError, Problem, MemoryError):  # the metrics themselves are known
         lighting = None
-    groups = [item.group for item in evaluated]
+    groups = [item.part for item in evaluated]
     expected = forecast(evaluation.counts, groups, lighting, percent="accuracy" in evaluation.metrics)
     expected = dataclasses.replace(expected, why=(*expected.why, *_forecast_notes(evaluation, groups)))
     return {"lighting": lighting, "forecast": expected.to_json()}

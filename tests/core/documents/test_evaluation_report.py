@@ -78,7 +78,7 @@ def test_report_of_masks_holds_metrics_errors_and_caveats(run):
         "Measured on 8 test images of 4 parts",
         "set apart before the training",
         "Recall, any defect6 of 7",
-        "no 95% CI: 4 parts",
+        "no 95% CI: only 4 of at least 5 parts",
         "1 on 8 images",
         "none is stated below 5 parts",
         "Threshold",
@@ -157,7 +157,7 @@ def test_comparison_finds_the_image_that_one_run_gets_right(run):
     by_name = {(metric.figures[0].id, metric.figures[0].name): metric for metric in found.metrics}
     alarms = by_name["false_alarms", ""]
     assert [figure.value for figure in alarms.figures] == [0.125, 0.0] and alarms.difference == -0.125
-    assert alarms.outcome == "unknown" and str(alarms.interval) == "4 parts"
+    assert alarms.outcome == "unknown" and str(alarms.interval) == "only 4 of at least 5 parts"
     assert by_name["recall", ""].outcome == "equal" and ("dice", "pit") in by_name
     assert [(pair.key, pair.errors) for pair in found.pairs] == [(FALSE, (1, 0))]
     document = comparison_report(project, first, second, found, ReportImages(project), WHEN)
@@ -218,12 +218,12 @@ def test_difference_is_clear_only_if_its_interval_excludes_zero(tmp_path):
 
 def difference(id: str, values, interval, edges=None) -> FigureDifference:
     """Return the difference of a figure. edges: interval of the first value."""
-    reason = Message("interval.parts", n=2)
+    reason = Message("interval.parts", n=2, m=5)
     both = [
-        Figure(id, "any", 0, "", value, 0, 20, Interval(*own, "share", 9) if own else reason, 20, 9)
+        Figure(id, "any", 0, "", value, round(20 * (value or 0)), 20, Interval(*own, "share") if own else reason, 20, 9)
         for value, own in zip(values, (edges, None))
     ]
-    return FigureDifference((both[0], both[1]), Interval(*interval, "difference", 9) if interval else reason)
+    return FigureDifference((both[0], both[1]), Interval(*interval, "difference") if interval else reason)
 
 
 def test_outcome_of_false_alarms_is_better_when_they_fall():
@@ -270,9 +270,30 @@ def test_report_of_verdicts_states_a_share(tmp_path):
 @pytest.mark.parametrize(
     "kind, cells",
     [
-        ("recall", ["Recall, any defect", "92% (80% to 97%)", "91%", "−1 point (−9 to +7)", "no clear difference"]),
-        ("accuracy", ["Accuracy", "92% (80% to 97%)", "91%", "−1 point (−9 to +7)", "no clear difference"]),
-        ("dice", ["Dice, any defect", "0.92 (0.80 to 0.97)", "0.91", "−0.01 (−0.09 to +0.07)", "no clear difference"]),
+        (
+            "recall",
+            [
+                "Recall, any defect",
+                "92% (80–97%), 18 of 20",
+                "91%, 18 of 20",
+                "−1 point (−9 to +7)",
+                "no clear difference",
+            ],
+        ),
+        (
+            "accuracy",
+            ["Accuracy", "92% (80–97%), 18 of 20", "91%, 18 of 20", "−1 point (−9 to +7)", "no clear difference"],
+        ),
+        (
+            "dice",
+            [
+                "Dice, any defect",
+                "0.92 (0.80–0.97)",
+                "0.91, 20 images of 9 parts",
+                "−0.01 (−0.09 to +0.07)",
+                "no clear difference",
+            ],
+        ),
     ],
 )
 def test_comparison_has_one_number_format(kind, cells):

@@ -7,6 +7,7 @@ import pytest
 
 from tests.core.evaluation.mask_counts import count_masks, figures_of
 from workbench.core.evaluation.figure_report import mask_report, verdict_report
+from workbench.core.evaluation.figure_texts import image_errors
 from workbench.core.evaluation.figures import VerdictCount, size_edges, verdict_figures
 
 CLASSES = {1: "scratch", 2: "pit"}
@@ -181,13 +182,42 @@ def test_few_parts_have_a_reason_instead_of_an_interval():
     truth[2, :6] = 1
     figures = figures_of([(truth, truth)] * 8, CLASSES, ["a", "b"] * 4)
     found = figures.get("recall")
-    assert found.edges is None and str(found.interval) == "2 parts" and (found.images, found.parts) == (8, 2)
-    assert found.to_json()["why"] == "2 parts" and found.to_json()["counted"] == {
-        "images": 8,
-        "parts": 2,
-        "defects": 8.0,
-    }
+    assert (
+        found.edges is None
+        and str(found.interval) == "only 2 of at least 5 parts"
+        and (found.images, found.parts) == (8, 2)
+    )
+    assert found.to_json()["why"] == str(found.interval)
     assert figures_of([(truth, truth)] * 8, CLASSES).get("recall").edges is not None
+
+
+def test_exported_figures_state_what_they_count():
+    """Of eight images, six show a defect; the number of images is never that of other things counted."""
+    truth, good = np.zeros((9, 9), np.uint8), np.zeros((9, 9), np.uint8)
+    truth[2, :6] = 1
+    figures = figures_of([(truth, truth)] * 6 + [(good, good)] * 2, CLASSES, ["a", "b"] * 4)
+    counted = {(row["id"], row["scope"]): row["counted"] for row in (each.to_json() for each in figures.rows)}
+    assert counted["recall", "any"] == {"images": 6, "parts": 2, "defects": 6}
+    assert counted["region_precision", "any"] == {"images": 6, "parts": 2, "regions": 6}
+    assert counted["dice", "any"] == {"images": 6, "parts": 2, "pixels": 36}
+    assert counted["dice", "mean"] == {"images": 6, "parts": 2}
+    assert counted["false_alarms", "any"] == {"images": 8, "parts": 2}
+    assert counted["missed_images", "any"] == {"images": 6, "parts": 2}
+    verdicts = verdict_figures([VerdictCount("OK", "OK")] * 4 + [VerdictCount("NG", "OK")], [*"aabbc"], ("OK", "NG"))
+    counted = {(row["id"], row["scope"]): row["counted"] for row in (each.to_json() for each in verdicts.rows)}
+    assert counted["f1", "mean"] == counted["accuracy", "any"] == {"images": 5, "parts": 3}
+
+
+def test_a_wrong_class_is_an_error_of_its_image():
+    truth = np.zeros((30, 40), np.uint8)
+    truth[3:9, 3:9], truth[3:9, 20:26], truth[20:24, 5:12] = 1, 1, 2
+    predicted = truth.copy()
+    predicted[3:9, 3:9], predicted[20:24, 5:12], predicted[25:29, 30:35] = 2, 0, 1
+    counts = count_masks(truth, predicted, (1, 2))
+    assert (counts.missed, counts.confused, counts.false, counts.errors) == (1, 1, 1, 3)
+    text = image_errors(counts)
+    assert text == "1 missed defect, 1 defect with a wrong class, 1 false alarm"
+    assert image_errors(count_masks(truth, truth, (1, 2))) == "no errors"
 
 
 def test_empty_label_and_empty_prediction_have_no_score():

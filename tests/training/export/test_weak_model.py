@@ -120,14 +120,17 @@ def test_weakness_is_stated_unless_as_many_regions_are_labeled(project):
     annotation.save_mask(project, "many.png", np.zeros_like(mask))
     samples = export_images.choose(project, collect(project, "unet"))
     ticks: list[int] = []
-    why = find_weakness(project, SPECKLE, speckle, samples, lambda: ticks.append(1))
+    why, known = find_weakness(project, SPECKLE, speckle, samples, lambda: ticks.append(1))
     count = cv2.connectedComponents(mask, connectivity=8)[0] - 1
     assert why == f"it marks {count:,} regions on one image (many.png)" and len(ticks) > 4
+    count = len(ticks)
+    images = [(sample.key, sample.read) for sample in samples if sample.key in known]
+    assert compare(SPECKLE, lambda batch: ticks.append(1), {}, images, known=known) == {} and len(ticks) == count
     annotation.save_mask(project, "many.png", mask)
-    assert find_weakness(project, SPECKLE, speckle, samples, lambda: None) is None
+    assert find_weakness(project, SPECKLE, speckle, samples, lambda: None)[0] is None
     annotation.save_mask(project, "many.png", np.zeros_like(mask))
     blank = lambda batch: speckle(batch * 0)  # noqa: E731
-    assert find_weakness(project, SPECKLE, blank, samples, lambda: None) is None
+    assert find_weakness(project, SPECKLE, blank, samples, lambda: None)[0] is None
 
 
 @pytest.mark.parametrize("required", [False, True])

@@ -62,7 +62,10 @@ def test_whole_card_is_chinese(kind, request):
         "mask_agreement": 0.9,
         "pictures": 7,
         "why": Message("parity.metric", name="Dice", n="0.900", m="0.700"),
-        "held_out": {"before": {"dice": 0.9, "found": 9}, "after": {"dice": 0.7, "found": 5}},
+        "held_out": {
+            "before": {"dice": 0.9, "found": 9, "defects": 9},
+            "after": {"dice": 0.7, "found": 5, "defects": 9},
+        },
     }
     sources = CardSources(
         run, run.dataset(), predictor.settings, found, {**PARITY, "int8": reduced}, measured, {"system": "x"}
@@ -82,7 +85,7 @@ def test_every_setting_has_a_name():
 
 
 def test_names_and_code_are_not_translated():
-    third = Figure("recall", "any", 0, "", 1 / 3, 20, 60, Interval(0.06, 0.79, "share", 9), 60, 9)
+    third = Figure("recall", "any", 0, "", 1 / 3, 20, 60, Interval(0.06, 0.79, "share"), 60, 9)
     rows = [["all", FigureCell(third)], [Message("card.all"), "The label is not learned from."]]
     blocks = [Table(["class", Message("card.class")], rows), Code([("python x.py  ", Message("card.code_watch"))])]
     blocks += [Paragraph("the file is empty"), Points([Message("card.images_with", name="all")])]

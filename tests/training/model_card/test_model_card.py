@@ -202,6 +202,16 @@ def test_card_counts_changed_labels_and_missing_images(trained, tmp_path):
     assert "1 label was changed" in text and "1 image is not included" in text
 
 
+def test_card_states_why_no_image_can_be_used(trained, tmp_path):
+    run = Run(shutil.copytree(trained.project_root, tmp_path / "copy") / "runs" / trained.name)
+    with Project.open(run.project_root) as project:
+        for item in run.dataset().of("val", "test"):
+            project.image_path(item.key).unlink()
+    found = evaluated(run, run.best)
+    text = to_markdown(make_card(CardSources(run, run.dataset(), Predictor.open(run.best).settings, found, PARITY)))
+    assert found.evaluation is None and found.why and "can be used: " + found.why in text, text
+
+
 def test_card_without_validation_images_has_no_metrics(trained, tmp_path):
     dataset = trained.dataset()
     for item in dataset.items:
@@ -224,7 +234,7 @@ def test_evaluation_can_be_cancelled(trained):
 
 def test_names_are_escaped():
     nasty = '<script>alert("1")</script> | `x` <!-- content -->'
-    few = Message("interval.parts", n=3)
+    few = Message("interval.parts", n=3, m=5)
     shares = [Figure("recall", "any", 0, "", value, 1, total, few, 3, 3) for value, total in ((1 / 3, 3), (None, 0))]
     rows = [[nasty, *map(FigureCell, shares)]]
     card = Document(nasty, nasty, [Headline(nasty, "1", nasty)], [Section(nasty, [Table([nasty, "a", "b"], rows)])])

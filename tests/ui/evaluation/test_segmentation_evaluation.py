@@ -41,7 +41,7 @@ def test_page_of_an_evaluation(window, page, application):
     assert session.note == note and session.class_id == class_id and window.canvas.tool == tool
     # Metrics with intervals and origin.
     assert page.summary.metrics["recall"].number.text() == "6 of 7"  # too few defects for a percentage
-    assert "no 95% CI: 3 parts" in page.summary.metrics["recall"].detail.text()
+    assert "no 95% CI: only 3 of at least 5 parts" in page.summary.metrics["recall"].detail.text()
     assert page.summary.metrics["false_alarms"].number.text() in ("0.12", "0.13")
     assert "1 on 8 " in page.summary.metrics["false_alarms"].detail.text()
     assert page.classes.rowCount() == 5 and page.classes.item(1, 1).text() == "0 of 1"
@@ -103,10 +103,11 @@ def test_images_are_sorted_worst_first_in_cards_and_table(window, page, applicat
     table = page.browser.table
     assert table.isVisible() and table.model().rowCount() == 8
     assert table.model().index(0, 0).data() == MISSED and table.model().index(0, 3).data() == "1"
-    table.sortByColumn(4, Qt.SortOrder.DescendingOrder)
+    assert table.model().headerData(4, Qt.Orientation.Horizontal) == "Wrong class"
+    table.sortByColumn(5, Qt.SortOrder.DescendingOrder)
     assert table.model().index(0, 0).data() == FALSE
     clean = next(row for row in range(8) if table.model().index(row, 2).data() == "–")
-    assert table.model().index(clean, 5).data() == "–"  # Dice is undefined for a good image without predictions
+    assert table.model().index(clean, 6).data() == "–"  # Dice is undefined for a good image without predictions
     place = table.visualRect(table.model().index(1, 0)).center()
     QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
     QTest.keyClick(table, Qt.Key.Key_Return)

@@ -18,7 +18,6 @@ from workbench.core.evaluation.evaluation_comparison import (
 )
 from workbench.core.evaluation.expectation import Expectation, points_text, signed
 from workbench.core.evaluation.figure_texts import NOTHING
-from workbench.core.evaluation.figures import Figure
 from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
 from workbench.core.messages import Message
@@ -136,23 +135,13 @@ def _worst_lighting(expectation: Expectation | None) -> str:
 
 def metric_cells(metric: FigureDifference) -> list[str]:
     """Return the texts of a row: name, both values, difference, outcome. Intervals are 95% CI."""
-    values = [_value(figure) for figure in metric.figures]
-    return [
-        figure_texts.name(metric.figures[0]),
-        *values,
-        _value_difference(metric),
-        Message(_OUTCOMES[metric.outcome]),
-    ]
+    values = [figure_texts.text(figure) for figure in metric.figures]
+    outcome = Message(_OUTCOMES[metric.outcome])
+    return [figure_texts.name(metric.figures[0]), *values, _difference(metric), outcome]
 
 
-def _value(figure: Figure) -> str:
-    """Return a value with its interval: shares in percent, others with two decimals."""
-    value, *edges = (figure_texts.number(figure, each) for each in (figure.value, *(figure.edges or ())))
-    return Message("compare.value", n=value, low=edges[0], high=edges[1]) if edges else value
-
-
-def _value_difference(metric: FigureDifference) -> str:
-    """Return the difference of two values with its interval, as `_value` shows them."""
+def _difference(metric: FigureDifference) -> str:
+    """Return the difference of both values, with its interval: of shares in percentage points."""
     value, share = metric.difference, metric.figures[0].metric.unit == "share"
     if value is None:
         return NOTHING

@@ -120,7 +120,7 @@ class Series:
     name: str
     points: Sequence[tuple[float, float]]
     dots: bool = False
-    intervals: Sequence[tuple[float, float] | None] = ()
+    intervals: Sequence[Sequence[float] | None] = ()
 
 
 @dataclass(frozen=True)

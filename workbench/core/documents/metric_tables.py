@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -82,17 +82,22 @@ def _definitions(figures: Figures) -> Points:
     return Points([*definitions, Message("card.intervals", n=MIN_PARTS)])
 
 
+def _few(id: str, rows: Sequence[Figure]) -> Iterator[Block]:
+    """Yield a warning that names the classes or verdicts of which too few images or parts are labeled."""
+    names = [row.name for row in rows if row.images < FEW or row.parts < MIN_PARTS]
+    if names:
+        yield Paragraph(Message(id, n=FEW, m=MIN_PARTS, names=", ".join(names)), warns=True)
+
+
 # --- masks ------------------------------------------------------------------------------------------------
 
 
 def _masks(evaluation: MaskEvaluation) -> Iterator[Block]:
     figures, names = evaluation.figures, evaluation.figures.classes
     yield from _by_class(figures, "class", Message("card.class"))
-    labeled = {id: figures.get("recall", "class", id).images for id in names}
-    few = [names[id] for id, images in labeled.items() if 0 < images < FEW]
-    none = [names[id] for id, images in labeled.items() if not images]
-    if few:
-        yield Paragraph(Message("card.few_of_class", n=FEW, names=", ".join(few)), warns=True)
+    labeled = figures.all("recall", "class")
+    none = [row.name for row in labeled if not row.images]
+    yield from _few("card.few_of_class", [row for row in labeled if row.images])
     if none:
         yield Paragraph(Message("card.none_of_class", names=", ".join(none)), warns=True)
     others = [row for row in figures.rows if row.scope in ("any", "good")]
@@ -150,9 +155,7 @@ def _verdicts(evaluation: VerdictSplitEvaluation) -> Iterator[Block]:
         band = evaluation.verdicts.band(unsure)
         fields = {"n": band.unsure, "m": band.images, "name": UNSURE, "k": band.decided, "p": band.errors}
         yield Paragraph(Message("card.unsure", **fields))
-    few = [name for name in figures.classes if figures.get("verdict_recall", "verdict", name).total < FEW]
-    if few:
-        yield Paragraph(Message("card.few_of_verdict", n=FEW, names=", ".join(few)), warns=True)
+    yield from _few("card.few_of_verdict", figures.all("verdict_recall", "verdict"))
     names = list(figures.classes)
     confusion = [[name, *(f"{figures.confusion.get((name, other), 0)}" for other in names)] for name in names]
     yield Table([Message("card.confusion"), *names], confusion)

@@ -22,13 +22,13 @@ from workbench.core.documents.report_images import ReportImages
 from workbench.core.documents.run_blocks import (
     data_blocks,
     expectation_sections,
-    limits,
+    known_limits,
     operating_point_blocks,
     point_origin_blocks,
     settings_blocks,
 )
 from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
-from workbench.core.evaluation.intervals import Interval
+from workbench.core.evaluation.intervals import limits
 from workbench.core.evaluation.operating_point import OperatingPointOrigin
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation
 from workbench.core.messages import Message, recognize
@@ -120,10 +120,7 @@ def _curves(evaluation: SplitEvaluation) -> list[Section]:
                 Message("report.share_with_interval"),
                 [(entry.mean_probability, entry.share) for entry in bins],
                 dots=True,
-                intervals=[
-                    (entry.interval.low, entry.interval.high) if isinstance(entry.interval, Interval) else None
-                    for entry in bins
-                ],
+                intervals=[limits(entry.interval) for entry in bins],
             )
         ],
         mark=(evaluation.settings.unsure, UNSURE) if evaluation.settings.unsure else None,
@@ -188,4 +185,4 @@ def _caveats(evaluation: SplitEvaluation) -> Iterator[str]:
     defects = int(evaluation.figures.get("recall").total) if isinstance(evaluation, MaskEvaluation) else 0
     if 0 < defects < MIN_OBSERVATIONS:
         yield Message("report.few_defects", n=defects)
-    yield from limits(evaluation.dataset, evaluation.settings, evaluation.split)
+    yield from known_limits(evaluation.dataset, evaluation.settings, evaluation.split)

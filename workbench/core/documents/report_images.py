@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from workbench.core.documents.document import DocumentImage, Gallery
+from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.defect_crops import CropFrame, Cropper
 from workbench.core.evaluation.evaluation_comparison import ImagePair
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
@@ -68,13 +69,13 @@ class ReportImages:
         return self._gallery(images, len(found), "report.shown_alarms")
 
     def worst_images(self, evaluation: MaskEvaluation) -> Gallery | None:
-        """Return whole images with the most missed defects, then the most false alarms."""
+        """Return the images with errors, in the order of `EvaluatedImages.worst_first`."""
         worst = evaluation.images.worst_first()
-        found = [entry for entry in worst if entry[1].counts.missed or entry[1].counts.false]
+        found = [entry for entry in worst if entry[1].counts.errors]
         images = []
         for prediction, image in found[:MOST]:
             box = _largest_error(image, prediction)
-            caption = errors_text(image.counts.missed, image.counts.false)
+            caption = figure_texts.image_errors(image.counts)
             if not box.empty:
                 caption = join("list.semicolon", [caption, Message("card.part")])
             images.append(self._crop(prediction, evaluation.evaluated_settings, box, caption))
@@ -146,23 +147,12 @@ class ReportImages:
 
 
 def _largest_error(image: ImageEvaluation, prediction: StoredPrediction) -> Rect:
-    """Return the largest missed defect or false alarm of a large image; a small image is shown as a whole."""
+    """Return the largest error of a large image, see `ImageCounts.errors`; a small image is shown as a whole."""
     if max(prediction.width, prediction.height) <= _WHOLE:
         return NOTHING
-    missed = [defect for defect, count in zip(prediction.defects, image.counts.defects) if not count.found]
-    return max([*missed, *image.alarms], key=lambda error: error.area).box
-
-
-def errors_text(missed: int, false: int) -> str:
-    """Return the errors of an image, such as "1 missed defect, 2 false alarms"."""
-    return join("list.comma", list(_errors(missed, false))) or Message("report.no_errors")
-
-
-def _errors(missed: int, false: int) -> Iterator[str]:
-    if missed:
-        yield Message("report.one_missed") if missed == 1 else Message("report.many_missed", n=missed)
-    if false:
-        yield Message("card.one_false_alarm") if false == 1 else Message("card.many_false_alarms", n=false)
+    found = zip(prediction.defects, image.counts.defects)
+    wrong = [defect for defect, count in found if count.predicted != defect.class_id]
+    return max([*wrong, *image.alarms], key=lambda error: error.area).box
 
 
 def verdict_text(image: PredictedVerdict, names: Sequence[str]) -> str:

@@ -105,7 +105,7 @@ def data_blocks(dataset: Dataset) -> list[Block]:
         for verdict in dataset.verdicts:
             counts = [f"{sum(item.verdict == verdict for item in dataset.of(name))}" for name in columns]
             rows.append([verdict, *counts])
-    groups = len({item.group or item.key for item in dataset.items})
+    groups = len({item.part for item in dataset.items})
     revision, held_out = labels_revision(dataset), dataset.held_out_hash
     text = Message("card.data_text", n=len(dataset.items), m=groups, revision=revision, hash=held_out)
     blocks: list[Block] = [Table([Message("card.images"), *(Message(names[name]) for name in columns)], rows)]
@@ -230,7 +230,7 @@ def images_with(dataset: Dataset, split: str, class_id: int) -> int:
     return sum(class_id in item.classes for item in dataset.of(split))
 
 
-def limits(dataset: Dataset, settings: ModelSettings, split: str) -> Iterator[str]:
+def known_limits(dataset: Dataset, settings: ModelSettings, split: str) -> Iterator[str]:
     """Yield the known limits: data that the model was not trained on, and properties that were not measured.
 
     split: evaluated data split, "" for none.

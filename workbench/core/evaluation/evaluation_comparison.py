@@ -20,7 +20,7 @@ from workbench.core.evaluation.figures import (
     mask_figures,
     verdict_figures,
 )
-from workbench.core.evaluation.intervals import Interval
+from workbench.core.evaluation.intervals import Interval, limits
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
 from workbench.core.evaluation.stored_predictions import StoredPrediction
 from workbench.core.evaluation.verdict_evaluation import PredictedVerdict
@@ -50,7 +50,7 @@ class FigureDifference:
     @property
     def edges(self) -> list[float] | None:
         """Limits of the interval of the difference; None without one."""
-        return [self.interval.low, self.interval.high] if isinstance(self.interval, Interval) else None
+        return limits(self.interval)
 
     @property
     def outcome(self) -> Literal["better", "worse", "equal", "unclear", "unknown"]:
@@ -66,7 +66,7 @@ class FigureDifference:
 
 @dataclass(frozen=True)
 class ImagePair:
-    """One image in both evaluations. errors: missed defects and false alarms, or wrong verdicts, of each run."""
+    """One image in both evaluations. errors: number of each run, as of `ImageCounts.errors`, or of wrong verdicts."""
 
     key: str
     errors: tuple[int, int]
@@ -110,7 +110,7 @@ def compare_masks(first: MaskEvaluation, second: MaskEvaluation) -> EvaluationCo
     pairs = [
         ImagePair(
             old.key,
-            (old.missed + old.false, new.missed + new.false),
+            (old.errors, new.errors),
             dice=(old.dice, new.dice),
             predictions=(old_prediction, new_prediction),
         )

@@ -148,5 +148,5 @@ def _stored(
     total: float = 0,
 ) -> Figure:
     images, parts = metrics.get("pictures", 0), metrics.get("parts", 0)
-    interval = Interval(edges[0], edges[1], "", parts) if edges else Message("interval.not_stored")
+    interval = Interval(edges[0], edges[1], "") if edges else Message("interval.not_stored")
     return Figure(id, scope, ANY, "", value, hits, total, interval, images, parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.core.evaluation.figures import Figure, Scope
-from workbench.core.evaluation.intervals import Interval
+from workbench.core.evaluation.stored_predictions import ImageCounts
 from workbench.core.messages import Message, join
 
 NOTHING = "–"
@@ -56,7 +56,10 @@ def value(figure: Figure, *, digits: int = 2) -> str:
 
 
 def counts(figure: Figure) -> str:
-    """Return what the value is a ratio of, such as "6 of 7"; "" for ratios of pixels."""
+    """Return what the value is a ratio of, such as "6 of 7"; the images of other ratios without an interval."""
+    if figure.metric.unit == "ratio" and figure.edges is None and figure.images:
+        id = "figure.images_of_parts" if figure.parts else "figure.images"
+        return Message(id, n=figure.images, m=figure.parts)
     if figure.metric.unit == "ratio" or not figure.total:
         return ""
     if figure.metric.unit == "rate":
@@ -74,8 +77,8 @@ def interval(figure: Figure) -> str:
     """Return the interval, or the reason why there is none."""
     if figure.value is None:
         return ""
-    if isinstance(figure.interval, Interval):
-        return Message("figure.interval", range=between(figure, [figure.interval.low, figure.interval.high]))
+    if figure.edges is not None:
+        return Message("figure.interval", range=between(figure, figure.edges))
     return Message("figure.no_interval", why=figure.interval)
 
 
@@ -95,3 +98,14 @@ def text(figure: Figure, *, digits: int = 2) -> str:
     elif not figure.digit:
         return counts(figure)
     return join("list.comma", [part for part in (shown, counts(figure)) if part])
+
+
+def image_errors(counts: ImageCounts) -> str:
+    """Return the errors of an image, such as "1 missed defect, 2 false alarms"."""
+    numbers = {
+        "report.image_missed": counts.missed,
+        "report.image_confused": counts.confused,
+        "report.image_false_alarms": counts.false,
+    }
+    texts = [Message(id, n=number) for id, number in numbers.items() if number]
+    return join("list.comma", texts) or Message("report.no_errors")

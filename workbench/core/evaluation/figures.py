@@ -190,7 +190,7 @@ class Figure:
     @property
     def edges(self) -> list[float] | None:
         """Limits of the interval; None without one."""
-        return [self.interval.low, self.interval.high] if isinstance(self.interval, Interval) else None
+        return intervals.limits(self.interval)
 
     @property
     def digit(self) -> bool:
@@ -199,6 +199,9 @@ class Figure:
 
     def to_json(self) -> dict[str, Any]:
         known = self.interval if isinstance(self.interval, Interval) else None
+        counted: dict[str, float] = {"images": self.images, "parts": self.parts}
+        if self.scope != "mean" and self.metric.counts != "images":
+            counted[self.metric.counts or "pixels"] = self.total
         return {
             "id": self.id,
             "scope": self.scope,
@@ -208,7 +211,7 @@ class Figure:
             "interval": self.edges,
             "method": known and known.method,
             "why": None if known else str(self.interval),
-            "counted": {"images": self.images, "parts": self.parts, self.metric.counts or "pixels": self.total},
+            "counted": counted,
         }
 
 
@@ -232,14 +235,13 @@ class Figures:
 
     def get(self, id: str, scope: Scope = "any", of: Any = ANY) -> Figure:
         """Return one figure. Raises KeyError."""
-        return next((row for row in self.rows if (row.id, row.scope, row.of) == (id, scope, of)), None) or _missing(id)
+        try:
+            return next(row for row in self.rows if (row.id, row.scope, row.of) == (id, scope, of))
+        except StopIteration:
+            raise KeyError(id) from None
 
     def all(self, id: str, scope: Scope) -> list[Figure]:
         return [row for row in self.rows if row.id == id and row.scope == scope]
-
-
-def _missing(id: str) -> Figure:
-    raise KeyError(id)
 
 
 def mask_figures(images: Sequence[ImageCounts], parts: Sequence[str], classes: Mapping[int, str]) -> Figures:
@@ -294,7 +296,7 @@ class _Table:
     ) -> Figure:
         """Return a figure. counted: classes, of which the mean is taken if there are several."""
         chosen = [number for number, image in enumerate(self.images) if scope != "good" or image.is_good]
-        values = _sums(metric, sums or metric.sums, [self.images[number] for number in chosen], counted)
+        values = metric_sums(metric, [self.images[number] for number in chosen], counted, sums)
         by_part = intervals.sum_by_part(values, [self.parts[number] for number in chosen])
         totals = by_part.sum(axis=0)
         by_class = metric.statistic(totals)
@@ -322,12 +324,15 @@ class _Table:
         return rows
 
 
-def _sums(
-    metric: Metric, sums: Callable[[Any, Any], Sums], images: Sequence[Any], counted: Sequence[Any]
+def metric_sums(
+    metric: Metric, images: Sequence[Any], counted: Sequence[Any], sums: Callable[[Any, Any], Sums] | None = None
 ) -> np.ndarray:
-    """Return float64 (images, classes, columns of the statistic)."""
+    """Return the sums of each image and class, float64 (images, classes, columns of the statistic).
+
+    counted: classes or verdicts, or ANY. sums: instead of those of the metric.
+    """
     columns = 2 if metric.statistic is ratio else 3
-    rows = [[sums(image, id) for id in counted] for image in images]
+    rows = [[(sums or metric.sums)(image, id) for id in counted] for image in images]
     return np.array(rows, np.float64).reshape(len(images), len(counted), columns)
 
 
@@ -346,7 +351,7 @@ def difference_interval(
     figure: names the metric and its class or verdict. first, second: counts of the same images. parts: of each image.
     """
     metric = figure.metric
-    old, new = (_sums(metric, metric.sums, images, [figure.of])[:, 0] for images in (first, second))
+    old, new = (metric_sums(metric, images, [figure.of])[:, 0] for images in (first, second))
     old, new = (intervals.sum_by_part(sums, parts) for sums in (old, new))
     return intervals.difference_interval(old, new, metric.statistic)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.evaluation.confidence import Z
-from workbench.core.evaluation.intervals import Interval, share_interval, sum_by_part
+from workbench.core.evaluation.intervals import Interval, limits, share_interval, sum_by_part
 from workbench.core.evaluation.stored_predictions import ANY, ImageEvaluation, StoredPrediction
 from workbench.core.messages import Message
 from workbench.inference.verdict_rule import RegionTable
@@ -45,7 +45,7 @@ class GroupedProportion:
 
     @property
     def interval(self) -> list[float] | None:
-        return [self.stated.low, self.stated.high] if isinstance(self.stated, Interval) else None
+        return limits(self.stated)
 
     @property
     def why(self) -> str:

@@ -1,8 +1,8 @@
 """95 % intervals of the metrics of a model, with the part as the unit.
 
-Images and regions of one part resemble each other, so they say less about other parts than the same number of different
-parts. Every interval here is calculated from sums over each part, and none is stated for fewer than MIN_PARTS of them.
-tests/benchmarks/intervals.py simulates how often the intervals contain the true value.
+Images and regions of one part resemble each other, so they contain less information about other parts than the same
+number of images of different parts. Every interval here is calculated from sums over each part, and none is stated for
+fewer than MIN_PARTS of them. tests/benchmarks/intervals.py simulates how often the intervals contain the true value.
 """
 
 from __future__ import annotations
@@ -24,16 +24,20 @@ Statistic = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Interval:
-    """95 % interval of a metric.
-
-    method: "share", "ratio", "rate" or "kappa", as the function that calculated it.
-    parts: number of parts with something to count.
-    """
+    """95 % interval of a metric. method: "share", "ratio", "rate", "kappa" or "difference", after the function."""
 
     low: float
     high: float
     method: str
-    parts: int
+
+
+def limits(interval: Interval | Message) -> list[float] | None:
+    """Return the limits of an interval; None for the reason why there is none."""
+    return [interval.low, interval.high] if isinstance(interval, Interval) else None
+
+
+def _too_few(parts: int) -> Message:
+    return Message("interval.parts", n=parts, m=MIN_PARTS)
 
 
 def sum_by_part(values: np.ndarray | Sequence, parts: Sequence[Hashable]) -> np.ndarray:
@@ -116,8 +120,9 @@ def ratio_interval(sums: np.ndarray, statistic: Statistic) -> Interval | Message
     """Return the interval of a metric from 0 to 1 of all parts together, or the reason why there is none.
 
     The variance is that of the metric with each part left out in turn (jackknife; Efron and Tibshirani 1993, chapter
-    11). The interval is Jeffreys' for a share of as many independent trials as have this variance. Few parts, or few
-    that have most of the trials, widen it by Student's distribution, after Korn and Graubard (1998).
+    11). The interval is Jeffreys' for a share of as many independent trials as have this variance. The
+    interval is widened by Student's distribution, whose degrees of freedom follow from the number of parts, fewer if
+    some parts have most of the trials (Korn and Graubard 1998).
 
     sums: of each part, shape (parts, sums); for a mean of classes (parts, classes, sums).
     statistic: metric of such sums.
@@ -125,13 +130,14 @@ def ratio_interval(sums: np.ndarray, statistic: Statistic) -> Interval | Message
     """
     sums, parts = _informative(sums, statistic)
     if parts < MIN_PARTS:
-        return Message("interval.parts", n=parts)
+        return _too_few(parts)
     totals = sums.sum(axis=0)
     value, variance = float(_mean(totals, statistic)), _variance(_mean(totals - sums, statistic))
     column = _TRIALS.get(statistic)
     if column is None:  # pixels, of which every part has many
         degrees = _effective_parts(sums) - 1
-        variance *= (degrees + 1) / max(degrees, 0.1)  # few parts seldom include those of the lowest metric
+        # The variance between few parts is underestimated, because parts with a low metric are rare.
+        variance *= (degrees + 1) / max(degrees, 0.1)
         effective = value * (1 - value) / max(variance, 1e-12) if 0 < value < 1 else parts
     else:
         rarer = statistic(sums) < 1 if value > 0.5 else statistic(sums) > 0
@@ -139,7 +145,7 @@ def ratio_interval(sums: np.ndarray, statistic: Statistic) -> Interval | Message
         effective, degrees = _effective_trials(value, variance, sums[..., column], failing, _effective_parts(sums))
     effective *= (Z / student_quantile(degrees)) ** 2
     low, high = _jeffreys(value * effective, (1 - value) * effective)
-    return Interval(low, high, "share" if statistic is ratio else "ratio", parts)
+    return Interval(low, high, "share" if statistic is ratio else "ratio")
 
 
 # Column of the sums that counts trials, for metrics of a number of regions or images.
@@ -164,7 +170,7 @@ def _effective_trials(
     if assumed == 1:
         return total, 2 * (parts - 1)
     observed = variance * total / (value * (1 - value)) if 0 < value < 1 else 0.0
-    # That failures are together is seen in a single part, that they are apart only in several.
+    # A single part shows that failures are correlated. Only several parts can show that they are independent.
     known = min(4 * min(value, 1 - value) * total if observed > assumed else 3 * failing, len(trials) - 1)
     effect = max(1.0, (known * observed + _CORRELATION_WEIGHT * assumed) / (known + _CORRELATION_WEIGHT))
     return total / effect, (parts - 1) * effect / (effect - 0.5)
@@ -192,8 +198,8 @@ def _informative(sums: np.ndarray, statistic: Statistic) -> tuple[np.ndarray, in
 def _mean(sums: np.ndarray, statistic: Statistic) -> np.ndarray:
     """Return the mean of the metric over classes.
 
-    Without the only part of a class, it is that of the others: how much the class differs from them stands for the
-    unknown spread of its parts.
+    Without the only part of a class, it is the mean of the other classes. The spread between the parts of such a class
+    is unknown; the difference between the class and the others is used instead.
     """
     return mean_of_known(statistic(sums))
 
@@ -233,13 +239,13 @@ def rate_interval(events: np.ndarray | Sequence, images: np.ndarray | Sequence) 
     counts, exposures = np.asarray(events, np.float64)[exposures > 0], exposures[exposures > 0]
     parts, total = len(counts), float(exposures.sum())
     if parts < MIN_PARTS:
-        return Message("interval.parts", n=parts)
+        return _too_few(parts)
     rate = float(counts.sum()) / total
     variance = parts / (parts - 1) * float(np.sum((counts - rate * exposures) ** 2)) / total**2
     effect = max(1.0, variance / (rate / total)) if rate else 1.0
     exposure = total / effect * (Z / student_quantile(parts - 1)) ** 2
     low, high = garwood_interval(rate * exposure, exposure)
-    return Interval(low, high, "rate", parts)
+    return Interval(low, high, "rate")
 
 
 def kappa_interval(tables: np.ndarray) -> Interval | Message:
@@ -254,7 +260,7 @@ def kappa_interval(tables: np.ndarray) -> Interval | Message:
     tables = np.asarray(tables, np.float64)
     tables = tables[tables.any(axis=(1, 2))]
     if len(tables) < MIN_PARTS:
-        return Message("interval.parts", n=len(tables))
+        return _too_few(len(tables))
     totals = tables.sum(axis=0)
     by_chance = float(chance_agreement(totals))
     if by_chance > 1 - 1e-9:
@@ -276,7 +282,7 @@ def kappa_interval(tables: np.ndarray) -> Interval | Message:
     rarer = float(others.sum() ** 2 / np.sum(others**2))  # effective number of parts with another verdict
     effective *= (Z / student_quantile(min(parts - 1, rarer))) ** 2
     low, high = _jeffreys(value * effective, (1 - value) * effective)
-    return Interval(2 * low - 1, 2 * high - 1, "kappa", len(tables))
+    return Interval(2 * low - 1, 2 * high - 1, "kappa")
 
 
 # --- differences ----------------------------------------------------------------------------------
@@ -290,7 +296,7 @@ def difference_interval(first: np.ndarray, second: np.ndarray, statistic: Statis
     pairs, difference = _paired(first, second, statistic)
     pairs, parts = _informative(pairs, difference)
     if parts < MIN_PARTS:
-        return Message("interval.parts", n=parts)
+        return _too_few(parts)
     totals = pairs.sum(axis=0)
     middle, variance = float(_mean(totals, difference)), _variance(_mean(totals - pairs, difference))
     if (column := _TRIALS.get(statistic)) is not None:
@@ -299,7 +305,7 @@ def difference_interval(first: np.ndarray, second: np.ndarray, statistic: Statis
         total, assumed = _count_trials(pairs[..., column])
         variance += (assumed / total) ** 2
     margin = student_quantile(_effective_parts(pairs) - 1) * math.sqrt(variance)
-    return Interval(middle - margin, middle + margin, "difference", parts)
+    return Interval(middle - margin, middle + margin, "difference")
 
 
 def difference_error(first: np.ndarray, second: np.ndarray, statistic: Statistic) -> float | None:
@@ -322,30 +328,29 @@ def _paired(first: np.ndarray, second: np.ndarray, statistic: Statistic) -> tupl
 
 @dataclass(frozen=True)
 class NewPart:
-    """Statement on a single new part: its metric is at least (rates: at most) `limit` with `probability`."""
+    """Statement on a single new part: its metric is at least `limit` with at least `probability`."""
 
     limit: float
     probability: float
-    parts: int
 
 
-def new_part(
-    sums: np.ndarray, statistic: Statistic, *, probability: float = 0.9, upper: bool = False
-) -> NewPart | Message:
-    """Return the limit of the metric of one new part, or how many parts such a statement needs.
+_MIN_PROBABILITY = 0.9  # of the statement on a new part
+
+
+def new_part(sums: np.ndarray, statistic: Statistic) -> NewPart | Message:
+    """Return the lower limit of the metric of one new part, or how many parts such a statement needs.
 
     The rank of a new part among n others is equally likely to be any of n + 1 (conformal prediction, Vovk et al. 2005),
     so its metric is below the k-th lowest with a probability of at most k / (n + 1).
 
-    sums, statistic: as in `ratio_interval`. upper: state the highest value, of a metric that should be low.
+    sums, statistic: as in `ratio_interval`.
     """
     sums = np.asarray(sums, np.float64)
     values = statistic(sums[:, None] if sums.ndim == 2 else sums)
     values = mean_of_known(values)
     values = np.sort(values[~np.isnan(values)])
-    rank = math.floor((len(values) + 1) * (1 - probability) + 1e-9)
+    rank = math.floor((len(values) + 1) * (1 - _MIN_PROBABILITY) + 1e-9)
     if not rank:
-        needed = math.ceil(1 / (1 - probability) - 1e-9) - 1
+        needed = math.ceil(1 / (1 - _MIN_PROBABILITY) - 1e-9) - 1
         return Message("forecast.new_part_unknown", needed=needed, n=len(values))
-    limit = values[-rank] if upper else values[rank - 1]
-    return NewPart(float(limit), 1 - rank / (len(values) + 1), len(values))
+    return NewPart(float(values[rank - 1]), 1 - rank / (len(values) + 1))

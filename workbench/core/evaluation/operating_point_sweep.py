@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from workbench.core.evaluation.operating_point import OperatingPoint
-from workbench.core.evaluation.stored_predictions import StoredPrediction
-from workbench.core.project.project import MAX_CLASS_ID
+from workbench.core.evaluation.stored_predictions import StoredPrediction, classify_regions
 from workbench.inference.io.opencv import cv2
 
 THRESHOLDS = tuple(percent / 100 for percent in (5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 85, 90, 93, 95, 97, 98, 99))
@@ -81,13 +80,10 @@ def _count_at_level(
     marked: flat indices of the pixels that reach it. A patch covers few of the defects of its image.
     """
     covered: list[tuple[np.ndarray, np.ndarray]] = []
-    count, labels, stats, _ = cv2.connectedComponentsWithStats((plane >= level).view(np.uint8), connectivity=8)
-    region, labeled = labels.reshape(-1)[marked], truth.reshape(-1)[marked]
-    counted = labeled <= MAX_CLASS_ID
-    area = stats[:, cv2.CC_STAT_AREA]
+    _, labels, stats, _ = cv2.connectedComponentsWithStats((plane >= level).view(np.uint8), connectivity=8)
+    region, area = labels.reshape(-1)[marked], stats[:, cv2.CC_STAT_AREA]
+    _, false = classify_regions(region, truth.reshape(-1)[marked], area)
     large_enough = area[None, 1:] >= np.array(AREAS)[:, None]
-    touching = np.bincount(region[counted & (labeled > 0)], minlength=count)
-    false = (touching == 0) & (np.bincount(region[counted], minlength=count) * 2 >= area)
     defect = numbers.reshape(-1)[marked]
     if defect.any():
         stride = int(defect.max()) + 1

@@ -122,11 +122,11 @@ class EvaluatedImages:
         return sorted(found, key=lambda entry: (-entry[1].peak, -entry[1].area, entry[0].key))
 
     def worst_first(self) -> list[tuple[StoredPrediction, ImageEvaluation]]:
-        """Return all images: most missed defects first, then most false alarms, then most defects."""
+        """Return all images: most missed defects first, then wrong classes, false alarms, and most defects."""
 
-        def order(entry: tuple[StoredPrediction, ImageEvaluation]) -> tuple[int, int, int, str]:
+        def order(entry: tuple[StoredPrediction, ImageEvaluation]) -> tuple[int, int, int, int, str]:
             counts = entry[1].counts
-            return -counts.missed, -counts.false, -len(counts.defects), counts.key
+            return -counts.missed, -counts.confused, -counts.false, -len(counts.defects), counts.key
 
         return sorted(zip(self.predictions, self.evaluations), key=order)
 

@@ -180,8 +180,18 @@ class ImageCounts:
         return sum(not defect.found for defect in self.defects)
 
     @property
+    def confused(self) -> int:
+        """Number of labeled regions that are detected as another class."""
+        return sum(defect.found and defect.predicted != defect.class_id for defect in self.defects)
+
+    @property
     def false(self) -> int:
         return self.predicted[ANY].false
+
+    @property
+    def errors(self) -> int:
+        """Number of missed defects, defects detected as another class, and false alarms."""
+        return self.missed + self.confused + self.false
 
     @property
     def regions(self) -> int:
@@ -352,6 +362,17 @@ def _split(
     return {id: (hit[id], predicted[id] - hit[id], labeled[id] - hit[id]) for id in hit}
 
 
+def classify_regions(region: np.ndarray, labeled: np.ndarray, areas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which predicted regions touch a labeled defect, and which are false alarms, both bool (regions,).
+
+    A region mainly on ignored pixels is neither. region: number of the region at each predicted pixel, int (pixels,).
+    labeled: class ids in the label there, uint8 (pixels,). areas: of the regions, in pixels.
+    """
+    counted = labeled <= MAX_CLASS_ID
+    touches = np.bincount(region[counted & (labeled > 0)], minlength=len(areas)) > 0
+    return touches, ~touches & (np.bincount(region[counted], minlength=len(areas)) * 2 >= areas)
+
+
 class _Tally:
     """Sum of the counts of all patches of one image. ids: classes of the model, in ascending order."""
 
@@ -404,18 +425,14 @@ class _Tally:
         """
         count, labels, stats, _ = cv2.connectedComponentsWithStats((mask > 0).view(np.uint8), connectivity=8)
         region, width = labels.reshape(-1)[marked], self._other + 1
-        counted = labeled <= MAX_CLASS_ID
-        on_defect = counted & (labeled > 0)
+        touches, false = classify_regions(region, labeled, stats[:, cv2.CC_STAT_AREA])
+        on_defect = (labeled > 0) & (labeled <= MAX_CLASS_ID)
 
         def by_class(regions: np.ndarray, ids: np.ndarray) -> np.ndarray:
             return np.bincount(regions * width + self._channel[ids], minlength=count * width).reshape(count, width)
 
         own = by_class(region, mask.reshape(-1)[marked]).argmax(axis=1)
         under = by_class(region[on_defect], labeled[on_defect])
-        touches = under.any(axis=1)
-        # A region mainly on ignored pixels is neither right nor wrong.
-        area = stats[:, cv2.CC_STAT_AREA]
-        false = ~touches & (np.bincount(region[counted], minlength=count) * 2 >= area)
         right = touches & (under.argmax(axis=1) == own)
         for column, which in enumerate((np.ones(count, bool), false, right)):
             self._regions[:, column] += np.bincount(own[1:][which[1:]], minlength=len(self._ids))
@@ -424,7 +441,7 @@ class _Tally:
             part = (slice(y, y + h), slice(x, x + w))
             peak = float(patch.highest[part][labels[part] == number].max()) / 255
             box = Rect(patch.left + x, patch.top + y, w, h)
-            self.alarms.append(FalseAlarm(self._ids[own[number]], int(area[number]), box, peak))
+            self.alarms.append(FalseAlarm(self._ids[own[number]], int(stats[number, cv2.CC_STAT_AREA]), box, peak))
 
     def counts(self, prediction: StoredPrediction) -> ImageCounts:
         covered = self._covered[1:]

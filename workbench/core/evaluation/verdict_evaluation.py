@@ -244,7 +244,7 @@ class VerdictPredictions:
                 continue
             if truth in settings.verdicts:
                 probabilities = tuple(self.probabilities[item.key][1])
-                verdicts.append(PredictedVerdict(item.key, item.split, truth, probabilities, item.group or item.key))
+                verdicts.append(PredictedVerdict(item.key, item.split, truth, probabilities, item.part))
                 changed += truth != item.verdict
             else:
                 others[item.key] = truth

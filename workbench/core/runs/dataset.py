@@ -77,7 +77,7 @@ class Dataset(MessageModel):
         """Groups whose images are in several splits, as the user may assign or import them."""
         splits: dict[str, set[str]] = defaultdict(set)
         for item in self.current:
-            splits[item.group or item.key].add(item.split)
+            splits[item.part].add(item.split)
         return [group for group, names in splits.items() if len(names) > 1]
 
     @property

@@ -39,6 +39,11 @@ class Item(StoredModel):
     pixels: list[int] = []  # number of pixels per class
     mask_hash: str = ""  # of the label when the run was created
 
+    @property
+    def part(self) -> str:
+        """Part that the image shows; an image without a group is a part of its own."""
+        return self.group or self.key
+
 
 def shares(images: int, parts: int) -> dict[Split, float]:
     """Return the share of labeled images per split.
@@ -270,14 +275,14 @@ def divide_parts(items: Sequence[Item], keys: Sequence[str]) -> list[int] | None
     of_key = {item.key: item for item in items}
     parts: dict[str, list[Item]] = {}
     for key in keys:
-        parts.setdefault(of_key[key].group, []).append(of_key[key])
+        parts.setdefault(of_key[key].part, []).append(of_key[key])
     # Parts with and without defects are divided separately.
     labeled = [name for name, members in parts.items() if any(item.classes for item in members)]
     others = [name for name in parts if name not in set(labeled)]
     if len(labeled) < 2 and any(item.mask_hash for item in items):
         return None
     side = {name: index % 2 for names in (labeled, others) for index, name in enumerate(sorted(names))}
-    return [side[of_key[key].group] for key in keys]
+    return [side[of_key[key].part] for key in keys]
 
 
 def stratified_order(items: Sequence[Item]) -> list[Item]:

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.operating_point import origin, summary
@@ -107,6 +109,7 @@ class _Builder:
         self.point = origin(run, self.dataset, options.point)
         self.parity: dict[str, Parity] = {}
         self.weakness: Message | None = None
+        self.known: dict[str, np.ndarray] = {}  # probabilities of the trained network on some images
 
     def build(self) -> dict[str, Any]:
         chosen = export_images.choose(self.project, self.dataset)
@@ -158,7 +161,8 @@ class _Builder:
     ) -> None:
         """Report a weakness of the model before anything takes time. Raises ModelNotReady if that is requested."""
         self.stages.begin(Message("progress.checking_model"))
-        self.weakness = find_weakness(self.project, settings, reference, chosen, lambda: self.stages.share(0.5))
+        tick = partial(self.stages.share, 0.5)
+        self.weakness, self.known = find_weakness(self.project, settings, reference, chosen, tick)
         if self.weakness is None:
             return
         if self.options.require_ready:
@@ -189,7 +193,8 @@ class _Builder:
         def on_image(done: float) -> None:
             self.stages.share(done / len(images))
 
-        self.parity.update(compare(settings, reference, engines, images, on_image))
+        self.parity.update(compare(settings, reference, engines, images, on_image, self.known))
+        self.known = {}
         reduced = [name for name in engines if KINDS[name].reduced]
         if not reduced:
             return
@@ -411,21 +416,23 @@ def find_weakness(
     engine: Engine,
     samples: Sequence[ParitySample],
     tick: Callable[[], None],
-) -> Message | None:
-    """Return why a model is not ready to be exported, None if nothing speaks against it.
+) -> tuple[Message | None, dict[str, np.ndarray]]:
+    """Return why a model is not ready to be exported, None if nothing speaks against it, and `compare`'s `known`.
 
     The two largest images of `samples` are predicted, labeled ones first; of a very large one its central part. tick:
     called before each call of the network and each step after it; it may raise to stop.
     """
     if settings.task == "classification":
-        return None
+        return None, {}
+    known: dict[str, np.ndarray] = {}
     rows = [(_labeled_regions(project, sample, settings), sample) for sample in samples]
     rows.sort(key=lambda row: (row[0] is None, -min(row[1].pixels, MOST_PIXELS)))
     for labeled, sample in rows[:_IMAGES]:
-        regions = len(predict_regions(settings, engine, sample.read(), tick))
+        known[sample.key], found = predict_regions(settings, engine, sample.read(), tick)
+        regions = len(found)
         if regions > max(_MOST_REGIONS, _TIMES_LABELED * (labeled or 0)):
-            return Message("export.too_many_regions", n=f"{regions:,}", name=sample.key)
-    return None
+            return Message("export.too_many_regions", n=f"{regions:,}", name=sample.key), known
+    return None, known
 
 
 def _labeled_regions(project: Project, sample: ParitySample, settings: ModelSettings) -> int | None:

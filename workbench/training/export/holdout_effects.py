@@ -140,7 +140,7 @@ def refit_rule(
         table = predictor.predict(image).table
         assert table is not None
         defective = bool(((mask > 0) & (mask <= MAX_CLASS_ID)).any())
-        images.append(ScoredImage(item.key, item.group, defective, table))
+        images.append(ScoredImage(item.key, item.part, defective, table))
     return dataclasses.replace(settings, verdict_rule=choose_rule(stored.choice, images)) if images else settings
 
 

@@ -87,8 +87,11 @@ def compare(
     engines: dict[str, Engine],
     images: Sequence[tuple[str, Callable[[], np.ndarray]]],
     on_image: Callable[[float], None] = lambda done: None,
+    known: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, Parity]:
     """Compare each engine with `reference`. images: name, and a function that returns the pixels.
+
+    known: probabilities of `reference` on some of these images, which are not computed again.
 
     on_image(done) is called after each image, and with a fraction of it at every call of a network and every step of
     the comparison. It may raise to stop. An engine error counts as a failed comparison.
@@ -97,7 +100,7 @@ def compare(
     for number, (key, read) in enumerate(images):
         image = read()
         ticks = [partial(on_image, number + place / (1 + len(engines))) for place in range(1 + len(engines))]
-        expected = _answer(settings, reference, image, ticks[0])
+        expected = _answer(settings, reference, image, ticks[0], (known or {}).get(key))
         for tick, (name, engine) in zip(ticks[1:], engines.items()):
             if not results[name].why:
                 try:
@@ -165,9 +168,16 @@ def _large_regions(settings: ModelSettings, mask: np.ndarray) -> np.ndarray:
     return measure_regions(settings, drop_small(mask, areas))
 
 
-def _answer(settings: ModelSettings, engine: Engine, image: np.ndarray, tick: Callable[[], None]) -> _Output:
-    """tick: called before each call of the network and each step after it."""
-    probabilities = Predictor(settings, engine).probabilities(image, cancelled=lambda: bool(tick()))
+def _answer(
+    settings: ModelSettings,
+    engine: Engine,
+    image: np.ndarray,
+    tick: Callable[[], None],
+    probabilities: np.ndarray | None = None,
+) -> _Output:
+    """tick: called before each call of the network and each step after it. probabilities: None if not known yet."""
+    if probabilities is None:
+        probabilities = Predictor(settings, engine).probabilities(image, cancelled=lambda: bool(tick()))
     if settings.task == "classification":
         return _Output(probabilities, None, _NO_REGIONS, int(np.argmax(probabilities)))
     # Same computation as in `predict`, from these probabilities, so that the network runs once.
@@ -175,9 +185,15 @@ def _answer(settings: ModelSettings, engine: Engine, image: np.ndarray, tick: Ca
     return _Output(probabilities, mask, measure_regions(settings, mask, tick), None)
 
 
-def predict_regions(settings: ModelSettings, engine: Engine, image: np.ndarray, tick: Callable[[], None]) -> np.ndarray:
-    """Return the regions that a network marks on an image, see `measure_regions`; tick: as there, and by each tile."""
-    return _answer(settings, engine, image, tick).regions
+def predict_regions(
+    settings: ModelSettings, engine: Engine, image: np.ndarray, tick: Callable[[], None]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the probabilities of a network on an image, and the regions that it marks, see `measure_regions`.
+
+    tick: as there, and by each tile.
+    """
+    answer = _answer(settings, engine, image, tick)
+    return answer.probabilities, answer.regions
 
 
 def _add(

@@ -22,13 +22,14 @@ from workbench.core.documents.document import (
 from workbench.core.documents.run_blocks import (
     data_blocks,
     expectation_sections,
-    limits,
+    known_limits,
     operating_point_blocks,
     point_origin_blocks,
     settings_blocks,
 )
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.figure_texts import NOTHING
+from workbench.core.evaluation.figures import Scope
 from workbench.core.evaluation.operating_point import TRAINED, OperatingPointOrigin
 from workbench.core.evaluation.split_evaluation import SplitEvaluation
 from workbench.core.messages import Message, join, recognize, stored_text
@@ -45,13 +46,14 @@ from workbench.inference.model_settings import ModelSettings
 class CardEvaluation:
     """Evaluation of an export. split: "test", "val", or "" if there is neither. total: images of the split.
 
-    evaluation: None if none of them can be used. worst: the largest errors.
+    evaluation: None if none of them can be used; `why` is the reason then. worst: the largest errors.
     """
 
     split: str
     total: int
     evaluation: SplitEvaluation | None = None
     worst: Gallery | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def make_card(sources: CardSources) -> Document:
         *_speed(sources),
         Section(Message("card.training_data"), data_blocks(sources.dataset)),
         Section(Message("card.training_settings"), settings_blocks(sources.run)),
-        Section(Message("card.limitations"), [Points(list(limits(sources.dataset, settings, result.split)))]),
+        Section(Message("card.limitations"), [Points(list(known_limits(sources.dataset, settings, result.split)))]),
         Section(Message("card.origin"), [Points(list(lineage(sources)))]),
         Section(Message("card.usage"), _use(settings, sources)),
     ]
@@ -151,8 +153,8 @@ def make_card(sources: CardSources) -> Document:
 def _performance(sources: CardSources) -> Iterator[Block]:
     result, found = sources.evaluation, sources.evaluation.evaluation
     if found is None:
-        unknown = "card.no_metric_unreadable" if result.split else "card.no_metric_none"
-        yield Paragraph(Message(unknown), warns=True)
+        unusable = Message("card.no_metric_unusable", why=result.why)
+        yield Paragraph(unusable if result.split else Message("card.no_metric_none"), warns=True)
         return
     evaluated = found.figures.images
     if sources.run.adopted:
@@ -199,12 +201,20 @@ def _parity(sources: CardSources) -> list[Block]:
 
 
 def _reduced_metrics(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    names = {"dice": ("dice", "mean"), "accuracy": ("accuracy", "any"), "found": ("recall", "any")}
+    names = {"dice": ("dice", "mean"), "accuracy": ("accuracy", "any"), "macro_f1": ("f1", "mean"), "found": _RECALL}
     for key, name in names.items():
         if before.get(key) is not None and after.get(key) is not None:
-            form = "d" if isinstance(before[key], int) else ".3f"
-            values = {"n": f"{before[key]:{form}}", "m": f"{after[key]:{form}}"}
-            yield Message("card.reduced", metric=figure_texts.full_name(*name), **values)
+            texts = [_reduced_value(metrics, key) for metrics in (before, after)]
+            yield Message("card.reduced", metric=figure_texts.full_name(*name), n=texts[0], m=texts[1])
+
+
+_RECALL: tuple[str, Scope] = ("recall", "any")
+
+
+def _reduced_value(metrics: Mapping[str, Any], key: str) -> str:
+    if key == "found":
+        return Message("figure.counts", n=metrics[key], m=metrics["defects"])
+    return f"{metrics[key]:.3f}"
 
 
 # --- speed ------------------------------------------------------------------------------------------------

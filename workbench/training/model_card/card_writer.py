@@ -57,8 +57,8 @@ def evaluate_holdout(
         evaluation = evaluate_run(
             project, run, split, items=items, options=options, progress=lambda done, total: tick(done / total)
         )
-    except RunUnusable:  # no image can be read, which the card states
-        return CardEvaluation(split, len(items))
+    except RunUnusable as problem:  # no image can be used, which the card states
+        return CardEvaluation(split, len(items), why=problem.fields["why"])
     images = ReportImages(project)
     if isinstance(evaluation, MaskEvaluation):
         return CardEvaluation(split, len(items), evaluation, images.worst_images(evaluation))

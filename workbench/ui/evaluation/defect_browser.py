@@ -105,7 +105,7 @@ class DefectBrowser(QWidget):
             self.matrix.show_regions(result.figures, [name for name, _ in self._evaluation.classes.values()])
             cards = self._cell_cards(result)
         elif cards is None:
-            cards = image_cards(result, self._errors_text)
+            cards = image_cards(result)
         self.gallery.show_cards(cards)
         self.empty.setText(
             self.tr("No missed defects at this operating point")
@@ -156,14 +156,6 @@ class DefectBrowser(QWidget):
 
     def _probability_text(self, peak: float) -> str:
         return self.tr("Probability {probability}").format(probability=formatting.number(peak, 2))
-
-    def _errors_text(self, missed: int, false: int) -> str:
-        parts = []
-        if missed:
-            parts.append(self.tr("{n} missed").format(n=missed))
-        if false:
-            parts.append(self.tr("{n} false alarms").format(n=false) if false > 1 else self.tr("1 false alarm"))
-        return formatting.listed(parts) or self.tr("No errors")
 
 
 def outline_legend() -> QWidget:

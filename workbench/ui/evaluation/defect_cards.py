@@ -15,6 +15,7 @@ from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.core.evaluation.stored_predictions import LabeledDefect, StoredPrediction
 from workbench.core.geometry.drawing import NOTHING, Rect
 from workbench.session.run_evaluation import RunEvaluation
+from workbench.ui.text import evaluation_texts
 from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_background
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -61,15 +62,10 @@ def alarm_cards(
     ]
 
 
-def image_cards(result: EvaluatedImages, describe: Callable[[int, int], str]) -> list[DefectCard]:
+def image_cards(result: EvaluatedImages) -> list[DefectCard]:
     """Return cards of all images, worst first."""
     return [
-        DefectCard(
-            prediction,
-            NOTHING,
-            prediction.key.rpartition("/")[2],
-            describe(image.counts.missed, image.counts.false),
-        )
+        DefectCard(prediction, NOTHING, prediction.key.rpartition("/")[2], evaluation_texts.errors(image.counts))
         for prediction, image in result.worst_first()
     ]
 

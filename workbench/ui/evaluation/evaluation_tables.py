@@ -115,6 +115,10 @@ def _dot(color: str) -> QIcon:
     return QIcon(pixmap)
 
 
+def _error_counts(image: ImageEvaluation) -> tuple[int, int, int]:
+    return image.counts.missed, image.counts.confused, image.counts.false
+
+
 class _ImageTableModel(QAbstractTableModel):
     """Table model of the images, worst first until the user sorts by a column."""
 
@@ -136,7 +140,7 @@ class _ImageTableModel(QAbstractTableModel):
         self.endResetModel()
 
     def _sort_rows(self) -> None:
-        self.rows.sort(key=lambda row: (-row[1].counts.missed, -row[1].counts.false, row[0].key))
+        self.rows.sort(key=lambda row: (*(-count for count in _error_counts(row[1])), row[0].key))
         if self._sort_column >= 0:
             self.rows.sort(key=lambda row: self._value(row, self._sort_column), reverse=self._descending)
 
@@ -148,8 +152,7 @@ class _ImageTableModel(QAbstractTableModel):
             prediction.key,
             prediction.group,
             len(counts.defects),
-            counts.missed,
-            counts.false,
+            *_error_counts(row[1]),
             2 if value is None else value,
         )
         return values[column]
@@ -158,7 +161,7 @@ class _ImageTableModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
-        return 6
+        return 7
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole):
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
@@ -167,6 +170,7 @@ class _ImageTableModel(QAbstractTableModel):
                 self.tr("Part"),
                 self.tr("Defects"),
                 self.tr("Missed"),
+                self.tr("Wrong class"),
                 self.tr("False alarms"),
                 evaluation_texts.column("dice"),
             )[section]
@@ -177,17 +181,17 @@ class _ImageTableModel(QAbstractTableModel):
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _CENTER if index.column() >= 2 else _LEFT
-        prediction, counts = self.rows[index.row()][0], self.rows[index.row()][1].counts
+        prediction, image = self.rows[index.row()]
         if role == Qt.ItemDataRole.ToolTipRole:
             return prediction.key
         if role != Qt.ItemDataRole.DisplayRole:
             return None
         if index.column() < 2:
             return (prediction.key, prediction.group)[index.column()]
-        if index.column() == 5:
+        if index.column() == 6:
             # Dice is undefined for an image without defects and predictions.
-            return evaluation_texts.score(counts.dice)
-        count = (len(counts.defects), counts.missed, counts.false)[index.column() - 2]
+            return evaluation_texts.score(image.counts.dice)
+        count = (len(image.counts.defects), *_error_counts(image))[index.column() - 2]
         return formatting.number(count) if count else evaluation_texts.NOTHING
 
 
@@ -217,6 +221,7 @@ class ImageTableView(QTableView):
         self.doubleClicked.connect(self._choose)
 
     def show_result(self, evaluation: RunEvaluation, result: EvaluatedImages) -> None:
+        self.setColumnHidden(4, len(result.figures.classes) < 2)  # defects with a wrong class
         self._images.set_rows(list(zip(evaluation.pass_result.predictions, result.evaluations)))
 
     def _choose(self, index: QModelIndex) -> None:

@@ -7,7 +7,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QSizePolicy
 
-from workbench.core.evaluation.intervals import Interval
+from workbench.core.evaluation.intervals import limits
 from workbench.core.evaluation.verdict_evaluation import CalibrationBin
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
@@ -58,13 +58,14 @@ class ReliabilityPlot(ThemedPlot):
             spacing = 10 if self._low else 20
             self.item.getAxis(side).setTickSpacing(spacing, spacing)
         x, y = ([100 * getattr(entry, name) for entry in bins] for name in ("mean_probability", "share"))
-        known = [entry for entry in bins if isinstance(entry.interval, Interval)]
-        shares = np.array([entry.share for entry in known])
+        known = [(entry, edges) for entry in bins if (edges := limits(entry.interval)) is not None]
+        shares = np.array([entry.share for entry, _ in known])
+        low, high = np.array([edges for _, edges in known]).reshape(-1, 2).T
         self._intervals.setData(
-            x=100 * np.array([entry.mean_probability for entry in known]),
+            x=100 * np.array([entry.mean_probability for entry, _ in known]),
             y=100 * shares,
-            top=100 * (np.array([entry.interval.high for entry in known]) - shares),
-            bottom=100 * (shares - np.array([entry.interval.low for entry in known])),
+            top=100 * (high - shares),
+            bottom=100 * (shares - low),
             beam=0.0,
         )
         largest = max((entry.images for entry in bins), default=1)

@@ -11,6 +11,7 @@ from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.figures import Figure
 from workbench.core.evaluation.image_ranking import GroupedProportion
 from workbench.core.evaluation.operating_point import OperatingPoint
+from workbench.core.evaluation.stored_predictions import ImageCounts
 from workbench.core.messages import Message
 from workbench.ui.text import formatting
 from workbench.ui.text.translation import translate_message
@@ -52,6 +53,11 @@ def detail(figure: Figure) -> str:
 def interval(figure: Figure) -> str:
     """Return the interval of a figure, or the reason why there is none."""
     return translate_message(figure_texts.interval(figure))
+
+
+def errors(counts: ImageCounts) -> str:
+    """Return the errors of an image, such as "1 missed defect, 2 false alarms"."""
+    return translate_message(figure_texts.image_errors(counts))
 
 
 def between(interval: Sequence[float]) -> str:
