@@ -68,4 +68,5 @@ def test_proportion_of_images_has_the_interval_of_its_parts():
     in_groups = GroupedProportion.of(sorted(hits), [f"{n // 5}" for n in range(40)]).interval  # those of a part agree
     assert in_groups[0] < alone[0] and in_groups[1] > alone[1]
     few = GroupedProportion.of(hits, [f"{n // 20}" for n in range(40)])
-    assert few.interval is None and few.why == "2 parts" and GroupedProportion.of([], []).why == "0 parts"
+    assert few.interval is None and few.why == "only 2 of at least 5 parts"
+    assert GroupedProportion.of([], []).why == "only 0 of at least 5 parts"
