@@ -147,6 +147,7 @@ def _stored(
     hits: float = 0,
     total: float = 0,
 ) -> Figure:
-    images, parts = metrics.get("pictures", 0), metrics.get("parts", 0)
+    rows = [row for row in metrics.get("figures", ()) if (row["id"], row["scope"], row["of"]) == (id, scope, None)]
+    counted = rows[0]["counted"] if rows else {"images": metrics.get("pictures", 0), "parts": metrics.get("parts", 0)}
     interval = Interval(edges[0], edges[1], "") if edges else Message("interval.not_stored")
-    return Figure(id, scope, ANY, "", value, hits, total, interval, images, parts)
+    return Figure(id, scope, ANY, "", value, hits, total, interval, counted["images"], counted["parts"])
