@@ -61,6 +61,14 @@ def test_refused_body_is_not_read_and_ends_the_connection(running):
     assert connection.recv(10) == b""
 
 
+def test_client_that_sends_a_refused_body_to_its_end_can_read_the_answer(running):
+    connection, _, _ = running
+    connection.sendall(request_of(b"x" * 2**21))
+    ((head, body),) = read_responses(connection, 1)
+    assert head.startswith(b"HTTP/1.1 413") and b"limit" in body
+    assert connection.recv(10) == b""
+
+
 def test_close_and_continue_are_obeyed(running):
     connection, expected, _ = running
     request = request_of(png(SMALL), "Expect: 100-continue")

@@ -16,9 +16,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
+import psutil
 import uvicorn
 from starlette.applications import Starlette
 
@@ -68,8 +68,7 @@ def max_connections(requested: int) -> int:
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if soft == resource.RLIM_INFINITY:
         return requested
-    used = sum(1 for _ in Path("/proc/self/fd").iterdir()) if Path("/proc/self/fd").is_dir() else 32
-    return max(1, min(requested, soft - used - _SPARE_HANDLES))
+    return max(1, min(requested, soft - psutil.Process().num_fds() - _SPARE_HANDLES))
 
 
 class Server(uvicorn.Server):

@@ -108,7 +108,6 @@ class _Exchange:
             if self._ends_connection:
                 # Closing a socket with unread data resets the connection, which may destroy the answer in transit.
                 await self._send({**message, "more_body": True})
-                self.end()
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._drain(), _DRAIN_SECONDS)
                 message = {"type": "http.response.body", "body": b""}
@@ -121,9 +120,12 @@ class _Exchange:
             self._connection = None
 
     async def _drain(self) -> None:
-        left = _DRAIN_BYTES
-        while left > 0 and self._unread:
-            left -= len((await self.receive()).get("body", b""))
+        left, more = _DRAIN_BYTES, True
+        while left > 0 and more:
+            message = await self._receive()
+            left, more = left - len(message.get("body", b"")), message.get("more_body", False)
+            if self._connection is not None:
+                self._connection.progress(0)
 
 
 def check_source(headers: Collection[tuple[bytes, bytes]], hosts: Collection[str] | None) -> None:
