@@ -19,16 +19,13 @@ from workbench.cli.serving.responses import Limits
 MAX_HEADER = 64 * 2**10  # bytes
 _MAX_UNREAD = 2**20  # bytes received during a request and not read by the application, such as of the next request
 _PATIENCE = 1.0  # seconds without progress after which an arriving request may give way to a new connection
-_FULL_BODY = b'{"detail":"Too many connections are open. Try again later."}'
-_FULL = (
-    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n"
-    b"content-length: %d\r\n\r\n%s"
-) % (len(_FULL_BODY), _FULL_BODY)
-_LARGE_BODY = b'{"detail":"The header of the request is too large."}'
-_LARGE = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\nconnection: close\r\n"
-    b"content-length: %d\r\n\r\n%s"
-) % (len(_LARGE_BODY), _LARGE_BODY)
+
+
+def _refusal(status: bytes, detail: bytes) -> bytes:
+    """Return the answer to a request that the application does not receive."""
+    body = b'{"detail":"%s"}' % detail
+    head = b"HTTP/1.1 %s\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n" % status
+    return head + b"content-length: %d\r\n\r\n%s" % (len(body), body)
 
 
 class Connection(asyncio.Protocol):
@@ -86,7 +83,7 @@ class Connection(asyncio.Protocol):
         self._transport = transport
         if len(self._everyone) >= self._limits.connections and not self._make_room():
             self._state.clear()
-            transport.write(_FULL)
+            transport.write(_refusal(b"503 Service Unavailable", b"Too many connections are open. Try again later."))
             transport.close()
             return
         self._everyone.add(self)
@@ -121,7 +118,7 @@ class Connection(asyncio.Protocol):
         if self._transport.is_closing() or self._unread <= (_MAX_UNREAD if self._busy else MAX_HEADER):
             return
         if not self._busy:
-            self._transport.write(_LARGE)
+            self._transport.write(_refusal(b"431 Request Header Fields Too Large", b"The header is too large."))
         self._transport.close()
 
     def eof_received(self) -> None:
