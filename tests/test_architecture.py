@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import tokenize
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -448,6 +448,79 @@ def test_module_and_class_names_are_unique():
     assert not repeated(public_classes())
 
 
+def assigned_attributes(node: ast.AST) -> list[ast.Attribute]:
+    """Return the attributes of other objects than `self` that a statement assigns."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    return [part for part in parts if isinstance(part, ast.Attribute) and ast.unparse(part.value) != "self"]
+
+
+def statements(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Yield the nodes of a function without those of functions inside it."""
+    for child in ast.iter_child_nodes(function):
+        if not isinstance(child, (ast.FunctionDef, ast.Lambda)):
+            yield child
+            yield from statements(child)
+
+
+def planted(tree: ast.ClassDef) -> Iterator[ast.AST]:
+    """Yield the assignments of a class that give another object what that needs in its own constructor.
+
+    That is any attribute of an argument of `__init__`, and a function of this class or a lambda on any other object
+    that this class has not created.
+    """
+    created = {
+        ast.unparse(target)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Call)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+    }
+    methods = {item.name: item for item in tree.body if isinstance(item, ast.FunctionDef)}
+    for method in methods.values():
+        arguments = [*method.args.args[1:], *method.args.kwonlyargs] if method.name == "__init__" else []
+        given = {argument.arg for argument in arguments}
+        for node in statements(method):
+            if not isinstance(node, (ast.Assign, ast.AnnAssign)):
+                continue
+            value = node.value
+            own = isinstance(value, ast.Attribute) and ast.unparse(value.value) == "self" and value.attr in methods
+            if own and any(isinstance(mark, ast.Name) for mark in methods[value.attr].decorator_list):
+                own = False  # a property
+            for attribute in assigned_attributes(node):
+                owner = ast.unparse(attribute.value)
+                if owner in given or ((own or isinstance(value, ast.Lambda)) and owner not in created):
+                    yield node
+
+
+def test_objects_get_what_they_need_in_the_constructor():
+    """Nothing is planted on another object later, and no attribute waits for its function with a lambda."""
+    found = []
+    for path in SOURCES:
+        for tree in nodes(path):
+            if isinstance(tree, ast.ClassDef):
+                waiting = [
+                    node
+                    for node in ast.walk(tree)
+                    if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Lambda)
+                    if node in tree.body or re.match(r"self\.\w+ ?[:=]", ast.unparse(node))
+                ]
+                found += [f"{path.relative_to(ROOT)}:{node.lineno}" for node in (*planted(tree), *waiting)]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def __init__(self, panel, x): panel.overrides = x.of",
+        "def __init__(self, context): self.context, context.clicks = context, 1",
+        "def open(self): self.context.edit_outline = self.open",
+        "def open(self): self.timer.end = lambda: 1",
+    ],
+)
+def test_planted_attributes_are_found(code):
+    assert list(planted(ast.parse(f"class A:\n    {code}").body[0]))
+
+
 # Words that name persons, rooms or speech instead of the thing. GLOSSARY.md has the terms to use.
 AVOIDED = {
     *("desk", "lane", "errand", "heed", "hear", "heard", "teller", "guest", "guests", "shelf", "sight", "sights"),
@@ -485,6 +558,59 @@ def test_identifiers_use_the_terms_of_the_glossary():
             words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
             if words & AVOIDED and name not in JSON_KEYS:
                 found[f"{path.relative_to(ROOT)}: {name}"] = sorted(words & AVOIDED)
+    assert not found
+
+
+# Names on disk, keys of JSON files and of JSON output, options, ids of stored messages: they stay as they are.
+STORED_IDS = {
+    *(
+        "picture",
+        "pictures",
+        "pictures/",
+        "recipe",
+        "recipe.json",
+        "proposals",
+        "labelled",
+        "labelled_id",
+        "not_labelled",
+    ),
+    *("broken_picture", "every_good_picture", "false_per_good_picture", "false_per_picture", "good_pictures", "looked"),
+    *("colour", "grey", "looks.sqlite", "looks.sqlite-shm", "looks.sqlite-wal", "said", "sights", "slips"),
+    *("check.broken_picture.advice", "check.broken_picture.title", "card.lead", "report.lead", "precision.cpu_asked"),
+    *("not_labelled", "workbench_network_pictures_total"),
+}
+# Of the window, where a stored name is an id of nothing else.
+SHOWN_FROM_FILES = {"picture", "pictures", "recipe", "broken_picture", "every_good_picture", "false_per_picture"}
+STRING_ID = re.compile(r"[a-z][\w./-]*")
+
+
+def string_ids(path: Path) -> set[str]:
+    """Return the string literals of a module that can be ids: no texts, docstrings and translation contexts."""
+    left_out = {id(node.value) for node in nodes(path) if isinstance(node, ast.Expr)}
+    for node in nodes(path):
+        if isinstance(node, ast.Call) and dotted_name(node.func).split(".")[-1] in ("translate", "QT_TRANSLATE_NOOP"):
+            left_out.update(map(id, node.args))
+    return {
+        node.value
+        for node in nodes(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out
+        if STRING_ID.fullmatch(node.value)
+    }
+
+
+def test_string_ids_use_the_terms_of_the_glossary():
+    """Ids of commands, tools, steps, icons, settings and objects of the window, and values of literals."""
+    found = {}
+    for path in SOURCES:
+        shown = path.is_relative_to(ROOT / "workbench" / "ui")
+        for text in string_ids(path) - (SHOWN_FROM_FILES if shown else STORED_IDS):
+            words = set(re.findall(r"[a-z]+", text)) & AVOIDED
+            if words or (shown and text == "proposals"):
+                found[f"{path.relative_to(ROOT)}: {text}"] = sorted(words)
+    names = [path.stem for path in (ROOT / "resources" / "icons").iterdir()]
+    assert not {name: words for name in names if (words := set(re.findall(r"[a-z]+", name)) & AVOIDED)}
+    style = (ROOT / "resources" / "style.qss").read_text("utf-8")
+    assert not set(re.findall(r"#([a-z]+)", style)) & (AVOIDED | {"review", "proposals"})
     assert not found
 
 

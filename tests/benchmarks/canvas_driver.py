@@ -76,7 +76,7 @@ class Bench:
         """Open an image of `size` × `size` pixels and return its empty mask."""
         mask = annotation.new_mask((size, size))
         key = f"{size}.png"
-        self.session._parts.image._set(key, surface(size), Label(key, mask=mask))
+        self.session.current._set(key, surface(size), Label(key, mask=mask))
         self.session.image_opened.emit(key)
         while self.canvas.scene.reading or (
             self.canvas.scene.image is not None and len(self.canvas.scene.image.levels) == 1

@@ -372,6 +372,6 @@ def test_closed_sessions_leave_no_thread(root, qtbot):
         session = Session()
         session.open_project(root)
         session.close_project()
-        for part in (session.autosave, session.image_loader, session.image_list, session._parts.label_copier):
+        for part in (session.autosave, session.image_loader, session.image_list, session.label_copier):
             assert running_threads(runner_of(part)) == 0
     assert os.path.exists(root / "project.json")

@@ -383,4 +383,4 @@ def test_random_changes_match_full_snapshots(session, root, qtbot, seed):
 
 def wait_for_undo(session, qtbot) -> None:
     """Wait until the requested image is open and pending undo requests are carried out."""
-    qtbot.waitUntil(lambda: session.key == session.opening and not session._parts.image._pending, timeout=10_000)
+    qtbot.waitUntil(lambda: session.key == session.opening and not session.current._pending, timeout=10_000)

@@ -30,11 +30,11 @@ class ClassList(QObject):
 
     def open(self, project: Project) -> None:
         self._project = project
-        project.json.merged = self._merged
+        project.json.follow_merges(self._merged)
 
     def close(self) -> None:
         if self._project is not None:
-            self._project.json.merged = None
+            self._project.json.follow_merges(None)
         self._project, self.hidden = None, set()
 
     # --- current class, visibility, locks ---------------------------------------------------------

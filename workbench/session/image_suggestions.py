@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,45 @@ _DELAY = 120  # ms after the last change of the labels
 _LIST = "list"  # key of the task that lists the regions of the newest prediction
 
 
+Place = tuple[str, int, int, int, int, int, int]
+
+
+def _place(suggestion: Suggestion) -> Place:
+    """Return what identifies a region as predicted: its model, class, box and area."""
+    origin = suggestion.origin
+    return origin.model, origin.class_id, origin.x, origin.y, origin.width, origin.height, origin.area
+
+
+@dataclass
+class LivePrediction:
+    """The prediction that is shown and the regions listed from it.
+
+    mask: uint8 (H, W), the marked pixels of `maps`. root: of the run or export that made them. decided: suggestions
+    that were decided on and removed from the list to make room for more.
+    """
+
+    mask: np.ndarray | None = None
+    maps: PredictionMaps | None = None
+    root: Path | None = None
+    regions: FoundRegions = FoundRegions()
+    model: str = ""  # of `regions`, which stay until those of a new mask are listed
+    decided: list[Suggestion] = field(default_factory=list)
+
+
+@dataclass
+class ImageState:
+    """What belongs to the open image alone. edits: changed suggestions by the place of the predicted region.
+
+    undecided: `shown`, and those that the filter hides. left_out: regions marked by the model but not suggested, being
+    too many or too large.
+    """
+
+    stored: SuggestionStore | None = None
+    edits: dict[Place, Suggestion] = field(default_factory=dict)
+    undecided: list[Suggestion] = field(default_factory=list)
+    left_out: int = 0
+
+
 class ImageSuggestions(QObject):
     """Suggestions for the open image. `shown` are the undecided ones. Only `accept` turns a suggestion into a label."""
 
@@ -51,16 +90,8 @@ class ImageSuggestions(QObject):
         super().__init__(parent)
         self.shown: list[Suggestion] = []
         self.min_probability, self.min_area = 0.0, 0  # of the suggestions in `shown`; see `set_filter`
-        self._undecided: list[Suggestion] = []  # `shown`, and those that the filter hides
-        self.left_out = 0  # regions marked by the model but not suggested, being too many or too large
         self._session, self._predictions = session, predictions
-        self._live, self._live_model = FoundRegions(), ""
-        self._mask: np.ndarray | None = None  # mask from which the live suggestions were made
-        self._source: tuple[PredictionMaps, Path] | None = None  # prediction of that mask, and its run or export
-        self._decided: list[Suggestion] = []  # decided and removed from the list to make room for more
-        self._stored: SuggestionStore | None = None
-        # Changed suggestions by the id() of the origin, which is kept alive here.
-        self._edits: dict[int, tuple[SuggestionDecision, Suggestion]] = {}
+        self._live, self._state = LivePrediction(), ImageState()
         self._decisions = SuggestionDecisions(session, self)
         self._decisions.revised.connect(self._filter)
         self._decisions.refused.connect(self.refused)
@@ -85,16 +116,21 @@ class ImageSuggestions(QObject):
         return sum(decision.what == "rejected" for decision in note.decided) if note is not None else 0
 
     @property
+    def left_out(self) -> int:
+        """Number of regions that the model marked but that are not suggested, being too many or too large."""
+        return self._state.left_out
+
+    @property
     def hidden_by_filter(self) -> int:
         """Number of undecided suggestions of the open image that the filter hides."""
-        return len(self._undecided) - len(self.shown)
+        return len(self._state.undecided) - len(self.shown)
 
     # --- commands --------------------------------------------------------------------------------
 
     def set_filter(self, min_probability: float, min_area: int) -> None:
         """Show only suggestions from a probability, 0..1, and an area in pixels on; hidden ones cannot be accepted."""
         self.min_probability, self.min_area = min_probability, min_area
-        self._set_undecided(self._undecided)
+        self._set_undecided(self._state.undecided)
 
     def accept(self, suggestions: Sequence[Suggestion]) -> bool:
         """Paint suggestions as labels of their classes: one step. Return False if nothing was painted."""
@@ -123,8 +159,8 @@ class ImageSuggestions(QObject):
         if present is None or not changed.area:
             return
         changed = replace(changed, origin=present.origin)
-        self._edits[id(present.origin)] = present.origin, changed
-        self._set_undecided([changed if other is present else other for other in self._undecided])
+        self._state.edits[_place(changed)] = changed
+        self._set_undecided([changed if other is present else other for other in self._state.undecided])
 
     def refresh(self, key: str) -> None:
         """Reload an image's file of suggestions after another program has written it."""
@@ -134,7 +170,7 @@ class ImageSuggestions(QObject):
     def _remove_decided(self, decisions: Sequence[SuggestionDecision]) -> bool:
         """Remove decided suggestions from the list. Return False if there are none."""
         if decisions:
-            self._set_undecided(open_ones(self._undecided, None, decisions))
+            self._set_undecided(open_ones(self._state.undecided, None, decisions))
             self._filter_timer.start()
         return bool(decisions)
 
@@ -165,14 +201,14 @@ class ImageSuggestions(QObject):
     def _forget(self, *_: object) -> None:
         self._tasks.cancel()
         self._filter_timer.stop()
-        self._live, self._live_model, self._stored, self.left_out = FoundRegions(), "", None, 0
-        self._mask = self._source = None
-        self._edits.clear()
-        self._show([])
+        had = bool(self._state.undecided)
+        self._live, self._state = LivePrediction(), ImageState()
+        if had:
+            self._set_undecided([])
 
     def _model_changed(self) -> None:
         self._tasks.cancel(_LIST)
-        self._live, self._live_model, self._mask, self._source = FoundRegions(), "", None, None
+        self._live = LivePrediction()
         self._filter()
 
     def _load(self, key: str) -> None:
@@ -186,12 +222,12 @@ class ImageSuggestions(QObject):
             return SuggestionStore.read(project, key)
 
         def on_done(stored: SuggestionStore | None) -> None:
-            self._stored = stored
+            self._state.stored = stored
             if stored is not None:
                 self._filter()
 
         def on_failed(problem: Problem) -> None:
-            self._stored = None
+            self._state.stored = None
             self._session.problem_met.emit(problem)
 
         self._tasks.submit(work, on_done, on_failed)
@@ -212,34 +248,31 @@ class ImageSuggestions(QObject):
 
     def withhold(self) -> None:
         """Suggest nothing of the shown prediction, as its model is immature; stored suggestions stay."""
-        if self._mask is not None or self._live.suggestions or self.left_out:
+        if self._live.mask is not None or self._live.regions.suggestions or self.left_out:
             self._model_changed()
 
     def _suggest(self, maps: PredictionMaps, mask: np.ndarray, root: Path) -> None:
         """Suggest the regions of highest probability of a mask. root: of the run or export that made the mask."""
-        if mask is not self._mask:
-            self._mask, self._decided, self._source = mask, [], (maps, root)
+        if mask is not self._live.mask:
+            self._live = LivePrediction(mask, maps, root, self._live.regions, self._live.model)
             self._list_regions()
 
     def _list_regions(self) -> None:
         """List regions in the worker thread, without decided ones, up to the limit."""
-        project, mask = self._session.project, self._mask
-        if project is None or mask is None or self._source is None:
+        project, live = self._session.project, self._live
+        mask, maps, root, decided = live.mask, live.maps, live.root, list(live.decided)
+        settings = maps.settings if maps is not None else None
+        if project is None or mask is None or maps is None or root is None or settings is None:
             return
-        (maps, root), decided = self._source, list(self._decided)
-        settings = maps.settings
-        if settings is None:
-            return
-        classes, model = list(project.classes), root.name
-        own = root.absolute().is_relative_to(project.root)
+        classes, own = list(project.classes), root.absolute().is_relative_to(project.root)
 
         def work(_: Task) -> FoundRegions:
             undecided = without(mask, decided) if decided else mask
             regions, beyond = most_certain_regions(undecided, maps.scores, settings, MOST)
-            return suggest_regions(undecided, regions, class_table(classes, regions, own=own), model, beyond=beyond)
+            return suggest_regions(undecided, regions, class_table(classes, regions, own=own), root.name, beyond=beyond)
 
         def on_done(regions: FoundRegions) -> None:
-            self._live, self._live_model = regions, model
+            live.regions, live.model = regions, root.name
             self._reapply_edits(regions)
             self._filter()
 
@@ -247,10 +280,10 @@ class ImageSuggestions(QObject):
 
     def _reapply_edits(self, regions: FoundRegions) -> None:
         """Apply the user's changes to similar suggestions of the new prediction."""
-        for origin, changed in list(self._edits.values()):
-            again = first_match(regions.suggestions, origin)
+        for changed in list(self._state.edits.values()):
+            again = first_match(regions.suggestions, changed.origin)
             if again is not None:
-                self._edits[id(again.origin)] = again.origin, replace(changed, origin=again.origin)
+                self._state.edits[_place(again)] = replace(changed, origin=again.origin)
 
     def _filter(self) -> None:
         """Find the undecided suggestions, in the worker thread, as the mask has to be compared."""
@@ -259,19 +292,19 @@ class ImageSuggestions(QObject):
         if project is None or note is None or key is None or session.mask is None:
             self._show([])
             return
-        stored, live_model = self._stored, self._live_model
-        older = [entry for entry in stored.suggestions if entry.model != live_model] if stored is not None else []
-        live, edits = self._live, {number: changed for number, (_, changed) in self._edits.items()}
+        state, stored, regions, model = self._state, self._state.stored, self._live.regions, self._live.model
+        older = [entry for entry in stored.suggestions if entry.model != model] if stored is not None else []
+        edits = dict(state.edits)
         classes = set(self._names())
         mask, decided, painted_only = session.mask, list(note.decided), note.explicit_background
         size = (mask.shape[1], mask.shape[0])
 
         def work(_: Task) -> tuple[list[Suggestion], SuggestionStore | None]:
             if stored is not None and (stored.stored.width, stored.stored.height) != size:
-                entries = list(live.suggestions)  # the stored ones belong to an image file that was replaced since
+                entries = list(regions.suggestions)  # the stored ones belong to an image file that was replaced since
             else:
-                entries = merged(live.suggestions, older)
-            entries = sorted((edits.get(id(entry.origin), entry) for entry in entries), key=lambda entry: -entry.score)
+                entries = merged(regions.suggestions, older)
+            entries = sorted((edits.get(_place(entry), entry) for entry in entries), key=lambda entry: -entry.score)
             undecided = open_ones(
                 (entry for entry in entries if entry.class_id in classes), mask, decided, painted_only=painted_only
             )
@@ -282,33 +315,33 @@ class ImageSuggestions(QObject):
 
         def on_done(result: tuple[list[Suggestion], SuggestionStore | None]) -> None:
             undecided, remaining = result
-            if self._stored is stored:
-                self._stored = remaining
-            self.left_out = live.left_out + max(0, len(undecided) - _SHOWN)
+            if state.stored is stored:
+                state.stored = remaining
+            state.left_out = regions.left_out + max(0, len(undecided) - _SHOWN)
             # The user may have decided or changed suggestions since the task was submitted.
             decided_now = session.note.decided if session.note is not None else []
-            now = {number: changed for number, (_, changed) in self._edits.items()}
-            undecided = open_ones((now.get(id(entry.origin), entry) for entry in undecided[:_SHOWN]), None, decided_now)
+            changed = (state.edits.get(_place(entry), entry) for entry in undecided[:_SHOWN])
+            undecided = open_ones(changed, None, decided_now)
             self._show(undecided)
-            if live is self._live and live.beyond and len(undecided) < _SHOWN:
-                self._list_more(live, undecided)
+            if regions is self._live.regions and regions.beyond and len(undecided) < _SHOWN:
+                self._list_more(undecided)
 
         self._tasks.submit(work, on_done, key="filter", finish_running=True)
 
-    def _list_more(self, live: FoundRegions, undecided: list[Suggestion]) -> None:
+    def _list_more(self, undecided: list[Suggestion]) -> None:
         """Decided suggestions make room: list regions that were left out."""
-        waiting = {id(entry.origin) for entry in undecided}
-        decided = [entry for entry in live.suggestions if id(entry.origin) not in waiting]
+        waiting = {_place(entry) for entry in undecided}
+        decided = [entry for entry in self._live.regions.suggestions if _place(entry) not in waiting]
         if decided:
-            self._decided += decided
+            self._live.decided += decided
             self._list_regions()
 
     def _show(self, suggestions: list[Suggestion]) -> None:
-        if suggestions or self._undecided:
+        if suggestions or self._state.undecided:
             self._set_undecided(suggestions)
 
     def _set_undecided(self, suggestions: list[Suggestion]) -> None:
-        self._undecided = suggestions
+        self._state.undecided = suggestions
         self.shown = [
             entry
             for entry in suggestions

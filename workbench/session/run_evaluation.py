@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # none: no run is open. nothing: the run has no validation or test images. broken: the evaluation failed. leak: the
 # metrics are withheld until the user has acknowledged a leak between the splits, which makes them too good.
-Stage = Literal["none", "looking", "nothing", "broken", "leak", "ready"]
+Stage = Literal["none", "running", "nothing", "broken", "leak", "ready"]
 
 
 def _split_counts(data: Dataset) -> dict[str, int]:
@@ -176,7 +176,7 @@ class RunEvaluation(QObject):
         split = self.split
         self._pass = inference_pass = InferencePass(project, run, self.settings)
 
-        self._enter("looking")
+        self._enter("running")
         self._passes.submit(
             lambda task: _predict_split(inference_pass, project, run, split, task),
             self._pass_finished,

@@ -373,10 +373,9 @@ def test_changed_thresholds_change_suggestions(user):
     user.wait(5)
     user.over(12, 12)
     user.key(Qt.Key.Key_Plus)
+    regions = user.image_suggestions._live.regions
     overlay.move_threshold(0, 0.6)
-    user.qtbot.waitUntil(
-        lambda: len(user.image_suggestions._edits) == 2
-    )  # the edit was transferred to the new suggestions
+    user.qtbot.waitUntil(lambda: user.image_suggestions._live.regions is not regions)
     user.wait(5)
     (edited,) = [entry for entry in user.image_suggestions.shown if entry.edited]  # edits by the user stay
     assert (edited.origin.y, edited.origin.x) == (5, 5)

@@ -145,14 +145,13 @@ def _make_unique(classes: list[Fields], known: set[int]) -> None:
 class ProjectJson:
     """File behind a `ProjectFile`, which is modified in place.
 
-    content: bytes of the file as last read or written. notices: problems reported by merges. merged: callback after a
-    merge.
+    content: bytes of the file as last read or written. notices: problems reported by merges.
     """
 
     def __init__(self, root: Path, file: ProjectFile, content: bytes) -> None:
         self.content = content
         self.notices: list[Problem] = []
-        self.merged: Callable[[], None] | None = None
+        self._on_merge: Callable[[], None] | None = None
         self._root, self._file = root, file
         self._base: Fields = file.model_dump(mode="json")
         self._stamp = ""
@@ -169,6 +168,10 @@ class ProjectJson:
     def move_to(self, root: Path) -> None:
         """Set the folder of the file to `root`."""
         self._root, self._stamp = root, ""
+
+    def follow_merges(self, on_merge: Callable[[], None] | None) -> None:
+        """Call `on_merge` after each merge from now on; None: nothing."""
+        self._on_merge = on_merge
 
     def take_notices(self) -> list[Problem]:
         """Return and clear the problems reported by merges."""
@@ -228,8 +231,8 @@ class ProjectJson:
         return fields
 
     def _notify_merged(self) -> None:
-        if self.merged is not None:
-            self.merged()
+        if self._on_merge is not None:
+            self._on_merge()
 
     def _replace_fields(self, fields: Fields, new_ids: dict[int, int]) -> None:
         """Make `fields` the content. Unchanged classes remain the same objects."""

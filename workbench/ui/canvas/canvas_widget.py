@@ -12,7 +12,6 @@ from workbench.session.session import Session
 from workbench.ui.canvas.canvas_content import CanvasContent
 from workbench.ui.canvas.canvas_input import EventDispatcher, Navigation
 from workbench.ui.canvas.interactions.context_menu import ContextMenu
-from workbench.ui.canvas.interactions.suggestion_interactor import SuggestionInteractor
 from workbench.ui.canvas.interactor import Interactor
 from workbench.ui.canvas.items.display_items import ClassPicker, PreviewGuard, WindowLevelDrag
 from workbench.ui.canvas.items.minimap import Minimap
@@ -23,7 +22,7 @@ from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.polygon_tool import PolygonTool
 from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
 from workbench.ui.canvas.tools.tool_base import Tool
-from workbench.ui.canvas.tools.tool_context import ToolContext, ToolTasks
+from workbench.ui.canvas.tools.tool_context import ToolContext, ToolRequests, ToolTasks
 from workbench.ui.canvas.tools.tool_options import ToolOptions, next_diameter
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.shortcuts import key_text
@@ -59,19 +58,23 @@ class Canvas(QWidget):
         self.content = CanvasContent(session, self.scene, self)
         self.options = ToolOptions(self)
         self.tasks = ToolTasks(self)
-        context = ToolContext(
+        self.context = context = ToolContext(
             session=session,
+            clicks=clicks,
             content=self.content,
+            scene=self.scene,
             view=self.view_state,
             renderer=self.renderer,
             options=self.options,
             tasks=self.tasks,
-            refuse=self.refused.emit,
-            report=self.measured.emit,
-            choose_region=self.region_chosen.emit,
+            requests=ToolRequests(
+                refuse=self.refused.emit,
+                report=self.measured.emit,
+                choose_region=self.region_chosen.emit,
+                edit_outline=self._edit_outline,
+            ),
         )
-        self.context, context.clicks = context, clicks
-        self.suggestions = context.suggestions = SuggestionInteractor(context, self.scene, self)
+        self.suggestions = context.suggestions
         self.tools = {name: spec.tool(context) for name, spec in TOOLS.items()}
         self.tool = "brush"
         self.navigation = Navigation(self.view_state, self.options, self.set_diameter, self)
@@ -100,7 +103,6 @@ class Canvas(QWidget):
         self.suggestions.held.connect(self._confirm_pan_key)
         self._session.edit_finishing.connect(self.tasks.finish)
         self._session.edit_finishing.connect(self._commit_pending)
-        self.context.edit_outline = self._edit_outline
         self._session.mask_changed.connect(self._follow_mask)
         self._session.current_class_changed.connect(self._follow_class)
         self.tasks.failed.connect(self._session.problem_met)

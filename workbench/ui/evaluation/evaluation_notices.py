@@ -207,13 +207,13 @@ class EvaluationPlaceholder(QWidget):
 
     def _stage_changed(self) -> None:
         stage = self._evaluation.stage
-        running, leak = stage == "looking", stage == "leak"
+        running, leak = stage == "running", stage == "leak"
         self.bar.setVisible(running)
         self.time_left.setVisible(running)
         self.leaks.setVisible(leak)
         self.button.setVisible(stage != "broken")
         texts = {
-            "looking": self.tr("Cancel"),
+            "running": self.tr("Cancel"),
             "leak": self.tr("Show metrics anyway"),
             "nothing": self.tr("Label more images"),
         }

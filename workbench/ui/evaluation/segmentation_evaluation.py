@@ -171,14 +171,14 @@ class SegmentationEvaluation(QWidget):
         evaluation = self._evaluation
         ready = evaluation.stage == "ready"
         self._pages.setCurrentWidget(self._results if ready else self.placeholder)
-        if evaluation.stage in ("looking", "none"):
+        if evaluation.stage in ("running", "none"):
             self._list_classes()
             self.summary.clear()
             self.browser.gallery.clear()
             self.points.show_figures(None)
             self.verdict.show_choice(evaluation.verdicts.choice)
             self.verdict.show_result(None)
-        if evaluation.stage == "looking":
+        if evaluation.stage == "running":
             self.curve.show_waiting(self.tr("Evaluating thresholds…"))
         if ready:
             self._show_point()

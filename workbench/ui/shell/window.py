@@ -108,7 +108,13 @@ class Window(QMainWindow):
         self.layers = LayersPanel(self.canvas.scene, services.reference_comparison, self.overlay)
         self.display = DisplayPanel(self.canvas.scene, services.display_presets)
         self.training = TrainingPanel(
-            session, services.training, services.export_job, services.run_monitor, services.run_list, style
+            session,
+            services.training,
+            services.export_job,
+            services.run_monitor,
+            services.run_list,
+            services.saved_overrides,
+            style,
         )
         self.training.controls.add_line(ContinuousSwitch(services.continuous_training))
         self.suggestions_controller = SuggestionsController(

@@ -28,7 +28,6 @@ class SettingsController(QObject):
     ) -> None:
         super().__init__(panel)
         self._session, self._overrides, self._runs, self._panel, self._style = session, overrides, runs, panel, style
-        panel.overrides = overrides.of
         panel.controls.settings_clicked.connect(self.open)
         panel.controls.changed.connect(self._show_count)
         overrides.changed.connect(self._show_count)

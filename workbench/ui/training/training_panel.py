@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -13,6 +10,7 @@ from workbench.core.runs.events import Event, Failed, Finished, Progress, Step
 from workbench.core.runs.run import Run
 from workbench.session.session import Session
 from workbench.session.training.export_job import ExportJob
+from workbench.session.training.saved_overrides import SavedOverrides
 from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.text.run_texts import export_text, hint_text, progress_texts, reason_not_to_train
@@ -36,12 +34,13 @@ class TrainingPanel(QWidget):
         exporter: ExportJob,
         monitor: RunMonitor,
         run_list: RunList,
+        overrides: SavedOverrides,
         style: ThemeManager,
     ) -> None:
         super().__init__(objectName="panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._training, self._exporter, self._run_list = session, training, exporter, run_list
-        self.overrides: Callable[[str], dict[str, Any]] = lambda model: {}  # settings that the user changed
+        self._overrides = overrides
         self._final_work: Progress | None = None  # work after the last step
         self._was_live = False  # this run was followed live: its ending is reported as new
         self.view = RunDashboard(style, monitor, run_list)
@@ -99,7 +98,7 @@ class TrainingPanel(QWidget):
         elif self._session.writable:
             model, minutes, device = self.controls.values()
             self.recovered.emit()
-            self._training.start(model, minutes=minutes, device=device, **self.overrides(model))
+            self._training.start(model, minutes=minutes, device=device, **self._overrides.of(model))
         self.refresh()
 
     def toggle_pause(self) -> None:

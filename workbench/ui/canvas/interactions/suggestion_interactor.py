@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter
@@ -13,8 +14,10 @@ from workbench.core.suggestions.suggestions import Suggestion
 from workbench.ui.canvas.interactor import Interactor
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.selection_preview import SelectionPreview
-from workbench.ui.canvas.tools.tool_context import ToolContext
 from workbench.ui.text import formatting
+
+if TYPE_CHECKING:
+    from workbench.ui.canvas.tools.tool_context import ToolContext
 
 TAP = 300  # ms: Space held longer pans the image and accepts nothing
 REACH = 5.0  # logical pixels: search radius around the pointer

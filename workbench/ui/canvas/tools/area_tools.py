@@ -48,7 +48,7 @@ class FillTool(RegionChooser):
 
     def _paint(self, region: Selection, id: int) -> None:
         if region.cut:
-            self.context.refuse("too large")
+            self.context.requests.refuse("too large")
         else:
             self.context.paint_step(region, id, "fill")
 
@@ -81,13 +81,13 @@ class FillHolesTool(RegionChooser):
         mask, id = self.context.mask, self._id_at(event.point)
         self.cancel()
         if mask is None or id is None:
-            self.context.refuse("no region")
+            self.context.requests.refuse("no region")
             return
         target = self.context.background_id if event.erase else id
 
         def fill(region: Selection) -> None:
             if region.cut:
-                self.context.refuse("too large")
+                self.context.requests.refuse("too large")
             else:
                 self.context.paint_step(region, target, "fill holes")
 
@@ -169,9 +169,9 @@ class WandTool(Tool):
         if not self.busy:
             self.show(None)
         if selection.cut:
-            self.context.refuse("too large")
+            self.context.requests.refuse("too large")
         elif selection.empty:
-            self.context.refuse("nothing here")
+            self.context.requests.refuse("nothing here")
         else:
             self.context.paint_step(selection, id, "wand")
 

@@ -123,7 +123,7 @@ class BoxSegmentationTool(RectangleTool):
                 return
             current.computing = False
             if not current.points and (selection.cut or selection.empty):
-                self.context.refuse("too large" if selection.cut else "nothing in the box")
+                self.context.requests.refuse("too large" if selection.cut else "nothing in the box")
                 self._set(None)
                 return
             current.selection = selection

@@ -67,7 +67,7 @@ class ClickTool(RectangleTool):
             return False
         refusal = self.context.refusal(needs_class=True) or ("" if self.available else "no click model")
         if refusal:
-            self.context.refuse(refusal)
+            self.context.requests.refuse(refusal)
             return False
         self.start(event)
         return True
@@ -109,7 +109,7 @@ class ClickTool(RectangleTool):
         if image is None or not self.context.contains(point):
             return
         if self.current is None and not adds:
-            self.context.refuse("no object")
+            self.context.requests.refuse("no object")
             return
         window = self._window(image)
         self.current = self.current or ClickObject(window)
@@ -173,7 +173,7 @@ class ClickTool(RectangleTool):
             current.masks[count] = mask
             self._show_mask(mask)
             if mask.selection.empty:
-                self.context.refuse("too large" if mask.selection.cut else "nothing segmented")
+                self.context.requests.refuse("too large" if mask.selection.cut else "nothing segmented")
             if current.commits:
                 self._commit_when_computed()
 

@@ -99,7 +99,7 @@ class PolygonTool(CornerTool):
         """Show the outline of a region of class `id` with editable corners."""
         self.cancel()
         if self.context.locked(id):
-            self.context.refuse("locked")
+            self.context.requests.refuse("locked")
             return
         self._set_edit(region_edit(self.context, region, id))
 

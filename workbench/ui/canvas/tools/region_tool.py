@@ -108,14 +108,14 @@ class RegionTool(Tool):
 
     def _select_region(self, region: Selection, id: int) -> None:
         if region.cut:
-            self.context.refuse("too large")
+            self.context.requests.refuse("too large")
         else:
             self._select(SelectedRegion(region, id))
 
     def _select(self, region: SelectedRegion | None) -> None:
         self.region = region
         self._show()
-        self.context.choose_region(region)
+        self.context.requests.choose_region(region)
 
     def _show(self) -> None:
         region = self.region
@@ -162,7 +162,7 @@ class RegionTool(Tool):
     def edit_outline(self) -> None:
         """Show the corners of the region's outline in the polygon tool."""
         if self.region is not None:
-            self.context.edit_outline(self.region.selection, self.region.id)
+            self.context.requests.edit_outline(self.region.selection, self.region.id)
 
     def delete(self) -> None:
         self._replace(EMPTY, self.context.background_id, "delete region")
@@ -189,7 +189,7 @@ class RegionTool(Tool):
         if region is None or mask is None:
             return
         if self.context.locked(region.id):
-            self.context.refuse("locked")
+            self.context.requests.refuse("locked")
             self._show()
             return
         self._changing = True

@@ -185,7 +185,7 @@ class SuggestionTool(RectangleTool):
         if chosen:
             (suggestions.rejected if self._rejects else suggestions.accepted).emit(chosen)
         else:
-            self.context.refuse("no proposal")
+            self.context.requests.refuse("no proposal")
 
     def wants(self, key: int) -> bool:
         return super().wants(key) or (key in _DIGITS and self.context.suggestions.current is not None)

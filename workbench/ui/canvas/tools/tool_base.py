@@ -47,7 +47,7 @@ class Tool(Interactor):
             return False
         refusal = self.context.refusal(needs_class=self.needs_class and not event.erase)
         if refusal:
-            self.context.refuse(refusal)
+            self.context.requests.refuse(refusal)
             return False
         busy = self.busy
         self.start(event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.session import Session
 from workbench.session.tasks import TaskRunner, ignore_failure
 from workbench.ui.canvas.canvas_content import CanvasContent
+from workbench.ui.canvas.interactions.suggestion_interactor import SuggestionInteractor
+from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
 from workbench.ui.canvas.tools.tool_options import ToolOptions
@@ -111,34 +114,44 @@ class ShapeEnd:
         return self.clock() - self._closed_at < _GRACE
 
 
+@dataclass(frozen=True, kw_only=True)
+class ToolRequests:
+    """Requests of the tools to the canvas.
+
+    refuse: with the reason nothing was painted. report: with name and value of a measurement. edit_outline: shows the
+    outline of a region of a class.
+    """
+
+    refuse: Callable[[str], None]
+    report: Callable[[str, float], None]
+    choose_region: Callable[[object], None]
+    edit_outline: Callable[[Selection, int], None]
+
+
 class ToolContext:
     """Access of the tools and of the suggestions to the session and to the parts of the canvas."""
-
-    suggestions: Any  # SuggestionInteractor, which uses this context itself; set by the canvas
-    clicks: ClickSegmentation  # set by the canvas
-    edit_outline: Callable[[Selection, int], None]  # shows the outline of a region of a class; set by the canvas
 
     def __init__(
         self,
         *,
         session: Session,
+        clicks: ClickSegmentation,
         content: CanvasContent,
+        scene: CanvasScene,
         view: ViewState,
         renderer: SceneRenderer,
         options: ToolOptions,
         tasks: ToolTasks,
-        refuse: Callable[[str], None],
-        report: Callable[[str, float], None],
-        choose_region: Callable[[object], None],
+        requests: ToolRequests,
     ) -> None:
-        """refuse: called with the reason nothing was painted. report: with name and value of a measurement."""
-        self._session, self._content = session, content
+        self._session, self._content, self.clicks = session, content, clicks
         self.editor = session.editor
         self.view, self.renderer = view, renderer
         self.options, self.tasks = options, tasks
-        self.refuse, self.report, self.choose_region = refuse, report, choose_region
+        self.requests = requests
         self.shape_end = ShapeEnd()
         self._levels: tuple[np.ndarray, GrayLevels] | None = None
+        self.suggestions = SuggestionInteractor(self, scene, scene)
 
     # --- state -----------------------------------------------------------------------------------
 

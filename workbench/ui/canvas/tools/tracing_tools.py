@@ -67,12 +67,12 @@ class CrackTool(Tool):
                 self._redraw()
                 self._pending.remove(path)
             if crack.selection.cut:
-                self.context.refuse("too far")
+                self.context.requests.refuse("too far")
             elif crack.selection.empty:
-                self.context.refuse("no line")
+                self.context.requests.refuse("no line")
             else:
                 self.context.paint_step(crack.selection, id, "crack")
-                self.context.report("width", float(np.median(crack.width)))
+                self.context.requests.report("width", float(np.median(crack.width)))
 
         self.context.tasks.run(lambda: tracer.trace(end), paint)
 
@@ -232,7 +232,7 @@ class ScissorsTool(Tool):
 
     def _paint(self, selection: Selection, id: int) -> None:
         if selection is EMPTY or selection.empty:
-            self.context.refuse("nothing here")
+            self.context.requests.refuse("nothing here")
         else:
             self.context.paint_step(selection, id, "smart_edge")
 

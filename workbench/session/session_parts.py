@@ -1,4 +1,4 @@
-"""The open project: its parts, and opening, saving and closing of all of them together."""
+"""Parts of the session, and opening, saving and closing of the project in all of them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from workbench.session.class_merge_job import ClassMergeJob
 from workbench.session.editor import Editor
 from workbench.session.image_list import ImageList
 from workbench.session.image_loader import ImageLoader
+from workbench.session.image_removal import ImageRemoval
 from workbench.session.label import Saved, noted_row, saved_row
 from workbench.session.label_copy import LabelCopier
 from workbench.session.label_import_job import LabelImportJob
@@ -28,19 +29,36 @@ from workbench.session.verdict_steps import VerdictSteps
 Unsaved = Literal["refuse", "journal", "discard"]
 
 
-class OpenProject(QObject):
-    """Parts of a session that exist once per project, and the one open project, or none.
+class SessionParts(QObject):
+    """Base class of the session: its signals, its parts, and the one open project, or none.
 
     Methods never raise a Problem: they emit `problem_met`.
     """
 
-    opened = Signal()
-    closed = Signal()
+    project_opened = Signal()
+    project_closed = Signal()
+    images_listed = Signal(object)  # list[str]
+    rows_changed = Signal(object)  # list[ImageRow], at most five times a second
+    index_progress = Signal(int, int)
+    edit_finishing = Signal()  # an edit is about to end: pending work for the open image has to be delivered now
+    image_previewed = Signal(object, object, object)  # key, reduced image, (width, height); `image_opened` follows
+    image_opened = Signal(object)  # key
+    image_failed = Signal(object, object)  # key, Problem
+    mask_changed = Signal(object)  # Rect
     note_changed = Signal(object)  # key
     label_saved = Signal(object)  # key
+    classes_changed = Signal()  # classes, verdicts, visibility or locks
+    current_class_changed = Signal(int)
+    history_changed = Signal()  # the undo stack, or whether undo is possible
+    save_state_changed = Signal(str)  # "saved" | "dirty" | "failed"
+    step_followed = Signal(str, object)  # "undo" or "redo", and the UndoCommand for which another image was opened
+    images_added = Signal(object)  # Added
+    sources_changed = Signal()  # image folders, or their availability
     problem_met = Signal(object)
 
-    def __init__(self, parent: QObject, *, save_delay: float, retry: float, cache: int) -> None:
+    def __init__(
+        self, parent: QObject | None = None, *, save_delay: float = 0.5, retry: float = 5.0, cache: int = 512 << 20
+    ) -> None:
         super().__init__(parent)
         self.project: Project | None = None
         self.undo_stack = UndoStack(self)
@@ -49,13 +67,14 @@ class OpenProject(QObject):
         self.folder = ProjectWatch(self.autosave, self, retry=retry)
         self.image_loader = ImageLoader(self.autosave.unsaved, self, limit=cache)
         self.image_list = ImageList(self)
-        self.image = OpenImage(self.image_list, self.image_loader, self.editor, self.undo_stack, self)
+        self.current = OpenImage(self.image_list, self.image_loader, self.editor, self.undo_stack, self)
         self.label_copier = LabelCopier(self.editor, self)
         self.classes = ClassList(self.editor, self)
         self.notes = ImageNotes(self.editor, self.autosave, self.classes, self)
         self.verdict_steps = VerdictSteps(self.editor, self.autosave, self.image_list, self.classes, self.notes, self)
         self.class_merge = ClassMergeJob(self.editor, self.autosave, self.image_list, self.classes, self)
         self.label_import = LabelImportJob(self.editor, self.autosave, self.classes, self)
+        self.removal = ImageRemoval(self, self)
         self._connect()
         app = QCoreApplication.instance()
         if app is not None:
@@ -64,25 +83,44 @@ class OpenProject(QObject):
     def _connect(self) -> None:
         for part in (self.editor, self.autosave, self.image_list, self.label_copier, self.classes, self.notes):
             part.problem_met.connect(self.problem_met)
-        for part in (self.image, self.folder, self.verdict_steps, self.class_merge, self.label_import):
+        for part in (self.current, self.folder, self.verdict_steps, self.class_merge, self.label_import):
             part.problem_met.connect(self.problem_met)
         self.notes.changed.connect(self._note_changed)
         self.editor.note_changed.connect(self._note_changed)
         self.editor.committed.connect(self.autosave.record_patch)
         self.editor.committed.connect(self.folder.refresh)
         self.autosave.saved.connect(self._label_saved)
-        self.image.requested.connect(self.verdict_steps.wait_for)
-        self.image.opened.connect(self.class_merge.lock_open_image)
-        self.image.opened.connect(self.label_import.lock_open_image)
+        self.current.requested.connect(self.verdict_steps.wait_for)
+        self.current.opened.connect(self.class_merge.lock_open_image)
+        self.current.opened.connect(self.label_import.lock_open_image)
         self.image_loader.loaded.connect(self.image_list.mark_opened)
         self.image_loader.failed.connect(self.image_list.mark_broken)
-        self.folder.returned.connect(self.image.read_again)
+        self.folder.returned.connect(self.current.read_again)
         self.class_merge.rewritten.connect(self.reload)
         self.label_import.written.connect(self.reload)
+        self.problem_met.connect(self.folder.on_problem)
+        # What happens in the parts is reported by the signals of the session.
+        self.undo_stack.changed.connect(self.history_changed)
+        self.class_merge.changed.connect(self.history_changed)
+        self.label_import.state_changed.connect(self.history_changed)
+        self.classes.changed.connect(self.classes_changed)
+        self.classes.chosen.connect(self.current_class_changed)
+        self.editor.finishing.connect(self.edit_finishing)
+        self.editor.mask_changed.connect(self.mask_changed)
+        self.autosave.state_changed.connect(self.save_state_changed)
+        self.save_state_changed.connect(self.folder.refresh)
+        self.image_loader.previewed.connect(self.image_previewed)
+        self.current.opened.connect(self.image_opened)
+        self.current.failed.connect(self.image_failed)
+        self.current.step_followed.connect(self.step_followed)
+        self.image_list.added.connect(self.images_added)
+        self.image_list.listed.connect(self.images_listed)
+        self.image_list.rows_changed.connect(self.rows_changed)
+        self.image_list.progressed.connect(self.index_progress)
 
     # --- open -------------------------------------------------------------------------------------
 
-    def create(
+    def create_project(
         self,
         root: Path | str,
         images: Path | str | None = None,
@@ -90,6 +128,7 @@ class OpenProject(QObject):
         verdicts: Sequence[str] = (),
     ) -> bool:
         """Create a project and open it. Return False on failure or if labels of the open project cannot be saved."""
+        self.removal.close()
         if not self._all_saved():
             return False
         try:
@@ -99,18 +138,19 @@ class OpenProject(QObject):
             return False
         return self._switch_to(project)
 
-    def open(self, root: Path | str, write: bool = True, identity: FolderKind | None = None) -> bool:
+    def open_project(self, root: Path | str, write: bool = True, identity: FolderKind | None = None) -> bool:
         """Open a project; read-only, with `problem_met`, if it is locked or cannot be written.
 
         identity: the answer to an earlier CopyOrMoved, see `Project.open`.
 
         Return False on failure or if labels of the open project cannot be saved; that project then stays open.
         """
+        self.removal.close()
         root = Path(root).absolute()
         if self.project is not None and self.project.root == root:
             # The content of the rescue journal is recovered by the opening that follows.
             rescued = not self.project.writable and self.autosave.rescued
-            if not self.close("journal" if rescued else "refuse"):
+            if not self.close_project("journal" if rescued else "refuse"):
                 return False
         try:
             try:
@@ -127,7 +167,7 @@ class OpenProject(QObject):
             return False
         return self._switch_to(project)
 
-    def relocate(self, root: Path | str) -> bool:
+    def find_folder(self, root: Path | str) -> bool:
         """Continue with the open project in `root`, to which it was moved; unsaved changes are saved there.
 
         Return False, with a problem, if there is no project or another one, or it cannot be written.
@@ -135,15 +175,15 @@ class OpenProject(QObject):
         self.editor.finish_stroke()
         if self.project is None or not self.folder.relocate(Path(root)):
             return False
-        key, undo_state = self.image.key, self.undo_stack.state
-        opened = self.open(self.project.root, identity="moved")
+        key, undo_state = self.current.key, self.undo_stack.state
+        opened = self.open_project(self.project.root, identity="moved")
         self.undo_stack.state = undo_state
         if key is not None:
-            self.image.open(key)
+            self.current.open(key)
         return opened
 
     def _switch_to(self, project: Project) -> bool:
-        if not self.close():
+        if not self.close_project():
             project.close()
             return False
         self.undo_stack.clear()
@@ -155,7 +195,9 @@ class OpenProject(QObject):
         for part in (self.classes, self.verdict_steps, self.class_merge, self.label_import):
             part.open(project)
         self.undo_stack.push(*(MaskEdit(self.editor, patch) for patch in recovered))
-        self.opened.emit()
+        self.removal.open(project)
+        self.project_opened.emit()
+        self.current_class_changed.emit(self.editor.class_id)
         for notice in project.json.take_notices():
             self.problem_met.emit(notice)
         self.image_list.refresh(project)
@@ -175,12 +217,13 @@ class OpenProject(QObject):
         self.problem_met.emit(UnsavedLabels(count=len(self.autosave.unsaved_keys)))
         return False
 
-    def close(self, unsaved: Unsaved = "refuse") -> bool:
+    def close_project(self, unsaved: Unsaved = "refuse") -> bool:
         """Save unsaved labels, end all threads and close the project. Return True if no project is open afterwards.
 
         unsaved: handling of labels that cannot be saved. "refuse": the project stays open, with `problem_met`;
         "journal": their strokes stay in the journal; "discard": nothing is saved and they are lost.
         """
+        self.removal.close()
         if self.project is None:
             return True
         if unsaved == "refuse" and not self._all_saved():
@@ -190,36 +233,67 @@ class OpenProject(QObject):
         self.label_import.close()
         self.editor.close()
         self.autosave.close(discard=unsaved == "discard")
-        for part in (self.image_loader, self.image_list, self.label_copier, self.image, self.folder, self.project):
+        for part in (self.image_loader, self.image_list, self.label_copier, self.current, self.folder, self.project):
             part.close()
         self.project = None
         self.classes.close()
         self.undo_stack.clear()
-        self.closed.emit()
+        self.project_closed.emit()
         return True
 
     def end(self) -> None:
         """Close the project without asking, as the application ends; nothing is discarded."""
-        self.close("journal")
+        self.close_project("journal")
+
+    # --- images ------------------------------------------------------------------------------------
+
+    @property
+    def keys(self) -> list[str]:
+        """Images of the project, in order."""
+        return self.image_list.keys
+
+    @property
+    def key(self) -> str | None:
+        """Key of the open image, including one that failed to open."""
+        return self.current.key
+
+    @property
+    def opening(self) -> str | None:
+        """Key of the image that was requested last, also while it is still read."""
+        return self.image_loader.requested
+
+    def open_image(self, key: str) -> None:
+        """Open an image; `image_opened` or `image_failed` follows. Until then the former one stays open."""
+        if self.project is not None:
+            self.current.open(key)
+
+    def close_image(self) -> None:
+        """Close the open image; `image_failed` follows, as there is no other one."""
+        self.current.leave()
+
+    def refresh_images(self) -> None:
+        """Scan the folders again."""
+        if self.project is not None:
+            self.image_list.refresh(self.project)
 
     # --- updates ----------------------------------------------------------------------------------
 
     def reload(self) -> None:
         """Reload the open image and the list after files have changed; the image may be gone."""
-        project, key = self.project, self.image.key
+        project, key = self.project, self.current.key
         if project is None:
             return
         if key is not None:
             keys = [key, *self.image_list.keys]
             present = next((other for other in keys if project.image_path(other).exists()), None)
             if present is None:
-                self.image.leave()
+                self.current.leave()
             else:
-                self.image.open(present)
+                self.current.open(present)
         self.image_list.refresh(project)
 
     def _note_changed(self, key: str) -> None:
-        label = self.image.label
+        label = self.current.label
         if label is not None and label.key == key:
             if label.unsaved:
                 self.autosave.schedule(label)
