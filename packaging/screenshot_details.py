@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog
 from screenshot_stage import Stage
 from screenshot_views import View, evaluation
 
-from workbench.ui.dialogs.shortcuts_page import ShortcutsPage
+from workbench.ui.dialogs.preferences_dialog import ShortcutsPage
 from workbench.ui.label_files.export_dialog import LabelExportDialog
 from workbench.ui.label_files.import_dialog import ImportDialog
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog

@@ -466,8 +466,8 @@ def statements(function: ast.FunctionDef) -> Iterator[ast.AST]:
 def planted(tree: ast.ClassDef) -> Iterator[ast.AST]:
     """Yield the assignments of a class that give another object what that needs in its own constructor.
 
-    That is any attribute of an argument of `__init__`, and a function of this class or a lambda on any other object
-    that this class has not created.
+    That is any attribute of an argument of `__init__`, except a datum of this object, and a function of this class or
+    a lambda on any other object that this class has not created.
     """
     created = {
         ast.unparse(target)
@@ -486,9 +486,10 @@ def planted(tree: ast.ClassDef) -> Iterator[ast.AST]:
             own = isinstance(value, ast.Attribute) and ast.unparse(value.value) == "self" and value.attr in methods
             if own and any(isinstance(mark, ast.Name) for mark in methods[value.attr].decorator_list):
                 own = False  # a property
+            datum = isinstance(value, ast.Attribute) and ast.unparse(value.value) == "self" and not own
             for attribute in assigned_attributes(node):
                 owner = ast.unparse(attribute.value)
-                if owner in given or ((own or isinstance(value, ast.Lambda)) and owner not in created):
+                if (owner in given and not datum) or ((own or isinstance(value, ast.Lambda)) and owner not in created):
                     yield node
 
 

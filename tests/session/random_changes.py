@@ -26,9 +26,9 @@ from PySide6.QtCore import QCoreApplication
 from workbench.core.project import annotation
 from workbench.core.project.annotation import ConfirmedLabel, Note, SuggestionDecision
 from workbench.core.runs.launch import worker_environment
+from workbench.session.image_suggestions import REJECT, RESTORE, SuggestionDecisions
 from workbench.session.label_issue_review import CONFIRM
 from workbench.session.session import Session
-from workbench.session.suggestion_decisions import REJECT, RESTORE, SuggestionDecisions
 from workbench.session.verdict_steps import VerdictChange
 
 SIZES = {"a (1).png": (96, 80), "批次/b.png": (96, 80), "big.png": (1500, 1100)}

@@ -23,10 +23,10 @@ from workbench.core.project.annotation import ConfirmedLabel, Note, SuggestionDe
 from workbench.core.project.project import Project
 from workbench.core.project.storage import holding_part
 from workbench.core.runs.launch import worker_environment
+from workbench.session.image_suggestions import REJECT, SuggestionDecisions
 from workbench.session.journal import Journal, framed
 from workbench.session.note_changes import NoteChange, difference, merge
 from workbench.session.session import Session
-from workbench.session.suggestion_decisions import REJECT, SuggestionDecisions
 
 DECIDED = SuggestionDecision(what="rejected", model="run", class_id=1, x=1, y=2, width=3, height=4, area=5)
 
@@ -37,7 +37,7 @@ from PySide6.QtCore import QCoreApplication
 from tests.session.conftest import dot
 from tests.session.test_note_journal import DECIDED
 from workbench.core.project.annotation import ConfirmedLabel
-from workbench.session.suggestion_decisions import REJECT, SuggestionDecisions
+from workbench.session.image_suggestions import REJECT, SuggestionDecisions
 from workbench.session.session import Session
 
 for root, changes in json.loads(sys.argv[1]):

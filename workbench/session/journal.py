@@ -16,6 +16,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.core.problems import CannotWrite
@@ -23,7 +24,6 @@ from workbench.core.project.history import Patch
 from workbench.core.project.storage import check_links, key_hash
 from workbench.inference.io.atomic_write import make_folder
 from workbench.inference.io.json_io import parse_json
-from workbench.session.journal_leftovers import Leftovers, Size
 from workbench.session.note_changes import NoteChange
 
 _FRAME = struct.Struct("<II")  # length and crc32 of the payload
@@ -287,3 +287,25 @@ def _remove(path: Path) -> bool:
         path.unlink(missing_ok=True)
         return True
     return False
+
+
+Size = tuple[int, int]  # width, height
+
+
+@dataclass
+class Leftovers:
+    """Unsaved changes of an earlier session.
+
+    strokes: patches with the size of their mask, per image, in order. note_changes: of notes, per image, in order.
+    shared_keys: images with changes from `append_notes`. unreadable: files that cannot be read.
+    """
+
+    strokes: dict[str, list[tuple[Patch, Size]]] = field(default_factory=dict)
+    note_changes: dict[str, list[NoteChange]] = field(default_factory=dict)
+    shared_keys: set[str] = field(default_factory=set)
+    unreadable: list[Path] = field(default_factory=list)
+
+    @property
+    def keys(self) -> list[str]:
+        """Images with strokes or changes of their note."""
+        return list(dict.fromkeys([*self.strokes, *self.note_changes]))

@@ -22,8 +22,7 @@ from workbench.core.project import annotation
 from workbench.core.project.annotation import Note, backup_conflict
 from workbench.core.project.history import TILE, Content, Patch, StepRecording
 from workbench.core.project.project import Project
-from workbench.session.journal import Journal
-from workbench.session.journal_leftovers import Size
+from workbench.session.journal import Journal, Size
 from workbench.session.label import Label, load_label
 from workbench.session.note_changes import NoteChange, merge
 

@@ -22,11 +22,11 @@ from workbench.session.journal import (
     SHARED,
     STROKES,
     Journal,
+    Leftovers,
     Place,
     encode_note_record,
     encode_record,
 )
-from workbench.session.journal_leftovers import Leftovers
 
 _LOCK = "lock"
 

@@ -3,28 +3,73 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from workbench.core.messages import Message
-from workbench.core.problems import Problem, RunUnusable
+from workbench.core.problems import ImageBroken, Problem, RunUnusable
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.process_memory import release_free_memory
-from workbench.session.crop_requests import CropRequests
 from workbench.session.image_verdicts import ImageVerdicts
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.training_control import TrainingControl
 
 if TYPE_CHECKING:
+    from workbench.core.evaluation.defect_crops import CropFrame, Cropper
     from workbench.core.evaluation.inference_pass import InferencePass, PassResult
     from workbench.core.evaluation.operating_point import ChosenRule, OperatingPoint, StoredOperatingPoint
     from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
     from workbench.core.evaluation.split_evaluation import DataLeak, EvaluatedImages, MaskEvaluation
+    from workbench.core.evaluation.stored_predictions import StoredPrediction
     from workbench.core.project.project import Project
+
+
+class CropRequests:
+    """Requests for crops of the images of one project. `open` comes first."""
+
+    def __init__(self, parent: QObject) -> None:
+        self._tasks = TaskRunner(1, parent)
+        self._cropper: Cropper | None = None
+
+    def open(self, project: Project) -> None:
+        from workbench.core.evaluation.defect_crops import Cropper
+
+        self._cropper = Cropper(project)
+
+    def request(
+        self,
+        prediction: StoredPrediction,
+        settings: ModelSettings,
+        frame: CropFrame,
+        on_done: Callable[[np.ndarray | None], None],
+    ) -> None:
+        """Cut out a part of an image; `on_done` receives uint8 RGB, or None if the image cannot be read.
+
+        settings: with the thresholds of the outlines to draw.
+        """
+        cropper = self._cropper
+        if cropper is None:
+            return
+        self._tasks.submit(
+            lambda _: cropper.crop(prediction, settings, frame),
+            on_done,
+            lambda _: on_done(None),
+            as_problem=lambda error: ImageBroken(path=prediction.key, why=str(error)),
+        )
+
+    def cancel(self) -> None:
+        """Cancel the crops that are not made yet."""
+        self._tasks.cancel()
+
+    def stop(self) -> None:
+        self._tasks.stop()
+
 
 # none: no run is open. nothing: the run has no validation or test images. broken: the evaluation failed. leak: the
 # metrics are withheld until the user has acknowledged a leak between the splits, which makes them too good.

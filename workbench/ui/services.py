@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.display_presets import DisplayPresets, ReferenceComparison
@@ -124,28 +124,9 @@ class Services:
     def close(self) -> None:
         """Save, and end all threads and child processes."""
         self.telemetry.stop()
-        for service in (
-            self.export_job,
-            self.adoption,
-            self.training,
-            self.run_monitor,
-            self.run_list,
-            self.label_queue,
-            self.evaluation,
-            self.saved_overrides,
-            self.suggest_all,
-            self.predictions,
-            self.spots,
-            self.clicks,
-            self.run_thresholds,
-            self.reference_comparison,
-            self.image_pages,
-            self.project_check,
-            self.statistics,
-            self.packing,
-            self.project_merge,
-            self.evaluation_report,
-            self.evaluation_comparison,
-        ):
-            service.close()
+        for service in fields(self):
+            # The error log is closed last, by the application: the end of the others is still logged.
+            close = getattr(getattr(self, service.name), "close", None)
+            if close is not None and service.name != "error_log":
+                close()
         self.session.end()

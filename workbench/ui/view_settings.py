@@ -15,14 +15,17 @@ class ViewSettings(QObject):
     language_chosen = Signal(str)  # the window has to be rebuilt
     tool_names_changed = Signal()
 
-    def __init__(self, window: QMainWindow, preferences: Preferences, style: ThemeManager) -> None:
+    def __init__(
+        self,
+        window: QMainWindow,
+        preferences: Preferences,
+        style: ThemeManager,
+        panels: dict[str, QWidget],
+        focus_widgets: list[QWidget],
+    ) -> None:
+        """panels: by name. focus_widgets: those that F6 cycles through."""
         super().__init__(window)
         self._window, self._preferences, self._style = window, preferences, style
-        self._panels: dict[str, QWidget] = {}
-        self._focus_widgets: list[QWidget] = []
-
-    def set_panels(self, panels: dict[str, QWidget], focus_widgets: list[QWidget]) -> None:
-        """Set the panels by name, and the widgets that F6 cycles through."""
         self._panels, self._focus_widgets = panels, focus_widgets
 
     def toggle_panel(self, name: str) -> None:
@@ -30,8 +33,7 @@ class ViewSettings(QObject):
         panel.setVisible(panel.isHidden())
 
     def panel_shown(self, name: str) -> bool:
-        panel = self._panels.get(name)
-        return panel is not None and not panel.isHidden()
+        return not self._panels[name].isHidden()
 
     def focus_panel(self, step: int) -> None:
         """Move the keyboard focus by `step` visible panels."""

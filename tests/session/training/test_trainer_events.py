@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.core.runs.events import BestKept, Started, Step
-from workbench.session.training.trainer_events import RunProgress
+from workbench.session.training.training_control import RunProgress
 
 
 @pytest.fixture

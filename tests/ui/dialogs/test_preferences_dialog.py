@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton
 
 from tests.core.click_model.toy_click_networks import toy_pair
 from workbench.session.preferences import Preferences
-from workbench.ui.canvas.click_status import ClickModelStatus
+from workbench.ui.canvas.option_bar import ClickModelStatus
 from workbench.ui.dialogs.preferences_dialog import PAGES, PreferencesDialog
 from workbench.ui.widgets.theme import scaled_text
 

@@ -14,7 +14,7 @@ from workbench.inference.io.image_io import write_png
 from workbench.ui.canvas.layers.prediction_layer import MODES
 from workbench.ui.images.image_delegate import shown_folder
 from workbench.ui.images.image_model import RowRole
-from workbench.ui.labels.class_delegate import eye_rect
+from workbench.ui.labels.classes_panel import eye_rect
 from workbench.ui.shell.workspace import SidePanel
 from workbench.ui.shortcuts import key_text
 from workbench.ui.widgets.keyboard import focus_chain

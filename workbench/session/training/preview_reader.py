@@ -74,10 +74,6 @@ class PreviewReader(QObject):
     def add(self, event: Preview) -> None:
         """Register a written preview; `arrived` follows once it is read. A replay reads only the last per image."""
         of_image = self._events.setdefault(event.picture, {})
-        if event.mask:
-            # A file that was overwritten, as in former versions, belongs to its newest step only.
-            for step in [step for step, other in of_image.items() if other.mask == event.mask]:
-                del of_image[step]
         of_image[event.step] = event
         if event.mask:
             self._read(event.picture)
@@ -240,7 +236,7 @@ def _placed(part: np.ndarray, event: Preview, fill: int) -> np.ndarray:
 
 
 def _settings(run: Run, event: Preview) -> ModelSettings | None:
-    """Return the settings with which the mask was made; None if an older version did not store them."""
+    """Return the settings with which the mask was made; None if they are not usable."""
     try:
         classes = tuple(ClassSettings(id=c.id, name=c.name, color=c.color) for c in run.dataset().classes)
         return ModelSettings(

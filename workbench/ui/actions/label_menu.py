@@ -220,7 +220,7 @@ def _tool(spec: ToolSpec) -> Command:
         lambda c: c.canvas.choose_tool(name),
         icon=name,
         keys=spec.keys,
-        needs=require(lambda c: c.canvas.available(name), missing) if missing else (),
+        needs=require(lambda c: c.canvas.tools[name].available, missing) if missing else (),
         checked=lambda c: c.canvas.tool == name,
         group="tool",
         tip=spec.translated(spec.tip),

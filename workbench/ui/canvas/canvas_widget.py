@@ -19,10 +19,11 @@ from workbench.ui.canvas.items.ruler import Ruler
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.view_state import Viewport, ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
+from workbench.ui.canvas.tools.image_context import ToolTasks
 from workbench.ui.canvas.tools.polygon_tool import PolygonTool
 from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
 from workbench.ui.canvas.tools.tool_base import Tool
-from workbench.ui.canvas.tools.tool_context import ToolContext, ToolRequests, ToolTasks
+from workbench.ui.canvas.tools.tool_context import ToolContext, ToolRequests
 from workbench.ui.canvas.tools.tool_options import ToolOptions, next_diameter
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.shortcuts import key_text
@@ -123,10 +124,6 @@ class Canvas(QWidget):
         self.view_state.set(view)
 
     # --- tools and interactors -------------------------------------------------------------------
-
-    def available(self, tool: str) -> bool:
-        """Return True if a tool can be used, False if it lacks something that the user has to choose first."""
-        return self.tools[tool].available
 
     @property
     def current(self) -> Tool:

@@ -91,14 +91,14 @@ class EvaluationNavigation(QObject):
         evaluation: RunEvaluation,
         page: EvaluationPage,
         overlay: PredictionOverlay,
+        center: CentralStack,
         view: Canvas,
         training: TrainingPanel,
         images: QAbstractItemView,
     ) -> None:
         super().__init__(page)
-        self._session, self._page, self._overlay = session, page, overlay
+        self._session, self._page, self._overlay, self._center = session, page, overlay, center
         self._view, self._training, self._images = view, training, images
-        self._center: CentralStack | None = None
         self._attempts = self._successes = 0
         self._collapsed = False  # the training panel was collapsed for the evaluation
         self._pending: tuple[str, Rect] | None = None  # region to show once its image is open
@@ -107,28 +107,21 @@ class EvaluationNavigation(QObject):
         session.image_opened.connect(self._image_opened)
         evaluation.stored.connect(self._stored)
         page.stored.connect(self._stored)
-
-    def set_center(self, center: CentralStack) -> None:
-        self._center = center
         center.evaluation_toggled.connect(self._switched)
 
     @property
     def reports(self) -> EvaluationReports:
         return self._page.reports
 
-    def possible(self) -> bool:
-        return self._session.project is not None
-
     def is_on(self) -> bool:
-        return self._center is not None and self._center.in_evaluation
+        return self._center.in_evaluation
 
     def toggle(self) -> None:
         """Evaluate the shown run, or return to the image."""
-        if self._center is not None:
-            on = not self.is_on()
-            self._center.show_evaluation(on)
-            if on:
-                self._page.show_run(self._overlay.run)
+        on = not self.is_on()
+        self._center.show_evaluation(on)
+        if on:
+            self._page.show_run(self._overlay.run)
 
     def show(self) -> None:
         """Show the evaluation of the run in use, also in place of that of another run."""
@@ -140,8 +133,7 @@ class EvaluationNavigation(QObject):
             self.switched.emit(True)
 
     def leave(self) -> None:
-        if self._center is not None:
-            self._center.show_evaluation(False)
+        self._center.show_evaluation(False)
 
     def show_region(self, key: str, box: Rect) -> None:
         """Show a region of an image on the canvas, or the whole image if `box` is empty."""

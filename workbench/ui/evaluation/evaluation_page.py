@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
@@ -62,6 +61,8 @@ class EvaluationPage(QWidget):
         self.pages = QStackedWidget()
         self.expectation = ExpectationBar(style)
         self.run: Run | None = None
+        self._segmentation: SegmentationEvaluation | None = None
+        self._verdicts: VerdictEvaluationPage | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -78,9 +79,14 @@ class EvaluationPage(QWidget):
         self.reports.image_requested.connect(lambda key: self.region_chosen.emit(key, NOTHING))
         self._refresh()
 
-    @cached_property
+    @property
     def segmentation(self) -> SegmentationEvaluation:
         """Part of a UNet run, shown without a run as well."""
+        if self._segmentation is None:
+            self._segmentation = self._create_segmentation()
+        return self._segmentation
+
+    def _create_segmentation(self) -> SegmentationEvaluation:
         from workbench.ui.evaluation.segmentation_evaluation import SegmentationEvaluation
 
         page = SegmentationEvaluation(self._evaluation, self._style)
@@ -90,9 +96,14 @@ class EvaluationPage(QWidget):
         self._add(page)
         return page
 
-    @cached_property
+    @property
     def verdicts(self) -> VerdictEvaluationPage:
         """Part of a ResNet run."""
+        if self._verdicts is None:
+            self._verdicts = self._create_verdicts()
+        return self._verdicts
+
+    def _create_verdicts(self) -> VerdictEvaluationPage:
         from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
 
         page = VerdictEvaluationPage(self._session, self._style)
@@ -110,11 +121,11 @@ class EvaluationPage(QWidget):
 
     def contents(self) -> list[QWidget]:
         """Return the areas that show results, the one without controls above it first."""
-        return [self.segmentation.browser.pages, self.pages] if "segmentation" in vars(self) else [self.pages]
+        return [self.segmentation.browser.pages, self.pages] if self._segmentation is not None else [self.pages]
 
     @property
     def _shows_verdicts(self) -> bool:
-        return "verdicts" in vars(self) and self.pages.currentWidget() is self.verdicts
+        return self._verdicts is not None and self.pages.currentWidget() is self._verdicts
 
     def _header(self) -> QWidget:
         header = QWidget(objectName="header")
@@ -271,9 +282,9 @@ class EvaluationPage(QWidget):
         super().showEvent(event)
 
     def end(self) -> None:
-        for part in ("segmentation", "verdicts"):
-            if part in vars(self):
-                getattr(self, part).end()
+        for part in (self._segmentation, self._verdicts):
+            if part is not None:
+                part.end()
 
 
 def _changes_image(event: QKeyEvent) -> bool:

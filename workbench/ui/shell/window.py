@@ -122,8 +122,26 @@ class Window(QMainWindow):
         )
         self.suggestions_panel = SuggestionsPanel(session, self.suggestions_controller, style)
         self.evaluation = EvaluationPage(services, style)
+        self.side = SidePanel(
+            [
+                CollapsibleSection("classes", self.tr("Classes"), self.classes, style, self.classes.add_button),
+                CollapsibleSection("verdict", self.tr("Verdict"), self.verdict, style, self.verdict.add_button),
+                CollapsibleSection("suggestions", self.tr("Suggestions"), self.suggestions_panel, style),
+                CollapsibleSection("layers", self.tr("Layers"), self.layers, style),
+                CollapsibleSection("display", self.tr("Display"), self.display, style),
+                CollapsibleSection("history", self.tr("History"), self.history, style),
+            ]
+        )
+        self.center = CentralStack(self.canvas, self.images, self.evaluation)
         self.evaluation_navigation = EvaluationNavigation(
-            session, services.evaluation, self.evaluation, self.overlay, self.canvas, self.training, self.images.view
+            session,
+            services.evaluation,
+            self.evaluation,
+            self.overlay,
+            self.center,
+            self.canvas,
+            self.training,
+            self.images.view,
         )
         self.training_settings = SettingsController(
             session, services.saved_overrides, services.run_list, self.training, style
@@ -136,7 +154,13 @@ class Window(QMainWindow):
         self.project_commands = ProjectCommands(self, services, self.messages, self.leave_guard, self.label_files)
         self.source_commands = SourceCommands(self, services, self.messages)
         self.report_commands = ReportCommands(self, services, self.source_commands, self.images, self.canvas, style)
-        self.view_settings = ViewSettings(self, services.preferences, style)
+        self.view_settings = ViewSettings(
+            self,
+            services.preferences,
+            style,
+            {"images": self.images, "side": self.side},
+            [self.canvas, self.images.view, self.classes.view, self.training.controls.button],
+        )
         self.notifications = Notifications(services, self.messages, self.project_commands)
         self.missing_folder = MissingFolder(self, session, self.messages)
         self._context = CommandContext(
@@ -188,18 +212,6 @@ class Window(QMainWindow):
         self.stage_bar = add_stage_bar(self.menuBar(), self._services.workflow, self.table, style, *pages)
         self.addActions([*self.table.all(), self.table.disabled_keys])
         self.setStatusBar(self.status)
-        self.side = SidePanel(
-            [
-                CollapsibleSection("classes", self.tr("Classes"), self.classes, style, self.classes.add_button),
-                CollapsibleSection("verdict", self.tr("Verdict"), self.verdict, style, self.verdict.add_button),
-                CollapsibleSection("suggestions", self.tr("Suggestions"), self.suggestions_panel, style),
-                CollapsibleSection("layers", self.tr("Layers"), self.layers, style),
-                CollapsibleSection("display", self.tr("Display"), self.display, style),
-                CollapsibleSection("history", self.tr("History"), self.history, style),
-            ]
-        )
-        self.center = CentralStack(self.canvas, self.images, self.evaluation)
-        self.evaluation_navigation.set_center(self.center)
         self.tools = ToolColumn(TOOL_STRIP, self.table, self.view_settings)
         self.workspace = Workspace(
             self.images, self.header, self.options, self.tools, self.center, self.side, self.training
@@ -209,10 +221,6 @@ class Window(QMainWindow):
         self.pages.addWidget(self.workspace)
         self.setCentralWidget(self.pages)
         self.messages.float_over(self.pages, self.center.contents)
-        self.view_settings.set_panels(
-            {"images": self.images, "side": self.side},
-            [self.canvas, self.images.view, self.classes.view, self.training.controls.button],
-        )
         self.editor_keys = EditorKeys(
             [self.canvas, self.images.thumbnail_view.list_view, self.images.thumbnail_view.table_view],
             self.table.reserved(),

@@ -33,9 +33,6 @@ class SettingsController(QObject):
         overrides.changed.connect(self._show_count)
         self._show_count()
 
-    def possible(self) -> bool:
-        return self._session.project is not None
-
     def has_run(self) -> bool:
         return self._shown() is not None
 

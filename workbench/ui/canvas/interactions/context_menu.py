@@ -9,9 +9,9 @@ from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QMenu, QWidget
 
-from workbench.ui.canvas.interactions.suggestion_interactor import SuggestionInteractor
 from workbench.ui.canvas.interactor import Interactor, PointerEvent
 from workbench.ui.canvas.tools.region_tool import RegionTool
+from workbench.ui.canvas.tools.suggestion_interactor import SuggestionInteractor
 from workbench.ui.canvas.tools.tool_base import Tool
 from workbench.ui.canvas.tools.tool_context import ToolContext
 from workbench.ui.shortcuts import key_text

@@ -10,9 +10,10 @@ from PySide6.QtGui import QPainter, QPolygonF
 from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import EMPTY, Point, Selection, box_cut
 from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.tools.image_context import ERASING
 from workbench.ui.canvas.tools.shape_tools import RectangleTool
 from workbench.ui.canvas.tools.tool_base import ENDING, box_area, outline, ring
-from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
+from workbench.ui.canvas.tools.tool_context import ToolContext
 
 CLICK = 4.0  # logical pixels of movement up to which a press is a click
 _POINT = 7.0  # logical pixels: radius of a drawn point

@@ -8,8 +8,9 @@ from PySide6.QtGui import QColor, QPainter, QPolygonF
 from workbench.core.geometry.selection import Point, encircle
 from workbench.core.project.project import BACKGROUND, DONT_CARE
 from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.tools.image_context import DONT_CARE_COLOR, ERASING
 from workbench.ui.canvas.tools.tool_base import Tool, bounds, outline, ring
-from workbench.ui.canvas.tools.tool_context import DONT_CARE_COLOR, ERASING, ToolContext
+from workbench.ui.canvas.tools.tool_context import ToolContext
 
 CLOSING_DISTANCE = 14.0  # logical pixels: a stroke that ends this close to its start is closed
 SYNCHRONOUS = 4 << 20  # pixels: a larger encircled area is filled in a thread

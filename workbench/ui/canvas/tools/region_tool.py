@@ -24,8 +24,9 @@ from workbench.core.geometry.selection import (
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID
 from workbench.ui.canvas.interactor import PointerEvent
 from workbench.ui.canvas.layers.selection_preview import SelectionPreview
+from workbench.ui.canvas.tools.image_context import ERASING
 from workbench.ui.canvas.tools.tool_base import Tool
-from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
+from workbench.ui.canvas.tools.tool_context import ToolContext
 
 SYNCHRONOUS = 4 << 20  # pixels: a larger region is searched in a thread
 REACH = 5.0  # logical pixels: search radius around a click

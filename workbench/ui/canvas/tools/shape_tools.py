@@ -12,9 +12,10 @@ from workbench.core.geometry.drawing import Rect
 from workbench.core.geometry.selection import Point, Selection, ellipse, encircle
 from workbench.core.suggestions.suggestions import in_box
 from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.tools.image_context import ERASING
 from workbench.ui.canvas.tools.region_tool import DRAG_DISTANCE
 from workbench.ui.canvas.tools.tool_base import Tool, bounds, box_area, outline
-from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
+from workbench.ui.canvas.tools.tool_context import ToolContext
 
 
 class RectangleTool(Tool):

@@ -1,4 +1,4 @@
-"""Interface between the tools, the session and the view: undoable steps, and computations outside the GUI thread."""
+"""Interface between the tools, the session and the canvas: undoable steps, requests, suggestions."""
 
 from __future__ import annotations
 
@@ -6,93 +6,18 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QColor
-
-from workbench.core.geometry.selection import EMPTY, GrayLevels, Point, Selection, levels_of
-from workbench.core.problems import Problem
-from workbench.core.project.project import BACKGROUND, DONT_CARE
+from workbench.core.geometry.selection import EMPTY, Selection
 from workbench.session.click_segmentation import ClickSegmentation
 from workbench.session.session import Session
-from workbench.session.tasks import TaskRunner, ignore_failure
 from workbench.ui.canvas.canvas_content import CanvasContent
-from workbench.ui.canvas.interactions.suggestion_interactor import SuggestionInteractor
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.view_state import ViewState
 from workbench.ui.canvas.scene_renderer import SceneRenderer
+from workbench.ui.canvas.tools.image_context import ImageContext, ToolTasks
+from workbench.ui.canvas.tools.suggestion_interactor import SuggestionInteractor
 from workbench.ui.canvas.tools.tool_options import ToolOptions
 
-Compute = Callable[[], Any]
-Deliver = Callable[[Any], None]
-
-
-class ToolTasks(QObject):
-    """Tasks of the tools: `run` delivers every result, `preview` only the newest, both in the GUI thread."""
-
-    changed = Signal(bool)  # True when tasks start, False when all are done
-    failed = Signal(object)  # Problem
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._tasks = TaskRunner(1, self)  # one thread: the tasks of one gesture are computed in order
-        self._running = 0  # number of tasks besides previews
-
-    @property
-    def busy(self) -> bool:
-        return self._running > 0
-
-    def run(self, compute: Compute, deliver: Deliver) -> None:
-        """Compute in a thread, then call `deliver` with the result."""
-
-        def end() -> None:
-            self._running -= 1
-            if not self._running:
-                self.changed.emit(False)
-
-        def on_done(result: Any) -> None:
-            end()
-            deliver(result)
-
-        def on_failed(problem: Problem) -> None:
-            end()
-            self.failed.emit(problem)
-
-        self._running += 1
-        self.changed.emit(True)
-        self._tasks.submit(lambda _: compute(), on_done, on_failed, urgent=True)
-
-    def cancel(self) -> None:
-        """Cancel all tasks and previews."""
-        self._tasks.cancel()
-        if self._running:
-            self._running = 0
-            self.changed.emit(False)
-
-    def preview(self, compute: Compute, deliver: Deliver) -> None:
-        """Compute a preview during a pointer move; skipped if a newer one is requested before its start."""
-        # A Problem is ignored: the click that follows reports it.
-        self._tasks.submit(lambda _: compute(), deliver, ignore_failure, key="preview", finish_running=True)
-
-    def cancel_preview(self) -> None:
-        """Cancel the previews."""
-        self._tasks.cancel("preview")
-
-    def finish(self) -> None:
-        """Wait for all tasks and deliver their results now."""
-        self.cancel_preview()
-        if self._running:
-            self._tasks.wait()
-
-    def close(self) -> None:
-        self.cancel()
-        self._tasks.stop()
-
-
-ERASING = QColor("#ffffff")
-DONT_CARE_COLOR = QColor("#c8c8c8")
 _GRACE = 0.5  # seconds after a shape was closed in which Return belongs to the shape
 
 
@@ -128,8 +53,8 @@ class ToolRequests:
     edit_outline: Callable[[Selection, int], None]
 
 
-class ToolContext:
-    """Access of the tools and of the suggestions to the session and to the parts of the canvas."""
+class ToolContext(ImageContext):
+    """Access of the tools to the session and to the parts of the canvas."""
 
     def __init__(
         self,
@@ -144,95 +69,14 @@ class ToolContext:
         tasks: ToolTasks,
         requests: ToolRequests,
     ) -> None:
-        self._session, self._content, self.clicks = session, content, clicks
-        self.editor = session.editor
-        self.view, self.renderer = view, renderer
-        self.options, self.tasks = options, tasks
-        self.requests = requests
+        super().__init__(session=session, content=content, view=view, renderer=renderer, options=options, tasks=tasks)
+        self.clicks, self.requests = clicks, requests
         self.shape_end = ShapeEnd()
-        self._levels: tuple[np.ndarray, GrayLevels] | None = None
         self.suggestions = SuggestionInteractor(self, scene, scene)
 
-    # --- state -----------------------------------------------------------------------------------
-
-    @property
-    def image(self) -> np.ndarray | None:
-        """Shown pixels, (H, W) or (H, W, 3)."""
-        return self._content.pixels
-
-    @property
-    def mask(self) -> np.ndarray | None:
-        return self._session.mask
-
-    @property
-    def levels(self) -> GrayLevels:
-        """Black and white level of the shown image; cached."""
-        image = self.image
-        assert image is not None
-        if self._levels is None or self._levels[0] is not image:
-            self._levels = image, levels_of(image)
-        return self._levels[1]
-
     def reset(self) -> None:
-        """Drop cached state when another image is shown."""
-        self._levels = None
+        super().reset()
         self.shape_end.reset()
-
-    def contains(self, point: Point) -> bool:
-        """Return True if a point lies in the open image."""
-        image = self._session.image
-        return image is not None and 0 <= point[0] < image.shape[1] and 0 <= point[1] < image.shape[0]
-
-    def refusal(self, *, needs_class: bool = False) -> str:
-        """Return the reason the open image cannot be painted on; empty if it can. needs_class: a class is painted."""
-        if self._session.mask is None:
-            return "no mask"
-        if not self._session.writable:
-            return "read-only"
-        return "no class" if needs_class and self._session.class_id == BACKGROUND else ""
-
-    # --- classes ---------------------------------------------------------------------------------
-
-    @property
-    def class_id(self) -> int:
-        return self._session.class_id
-
-    @property
-    def background_id(self) -> int:
-        """Id of unpainted pixels: an edit with this id erases."""
-        return self.editor.background_id
-
-    @property
-    def color(self) -> QColor:
-        return self.color_of(self._session.class_id)
-
-    def color_of(self, id: int) -> QColor:
-        project = self._session.project
-        for info in project.classes if project else ():
-            if info.id == id:
-                return QColor(info.color)
-        return QColor(DONT_CARE_COLOR if id == DONT_CARE else ERASING)
-
-    def name_of(self, id: int) -> str:
-        project = self._session.project
-        return next((info.name for info in project.classes if info.id == id), "") if project else ""
-
-    @property
-    def classes(self) -> list[tuple[int, str, str]]:
-        """(id, name, key) of the paintable classes."""
-        project = self._session.project
-        return [(info.id, info.name, info.key or "") for info in project.classes] if project else []
-
-    def class_of_key(self, key: int) -> int | None:
-        """Return the id of the class chosen by a digit key, or None."""
-        digit = str(int(key) - ord("0"))
-        return next((id for id, _, own in self.classes if own == digit), None)
-
-    def locked(self, id: int) -> bool:
-        return id in self.editor.locked
-
-    def hidden(self, id: int) -> bool:
-        return id in self._session.classes.hidden
 
     # --- painting --------------------------------------------------------------------------------
 

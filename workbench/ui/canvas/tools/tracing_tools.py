@@ -8,8 +8,9 @@ from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPolygonF
 
 from workbench.core.geometry.selection import EMPTY, Crack, CrackTracer, IntelligentScissors, Point, Selection
 from workbench.ui.canvas.interactor import PointerEvent
+from workbench.ui.canvas.tools.image_context import ERASING
 from workbench.ui.canvas.tools.tool_base import ENDING, Tool, bounds, outline, ring
-from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
+from workbench.ui.canvas.tools.tool_context import ToolContext
 
 REACH = 3.0  # pixels: search radius for the line around a click, path by the ring
 

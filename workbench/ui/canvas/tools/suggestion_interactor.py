@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter
@@ -14,10 +13,8 @@ from workbench.core.suggestions.suggestions import Suggestion
 from workbench.ui.canvas.interactor import Interactor
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.canvas.layers.selection_preview import SelectionPreview
+from workbench.ui.canvas.tools.image_context import ImageContext
 from workbench.ui.text import formatting
-
-if TYPE_CHECKING:
-    from workbench.ui.canvas.tools.tool_context import ToolContext
 
 TAP = 300  # ms: Space held longer pans the image and accepts nothing
 REACH = 5.0  # logical pixels: search radius around the pointer
@@ -43,7 +40,7 @@ class SuggestionInteractor(QObject, Interactor):
 
     bounded = False
 
-    def __init__(self, context: ToolContext, scene: CanvasScene, parent: QObject) -> None:
+    def __init__(self, context: ImageContext, scene: CanvasScene, parent: QObject) -> None:
         super().__init__(parent)
         self.layer = scene.suggested
         self.current: Suggestion | None = None  # under the pointer
