@@ -10,6 +10,7 @@ import pytest
 import tifffile
 from PIL import Image
 
+from tests.conftest import fill_project
 from workbench.core.images import image_files
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
@@ -206,3 +207,36 @@ def test_page_count_is_reported(project, qtbot):
         qtbot.waitUntil(lambda key=key: session.key == key, timeout=10_000)
         assert session.pages == count and np.array_equal(session.image, shown)
     session.close_project()
+
+
+def test_a_closed_project_is_released_and_reports_nothing(tmp_path, qtbot):
+    """After several projects in turn, each event is reported once, and no object holds a former project."""
+    roots = [tmp_path / name for name in ("one", "two")]
+    for root in roots:
+        with Project.create(root, classes=["scratch"]) as project:
+            fill_project(project, 2)
+    session, former = Session(save_delay=600), []
+    painted, opened, saved = [], [], []
+    session.mask_changed.connect(painted.append)
+    session.image_opened.connect(opened.append)
+    session.label_saved.connect(saved.append)
+    for turn, root in enumerate((*roots, *roots)):
+        with qtbot.waitSignal(session.images_listed, timeout=10_000):
+            assert session.open_project(root)
+        former.append(weakref.ref(session.project))
+        key, other = session.keys
+        with qtbot.waitSignal(session.image_opened, timeout=10_000):
+            session.open_image(key)
+        for reports in (painted, opened, saved):
+            reports.clear()
+        assert session.editor.begin("paint")
+        session.editor.paint_segment((5 + 9 * turn, 5), (9 + 9 * turn, 9), 2, 1)
+        assert session.editor.commit() and len(painted) == 1
+        session.open_image(other)  # is still read when the project is closed
+        assert session.close_project() and saved == [key]
+        assert session.project is session.key is session.image is None and not session.keys and not session.rows
+        opened.clear()
+        qtbot.wait(50)
+        assert opened == [] and saved == [key]
+    gc.collect()
+    assert not any(project() for project in former)
