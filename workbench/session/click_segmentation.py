@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, QObject, Signal
+from PySide6.QtCore import QObject, Signal
 
 from workbench.core.click_model.click_model import ClickCancelled, ClickMask, ClickModel, Prompts
 from workbench.core.geometry.drawing import Rect
 from workbench.core.problems import ClickModelChanged, ClickModelRefused, Problem
 from workbench.session.preferences import Preferences
-from workbench.session.tasks import Task, TaskRunner
+from workbench.session.tasks import Task, TaskRunner, call_at_end
 
 Deliver = Callable[["ClickMask | None"], object]
 
@@ -44,9 +44,7 @@ class ClickSegmentation(QObject):
         self.interface_name = ""  # of the loaded networks
         self.problem: Problem | None = None
         self.working = ""
-        app = QCoreApplication.instance()
-        if app is not None:
-            app.aboutToQuit.connect(self.close)
+        call_at_end(self.close)
 
     # --- files ------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite
@@ -48,9 +48,6 @@ class EvaluationReportJob(Job):
 
     saved = Signal(object)  # Path
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-
     def start(self, project: Project, evaluation: SplitEvaluation, path: Path, write: Write) -> None:
         """Write the report of an evaluation to `path`; `saved` follows, or `failed`."""
 
@@ -89,11 +86,7 @@ class EvaluationReportJob(Job):
 class EvaluationComparisonJob(Job):
     """Evaluation of two runs on the same images. Predictions are cached, so that a second comparison is fast."""
 
-    progressed = Signal(int, int)
     compared = Signal(object)  # ComparedEvaluations, None if canceled
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
 
     def start(self, project: Project, first: Run, second: Run, split: str = "") -> None:
         """Compare; `compared` follows, or `failed`. split: of the first run; by default test, or else validation."""

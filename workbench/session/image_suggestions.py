@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.problems import Problem
 from workbench.core.project.annotation import SuggestionDecision
@@ -30,7 +30,7 @@ from workbench.core.text_patterns import counted
 from workbench.inference.regions import most_certain_regions
 from workbench.session.predictions import Predictions
 from workbench.session.session import Session
-from workbench.session.tasks import Task, TaskRunner
+from workbench.session.tasks import Task, TaskRunner, call_at_end
 from workbench.session.undo import MaskEdit, PatchTarget
 
 if TYPE_CHECKING:
@@ -224,9 +224,7 @@ class ImageSuggestions(QObject):
         session.classes_changed.connect(self._filter_timer.start)
         predictions.predicted.connect(self._predicted)
         predictions.model_changed.connect(self._model_changed)
-        app = QCoreApplication.instance()
-        if app is not None:
-            app.aboutToQuit.connect(self._close)
+        call_at_end(self._close)
 
     @property
     def rejected(self) -> int:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
+from PySide6.QtCore import QObject, QThread, Signal
 
 from workbench.core.problems import Problem
 from workbench.inference.process_memory import release_free_memory
-from workbench.session.tasks import OnFailed, Task, TaskRunner
+from workbench.session.tasks import OnFailed, Task, TaskRunner, call_at_end
 
 Result = TypeVar("Result")
 
@@ -38,9 +38,7 @@ class Job(QObject):
         self.tasks = TaskRunner(parent=self, priority=QThread.Priority.LowPriority)
         self._task: Task | None = None
         self._interrupt: Callable[[], object] | None = None
-        app = QCoreApplication.instance()
-        if app is not None:
-            app.aboutToQuit.connect(self.close)
+        call_at_end(self.close)
 
     @property
     def running(self) -> bool:

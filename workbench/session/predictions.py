@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.images import image_files
 from workbench.core.messages import Message
@@ -24,7 +24,7 @@ from workbench.core.suggestions.suggestions import MOST
 from workbench.inference.io.tiff_regions import ImageArray
 from workbench.inference.process_memory import release_free_memory
 from workbench.session.session import Session
-from workbench.session.tasks import Task, TaskRunner
+from workbench.session.tasks import Task, TaskRunner, call_at_end
 
 if TYPE_CHECKING:
     from workbench.core.evaluation.prediction_maps import LabelFacts, Maturity, PredictionFacts, PredictionMaps
@@ -63,9 +63,7 @@ class Predictions(QObject):
         self._release = QTimer(self, singleShot=True, interval=RELEASE)
         self._release.timeout.connect(lambda: self.tasks.submit(lambda _: release_free_memory()))
         session.project_closed.connect(self.close)
-        app = QCoreApplication.instance()
-        if app is not None:
-            app.aboutToQuit.connect(self.close)
+        call_at_end(self.close)
 
     def load(self, source: Run | Path | str) -> None:
         """Use a run's best model, or an export folder; the model file is opened at the first prediction."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, QObject, Signal
+from PySide6.QtCore import QObject, Signal
 
 from workbench.core.messages import Message
 from workbench.core.problems import ImageBroken, Problem, RunUnusable
@@ -17,7 +17,7 @@ from workbench.inference.model_settings import ModelSettings
 from workbench.inference.process_memory import release_free_memory
 from workbench.session.image_verdicts import ImageVerdicts
 from workbench.session.session import Session
-from workbench.session.tasks import Task, TaskRunner
+from workbench.session.tasks import Task, TaskRunner, call_at_end
 from workbench.session.training.training_control import TrainingControl
 
 if TYPE_CHECKING:
@@ -116,9 +116,7 @@ class RunEvaluation(QObject):
         session.label_saved.connect(self._label_saved)
         training.state_changed.connect(self.changed)
         session.project_closed.connect(self.close)
-        app = QCoreApplication.instance()
-        if app is not None:
-            app.aboutToQuit.connect(self.close)
+        call_at_end(self.close)
 
     def _clear(self) -> None:
         self.stage: Stage = "none"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal
+from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import CannotWrite, Problem, ProjectLocked, UnsavedLabels
 from workbench.core.project.project import Project
@@ -23,6 +23,7 @@ from workbench.session.label_copy import LabelCopier
 from workbench.session.label_import_job import LabelImportJob
 from workbench.session.open_image import ImageNotes, OpenImage
 from workbench.session.project_watch import ProjectWatch
+from workbench.session.tasks import call_at_end
 from workbench.session.undo import MaskEdit, UndoStack
 from workbench.session.verdict_steps import VerdictSteps
 
@@ -76,9 +77,7 @@ class SessionParts(QObject):
         self.label_import = LabelImportJob(self.editor, self.autosave, self.classes, self)
         self.removal = ImageRemoval(self, self)
         self._connect()
-        app = QCoreApplication.instance()
-        if app is not None:
-            app.aboutToQuit.connect(self.end)
+        call_at_end(self.end)
 
     def _connect(self) -> None:
         for part in (self.editor, self.autosave, self.image_list, self.label_copier, self.classes, self.notes):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
+from PySide6.QtCore import QObject, QThread, Signal
 
 from workbench.core.problems import ImageBroken, Problem
 from workbench.session.image_loader import image_stamp
 from workbench.session.session import Session
-from workbench.session.tasks import TaskRunner
+from workbench.session.tasks import TaskRunner, call_at_end
 from workbench.session.training.shown_runs import RunList
 from workbench.session.workflow_monitor import WorkflowMonitor, is_painted
 
@@ -51,9 +51,7 @@ class SpotFinder(QObject):
         session.project_closed.connect(self._project_closed)
         runs.listed.connect(self._update)
         workflow.changed.connect(self._update)
-        app = QCoreApplication.instance()
-        if app is not None:
-            app.aboutToQuit.connect(self.close)
+        call_at_end(self.close)
 
     # --- state ------------------------------------------------------------------------------------
 

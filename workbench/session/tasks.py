@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
-from PySide6.QtCore import QObject, QRunnable, Qt, QThread, QThreadPool, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QObject, QRunnable, Qt, QThread, QThreadPool, Signal, Slot
 
 from workbench.core.problems import NotEnoughMemory, Problem, UnexpectedError
 from workbench.inference.engines import EngineError
@@ -24,6 +24,13 @@ OnFailed = Callable[[Problem], object]
 
 def ignore_failure(problem: Problem) -> None:
     """Do nothing: `on_failed` of a task whose failure has no consequence."""
+
+
+def call_at_end(close: Callable[[], object]) -> None:
+    """Call a bound method when the application ends."""
+    app = QCoreApplication.instance()
+    if app is not None:
+        app.aboutToQuit.connect(close)
 
 
 class Task(Generic[Result]):

@@ -146,7 +146,7 @@ def test_class_change_ends_after_an_unexpected_error(opened, qtbot, monkeypatch)
         raise ArithmeticError("not foreseen")
 
     session = opened.services.session
-    monkeypatch.setattr(class_merge, "apply_plan", fail_merge)
+    monkeypatch.setattr(class_merge.ClassMerge, "do", fail_merge)
     work, states = session.class_merge, []
     work.changed.connect(lambda: states.append(work.running))
     assert work.start([2], 1)

@@ -83,7 +83,6 @@ def test_lost_lock_is_shown_in_the_title(driver, root, banner, qtbot):
     driver.open("lot1/new.png")
     lock = root / "project.lock"
     lock.unlink()
-    (root / ".cache" / "lock").unlink()
     with Project.open(root) as other:
         fill_project(other, 1, seed=5)
         paint(driver)

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
+from PySide6.QtCore import QObject, QThread, Signal
 
 from workbench.core.messages import Message
 from workbench.core.runs.gpu_facts import mig_instances
 from workbench.core.runs.system_stats import GpuSample, SystemSample
 from workbench.session.error_log import log_error
+from workbench.session.tasks import call_at_end
 
 
 class GpuReader(Protocol):
@@ -150,9 +151,7 @@ class TelemetryThread(QThread):
         self._interval = interval
         self._open_gpus = open_gpus
         self._stop = threading.Event()
-        app = QCoreApplication.instance()
-        if app is not None:
-            app.aboutToQuit.connect(self.stop)
+        call_at_end(self.stop)
 
     def stop(self) -> None:
         """End the thread and wait for it."""

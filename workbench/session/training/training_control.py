@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.runs import process_exit
@@ -15,7 +15,7 @@ from workbench.core.runs.run import Run, create_run, list_runs
 from workbench.core.runs.run_history import PastRun
 from workbench.core.runs.training_settings import request
 from workbench.session.session import Session
-from workbench.session.tasks import Task, TaskRunner, ignore_failure
+from workbench.session.tasks import Task, TaskRunner, call_at_end, ignore_failure
 from workbench.session.training.preview_reader import PreviewReader
 from workbench.session.training.trainer_thread import TrainerThread, find_live_process
 
@@ -143,9 +143,7 @@ class TrainingControl(QObject):
         session.project_closed.connect(self.close)
         session.image_opened.connect(self.watch)
         session.label_saved.connect(self._label_saved)
-        app = QCoreApplication.instance()
-        if app is not None:
-            app.aboutToQuit.connect(self.close)
+        call_at_end(self.close)
 
     # --- state ------------------------------------------------------------------------------------
 
