@@ -122,9 +122,6 @@ class NextPartsJob(Job):
 
     ranked = Signal(object)  # NextParts
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-
     def start(self, project: Project, rows: dict[str, ImageRow]) -> None:
         """Rank the images; `ranked` follows, or `failed`. rows: of all images of the project."""
         from workbench.core.evaluation.part_plan import next_parts
@@ -140,9 +137,6 @@ class GaugeJob(Job):
     """Gauge study of a run, which is stored with it."""
 
     studied = Signal(object, object)  # GaugeStudy, None if canceled; sentences on what limits it
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
 
     def start(self, project: Project, run: Run, **options: Any) -> None:
         """Study; `studied` follows, or `failed`. options: as of `gauge_study.run_study`."""
