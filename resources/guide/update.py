@@ -94,7 +94,8 @@ def reference(language: str) -> str:
             "",
             f"{purpose[0].upper()}{purpose[1:]}{'.' if language == 'en' else '。'}",
         ]
-        actions = [action for action in parser._actions if action.help or action.choices or action.option_strings]
+        shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
+        actions = [action for action in shown if action.help or action.choices or action.option_strings]
         lines += ["", "```sh", _usage(parser), "```"]
         if actions:
             lines += ["", *_head(*arguments), *map(_row, actions)]

@@ -1,4 +1,4 @@
-"""Option --as-proposals of the verb predict: a real network on real files, labels unchanged."""
+"""Option --as-suggestions of the verb predict: a real network on real files, labels unchanged."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def root(tmp_path):
 
 
 def run_predict(capsys, *arguments) -> tuple[int, dict, str]:
-    status = cli.main(["predict", *map(str, arguments), "--as-proposals", "--json"])
+    status = cli.main(["predict", *map(str, arguments), "--as-suggestions", "--json"])
     text = capsys.readouterr()
     return status, json.loads(text.out), text.err
 

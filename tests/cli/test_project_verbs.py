@@ -82,7 +82,7 @@ def test_counts_of_one_are_singular(tmp_path, capsys):
     texts = [
         inside(capsys, *arguments)[1]
         for arguments in (
-            ("create", tmp_path / "q", "--pictures", root / "pictures"),
+            ("create", tmp_path / "q", "--images", root / "pictures"),
             ("statistics", root),
             ("sources", root),
             ("labels", root, tmp_path / "labels", "--format", "coco"),

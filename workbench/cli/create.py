@@ -17,7 +17,10 @@ from workbench.core.text_patterns import counted
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT", help="folder to create")
-    parser.add_argument("--pictures", type=Path, metavar="DIR", help="folder of images, which are not copied")
+    parser.add_argument(
+        "--images", type=Path, dest="pictures", metavar="DIR", help="folder of images, which are not copied"
+    )
+    parser.add_argument("--pictures", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--classes", type=split_names, default=[], metavar="A,B", help="classes of defects")
     parser.add_argument("--verdicts", type=split_names, default=[], metavar="OK,NG", help="verdicts for whole images")
     parser.add_argument("--name", default="", help="name of the project (default: name of the folder)")

@@ -1,6 +1,6 @@
 """Verb `predict`: predict images with a run or an export and write masks, overlays and tables to a folder.
 
-With --as-proposals the predictions are stored as suggestions in the project.
+With --as-suggestions the predictions are stored as suggestions in the project.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SHOWN = 20
 def suggest_for(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Write suggestions for a project's images. Only its folder `proposals` is written; masks and notes are not."""
     if options.watch:
-        raise WrongUse("--as-proposals and --watch cannot be combined")
+        raise WrongUse("--as-suggestions and --watch cannot be combined")
     root, names = _project_of(options)
     if options.project is None:
         identify(root, options, console)
@@ -161,11 +161,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--project", type=Path, metavar="PROJECT", help="project in which MODEL is a name of a run")
     parser.add_argument(
-        "--as-proposals",
+        "--as-suggestions",
         action="store_true",
+        dest="as_proposals",
         help="store predictions as suggestions of a project, to be accepted or rejected in the window; IMAGES: the "
         "project folder for all images, or some of them",
     )
+    parser.add_argument("--as-proposals", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--no-overlays", action="store_true", help="write masks and tables only")
     parser.add_argument("--threads", type=int, default=None, metavar="N", help="number of CPU threads (0 = all cores)")
     mode = parser.add_mutually_exclusive_group()

@@ -175,6 +175,12 @@ def test_command_reference_is_up_to_date(language):
     assert path.read_text("utf-8") == generator().reference(language)
 
 
+def test_hidden_options_are_not_in_the_command_reference():
+    for path in GUIDE.glob("*/command-line.md"):
+        text = path.read_text("utf-8")
+        assert argparse.SUPPRESS not in text and "`--images DIR`" in text and "`--pictures" not in text
+
+
 def test_every_verb_has_a_chinese_purpose():
     assert set(generator().CHINESE) == set(cli.VERBS)
 

@@ -8,7 +8,7 @@ Decisions are stored in the image's note (`Note.decided`), because they are the 
 decision includes the model: another model may be right where this one was wrong. A region is recognized by
 approximately equal class, box and area, because another threshold shifts its outline slightly.
 
-`workbench predict … --as-proposals` writes proposals/<key>.json below the project folder, one file per image:
+`workbench predict … --as-suggestions` writes proposals/<key>.json below the project folder, one file per image:
 {"format": 1, "model": name of the run, "fingerprint": of the model's files, "when", "width", "height": of the image,
 "regions": [{"class_id", "x", "y", "width", "height", "score": 0..1, "pixels"}]}; `pixels` are the pixels of the box in
 row-major order, one bit each (numpy.packbits), compressed with zlib, as base64. An empty list means that the image was
