@@ -34,6 +34,10 @@ BOUNDS: Mapping[Error, float] = {"missed": 1.0, "alarms": 2.0}  # %, unless the 
 CONFIDENCE = 95.0  # %
 MOST_PARTS = 10_000  # no larger number is stated
 LISTED = 50  # images to label next
+_TEXTS: Mapping[Error, tuple[str, str, str]] = {  # nothing is measured; what is proven; parts needed
+    "missed": ("parts.no_missed", "parts.missed", "parts.needed_missed"),
+    "alarms": ("parts.no_alarms", "parts.alarms", "parts.needed_alarms"),
+}
 
 
 @dataclass(frozen=True)
@@ -93,18 +97,19 @@ class PartCount:
         """Return what the parts prove and how many are needed, as sentences."""
         counts = {"hits": self.hits, "total": self.total}
         limits = {"bound": f"{self.bound:g}", "confidence": f"{self.confidence:g}"}
+        not_measured, proven, needed = _TEXTS[self.error]
         lines: list[str]
         if self.limit is None:
-            lines = [Message(f"parts.no_{self.error}")]
+            lines = [Message(not_measured)]
         elif self.limit == 100:
             lines = [Message("parts.nothing", **counts)]
         else:
-            lines = [Message(f"parts.{self.error}", **counts, limit=f"{self.stated_limit:g}", **limits)]
+            lines = [Message(proven, **counts, limit=f"{self.stated_limit:g}", **limits)]
             if self.reached:
                 return [*lines, Message("parts.reached", **limits)]
         if self.without_errors is None:
             return [*lines, Message("parts.too_many", most=MOST_PARTS, **limits)]
-        lines.append(Message(f"parts.needed_{self.error}", n=self.without_errors, **limits))
+        lines.append(Message(needed, n=self.without_errors, **limits))
         if not self.hits:
             return [*lines, Message("parts.more", n=self.without_errors - self.total)] if self.total else lines
         if self.at_rate is not None:
