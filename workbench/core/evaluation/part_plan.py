@@ -114,8 +114,9 @@ class PartCount:
             return [*lines, Message("parts.more", n=self.without_errors - self.total)] if self.total else lines
         if self.at_rate is not None:
             return [*lines, Message("parts.at_rate", n=self.at_rate, **counts)]
-        impossible = 100 * self.hits >= self.bound * self.total
-        return [*lines, Message("parts.impossible" if impossible else "parts.rate_too_many", most=MOST_PARTS, **limits)]
+        if 100 * self.hits >= self.bound * self.total:
+            return [*lines, Message("parts.impossible")]
+        return [*lines, Message("parts.rate_too_many", most=MOST_PARTS)]
 
     def to_json(self) -> dict[str, Any]:
         return {
