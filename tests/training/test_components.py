@@ -21,7 +21,7 @@ from workbench.inference.model_settings import ClassSettings, ModelSettings
 from workbench.training import checkpoint, precision
 from workbench.training.device import Device
 from workbench.training.device import choose as choose_device
-from workbench.training.evaluator import Evaluation, Evaluator, score
+from workbench.training.evaluator import Evaluation, Evaluator, score_statistic
 from workbench.training.learner import Learner, OutOfMemory
 from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
 from workbench.training.network_state import load_weights, weights
@@ -295,9 +295,15 @@ def test_edge_of_the_temperatures_is_reached_by_a_network_that_hardly_commits_it
     assert choose_temperature(certain, [0, 1] * 20) == TEMPERATURES[0] == 0.05
 
 
-def test_score_and_order():
-    assert score({"dice": 0.4, "any_defect": {"dice": 0.6}}) == pytest.approx(0.5)
-    assert score({"dice": None, "any_defect": {"dice": None}}) is None
+def test_score_is_the_mean_of_the_dice_of_any_defect_and_of_the_mean_of_the_classes():
+    score = score_statistic("unet")
+    any_defect, scratch, pit, absent = (3, 2, 2), (1, 4, 4), (3, 1, 1), (0, 0, 0)  # pixels hit, false, missed
+    expected = (6 / 10 + (2 / 10 + 6 / 8) / 2) / 2
+    assert score(np.array([*any_defect, *scratch, *pit, *absent], float)) == pytest.approx(expected)
+    assert np.isnan(score(np.zeros(6))) and score(np.array([0, 5, 0, 0, 5, 0], float)) == 0
+
+
+def test_defective_images_come_first_in_the_order():
     items = [Item(key=f"g{i}", mask_hash="x") for i in range(9)] + [Item(key="d", classes=[1], mask_hash="y")]
     assert stratified_order(items)[0].key == "d"
     assert stratified_order(items) == stratified_order(items[::-1])

@@ -33,6 +33,7 @@ from workbench.ui.check.report_dialog import ReportDialog
 from workbench.ui.check.statistics_dialog import StatisticsDialog
 from workbench.ui.dialogs.preferences_dialog import PreferencesDialog
 from workbench.ui.evaluation.comparison_dialog import ComparisonDialog
+from workbench.ui.evaluation.part_dialogs import GaugeDialog, PartPlanDialog
 from workbench.ui.help.guide_window import GuideWindow
 from workbench.ui.label_files.export_dialog import LabelExportDialog
 from workbench.ui.label_files.import_dialog import ImportDialog
@@ -81,6 +82,8 @@ def factories(application, folder: Path) -> dict[type[QDialog], Callable[[], QDi
         CheckDialog: lambda: shown(reports.check, CheckDialog),
         StatisticsDialog: lambda: shown(reports.statistics, StatisticsDialog),
         ComparisonDialog: lambda: ComparisonDialog(services, style, window.evaluation.reports, window),
+        PartPlanDialog: lambda: PartPlanDialog(session, window),
+        GaugeDialog: lambda: GaugeDialog(session, window.evaluation.reports, window),
         GuideWindow: lambda: GuideWindow(style, window),
         LabelExportDialog: lambda: LabelExportDialog(session, window),
         ImportDialog: lambda: ImportDialog(session, style, parent=window),

@@ -157,9 +157,12 @@ def _size(*claims: tuple[int, int, int, int]) -> dict[str, Any]:
 
 _PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 3, 6: 4}  # as decoded: gray with alpha becomes color
 _PNG_END = b"IEND\xaeB`\x82"
+_PNG_CUT = "the end of the PNG data is missing"
 
 
 def _png(view: Any) -> dict[str, Any]:
+    if len(view) < 33:  # the signature and the first chunk
+        return {"cut": _PNG_CUT}
     if bytes(view[12:16]) != b"IHDR":
         return {}
     width, height, bits, color = _unpack(">IIBB", view, 16)
@@ -176,7 +179,7 @@ def _png(view: Any) -> dict[str, Any]:
     return {
         **_size((width, height, _PNG_CHANNELS.get(color, 4), 2 if bits > 8 else 1)),
         "orientation": orientation,
-        "cut": "" if complete else "the end of the PNG data is missing",
+        "cut": "" if complete else _PNG_CUT,
         "gray_alpha": color == 4,
     }
 
