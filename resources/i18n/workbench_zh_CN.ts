@@ -1672,7 +1672,7 @@
         <translation>模式(&amp;T)</translation>
     </message>
     <message>
-        <source>Ins&amp;pectors</source>
+        <source>I&amp;nspectors</source>
         <translation>检验员(&amp;N)</translation>
     </message>
     <message>

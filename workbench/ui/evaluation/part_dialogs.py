@@ -232,7 +232,7 @@ class GaugeDialog(JobDialog):
         self.add_field(self.tr("&Images"), self.images)
         self.add_field(self.tr("Images of the same &part"), self.repeats)
         self.add_field(self.tr("Pa&ttern"), self.pattern)
-        self.add_field(self.tr("Ins&pectors"), self.inspectors)
+        self.add_field(self.tr("I&nspectors"), self.inspectors)
         self.repeats.currentIndexChanged.connect(self.refresh)
         self.about, self.differing = QLabel(wordWrap=True), QLabel(wordWrap=True)
         self.figures, self.parts = RowTable(self.tr("Agreement")), RowTable(self.tr("Parts with different verdicts"))

@@ -171,7 +171,9 @@ class JobDialog(QDialog):
         buttons = [button for button in buttons if button is not None]
         each, last = self.nextInFocusChain(), None
         while each is not self:
-            if each not in buttons and self.isAncestorOf(each):
+            # Qt ignores an order that begins at a widget without focus, such as the corner of a table.
+            takes_focus = bool(each.focusPolicy() & Qt.FocusPolicy.TabFocus)
+            if takes_focus and each not in buttons and self.isAncestorOf(each):
                 last = each
             each = each.nextInFocusChain()
         for before, after in pairwise([last, *buttons] if last is not None else buttons):
