@@ -20,7 +20,7 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _CENTER = Qt.AlignmentFlag.AlignCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _PADDING = 24  # px, of a name
-_MOST_WIDTH = 640  # px, that the table claims
+_MOST_WIDTH = 700  # px, that the table claims
 
 
 class ClassTable(QTableWidget):
@@ -99,6 +99,7 @@ class ClassTable(QTableWidget):
             item = QTableWidgetItem(text)
             item.setTextAlignment(_LEFT if column == 0 else _RIGHT)
             self.setItem(row, column, item)
+        self.item(row, 0).setToolTip(texts[0])
         if color:
             self.item(row, 0).setIcon(_dot(color))
 
