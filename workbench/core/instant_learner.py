@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from workbench.core.evaluation.prediction_maps import (
+    PROVEN,
     LabelFacts,
     Maturity,
     PredictionMaps,
+    maturity,
     measure_prediction,
-    trained_maturity,
 )
 from workbench.core.frozen_encoder import FrozenEncoder
 from workbench.core.images import image_files
@@ -263,10 +264,10 @@ class InstantLearner:
         mask, scores = apply_thresholds(planes, settings)
         maps = PredictionMaps(mask, scores, planes if len(known) > 1 else None, settings)
         facts = measure_prediction(maps)
-        maturity = Maturity("uncertain", facts)
-        if self.dice is not None:
-            maturity = trained_maturity(facts, LabelFacts.of(labeled, labeled), self.dice)
-        report(InstantPrediction(maps, maturity, len(scale.cells), self.dice))
+        state = Maturity("uncertain", facts)
+        if self.dice is not None and self.dice >= PROVEN:  # still within narrow limits: few labels show little
+            state = maturity(facts, LabelFacts.of(labeled, labeled))
+        report(InstantPrediction(maps, state, len(scale.cells), self.dice))
 
 
 def _saved_label(row: ImageRow | None) -> object:

@@ -28,7 +28,8 @@ _TILE, _MARGIN = 512, 32  # pixels: part of an image that is encoded at once, an
 _RIDGE = 0.03  # penalty of the squared coefficients of standardized features, relative to weights with the sum 1
 _UNFINISHED = 0.3  # weight of unpainted cells before an image is done: some may be defects
 _NEAR = 5  # cells: side of the square around a painted cell in which nothing unpainted is background before that
-_STEPS, _CONVERGED = 6, 0.01  # of Newton's method
+_STEPS, _HALVINGS = 8, 6  # of Newton's method, and of a step of it
+_CONVERGED = 1e-3  # decrease of the loss
 _FOLDS = 5
 
 
@@ -271,14 +272,28 @@ def _newton(z: np.ndarray, positive: np.ndarray, negative: np.ndarray, start: np
     """
     penalty = np.full(z.shape[1], _RIDGE, np.float32)
     penalty[-1] = 1e-6  # the constant
-    solution = start
+
+    def loss(solution: np.ndarray) -> float:
+        logits = z @ solution
+        fit = positive @ np.logaddexp(0, -logits) + negative @ np.logaddexp(0, logits)
+        return float(fit + penalty @ solution**2 / 2)
+
+    solution = min(start, np.zeros_like(start), key=loss)
+    value = loss(solution)
     for _ in range(_STEPS):
         p = _logistic(z @ solution)
         gradient = z.T @ ((positive + negative) * p - positive).astype(np.float32) + penalty * solution
         curvature = ((positive + negative) * np.maximum(p * (1 - p), 1e-4)).astype(np.float32)
         change = np.linalg.solve((z * curvature[:, None]).T @ z + np.diag(penalty), gradient)
-        solution = (solution - change).astype(np.float32)
-        if np.abs(change).max() < _CONVERGED:
+        before = value
+        for _ in range(_HALVINGS):  # a whole step can go too far from where the probabilities are 0 and 1
+            proposed = (solution - change).astype(np.float32)
+            value = loss(proposed)
+            if value <= before:
+                solution = proposed
+                break
+            change /= 2
+        if before - value < _CONVERGED:
             break
     return solution
 
