@@ -4595,6 +4595,14 @@
         <source>Use the thresholds of the run again</source>
         <translation>恢复使用训练记录的阈值</translation>
     </message>
+    <message>
+        <source>&amp;Instant overlay</source>
+        <translation type="unfinished">即时预测(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Without a training, show after each stroke where images resemble the labeled defects</source>
+        <translation type="unfinished">无需训练，每画一笔后即显示图片中与已标注缺陷相似之处</translation>
+    </message>
 </context>
 <context>
     <name>PredictionOverlay</name>
@@ -7590,14 +7598,6 @@
     <message>
         <source>Show &amp;predictions</source>
         <translation>显示预测(&amp;P)</translation>
-    </message>
-    <message>
-        <source>&amp;Instant overlay</source>
-        <translation>即时预测(&amp;I)</translation>
-    </message>
-    <message>
-        <source>Without a training, show after each stroke where images resemble the labeled defects</source>
-        <translation>无需训练，每画一笔后即显示图片中与已标注缺陷相似之处</translation>
     </message>
     <message>
         <source>Full scr&amp;een</source>

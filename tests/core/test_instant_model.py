@@ -9,9 +9,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from tests.spot_images import PIT, scene
 from workbench.core.frozen_encoder import FrozenEncoder
 from workbench.core.instant_model import (
-    CellFeatures,
+    FrozenFeatures,
     LabeledCells,
     cross_fit,
     fit_head,
@@ -21,24 +22,14 @@ from workbench.core.instant_model import (
     value_range,
 )
 
-PIT, RUST = 1, 3
-
-
-def scene(seed: int, *places: tuple[int, int], size: tuple[int, int] = (120, 160)) -> tuple[np.ndarray, np.ndarray]:
-    """Return a gray image, uint8 (H, W), with a dark spot at each place (x, y), and its mask."""
-    rng = np.random.default_rng(seed)
-    image, mask = rng.normal(150, 8, size), np.zeros(size, np.uint8)
-    for x, y in places:
-        image[y : y + 24, x : x + 24] -= 90
-        mask[y : y + 24, x : x + 24] = PIT
-    return image.clip(0, 255).astype(np.uint8), mask
+RUST = 3
 
 
 @pytest.fixture(scope="module")
-def read() -> Callable[..., CellFeatures]:
+def read() -> Callable[..., FrozenFeatures]:
     encoder = FrozenEncoder()
 
-    def read(image: np.ndarray, most: int = 1024) -> CellFeatures:
+    def read(image: np.ndarray, most: int = 1024) -> FrozenFeatures:
         features = read_features(encoder, image, value_range(image), most)
         assert features is not None
         return features
@@ -86,7 +77,7 @@ def test_large_image_is_reduced_or_read_in_tiles(read):
         assert dice(scores >= 128, mask) > least
 
 
-def test_ignored_and_unlabeled_pixels_say_nothing(read):
+def test_ignored_and_unlabeled_pixels_have_no_weight(read):
     image, mask = scene(0, (40, 30))
     mask[:, 80:] = 254
     mask[80:] = 255

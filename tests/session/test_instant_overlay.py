@@ -7,10 +7,10 @@ import threading
 import numpy as np
 import pytest
 
-from tests.core.test_instant_model import scene
 from tests.inference.conftest import gray_settings, write_onnx
 from tests.label_queue_network import BIAS, WEIGHTS
 from tests.session.conftest import settle, show
+from tests.spot_images import scene
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Evaluated, Finished, Started, encode

@@ -20,7 +20,7 @@ from workbench.core.frozen_encoder import FrozenEncoder
 from workbench.core.images import image_files
 from workbench.core.instant_model import (
     THRESHOLD,
-    CellFeatures,
+    FrozenFeatures,
     LabeledCells,
     LinearHead,
     cross_fit,
@@ -81,7 +81,7 @@ class _Learned:
 
 @dataclass
 class _Scale:
-    """What is known of the images at one scale. most: pixels of the longer side."""
+    """Knowledge of the images at one scale. most: pixels of the longer side."""
 
     most: int
     learned: dict[str, _Learned] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class InstantLearner:
         self._project = project
         self._encoder: FrozenEncoder | None = None
         self._settings: ModelSettings | None = None
-        self._features: OrderedDict[tuple[str, str, int], CellFeatures] = OrderedDict()
+        self._features: OrderedDict[tuple[str, str, int], FrozenFeatures] = OrderedDict()
         self._reduced, self._full = _Scale(REDUCED), _Scale(1 << 30)
         self.dice: float | None = None
         self._scored: object = None  # labels that the score belongs to
@@ -196,7 +196,7 @@ class InstantLearner:
         cancelled: Callable[[], bool],
         *,
         keep: bool = False,
-    ) -> CellFeatures | None:
+    ) -> FrozenFeatures | None:
         """Return the features of an image; None if it cannot be read or it was canceled.
 
         image: None to read it. keep: it is the open image or the next one.

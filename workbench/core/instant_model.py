@@ -34,7 +34,7 @@ _FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class CellFeatures:
+class FrozenFeatures:
     """Features of an image.
 
     levels: float16 (channels, h, w), with cells of 1, 2 and 4 times the side. cell: side of a cell, pixels of the
@@ -116,7 +116,7 @@ def read_features(
     settings: ModelSettings,
     most: int,
     cancelled: Callable[[], bool] = lambda: False,
-) -> CellFeatures | None:
+) -> FrozenFeatures | None:
     """Return the features of an image, (H, W) or (H, W, 3) RGB, in tiles; None if it was canceled.
 
     encoder: of all levels. settings: from `value_range`. most: pixels of the longer side; a larger image is reduced by
@@ -139,7 +139,7 @@ def read_features(
                 target = level[:, top // side : (top + _TILE) // side, left // side : (left + _TILE) // side]
                 inner = values[:, (top - y) // side :, (left - x) // side :]
                 target[:] = inner[:, : target.shape[1], : target.shape[2]]
-    return CellFeatures(tuple(levels), CELL * step, (height, width))
+    return FrozenFeatures(tuple(levels), CELL * step, (height, width))
 
 
 _LEVELS = ((8, 16 + 24 + 40), (16, 112), (32, 320))  # stride and channels
@@ -156,7 +156,7 @@ def _cells(levels: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [np.concatenate([*fine, levels[2]]), *levels[3:]]
 
 
-def label_cells(features: CellFeatures, mask: np.ndarray, *, done: bool) -> CellLabels:
+def label_cells(features: FrozenFeatures, mask: np.ndarray, *, done: bool) -> CellLabels:
     """Return the labels of all cells of an image from its mask, uint8 (H, W).
 
     Ignored and unlabeled pixels do not count. done: unpainted cells are background; before that, those near painted
@@ -176,7 +176,7 @@ def label_cells(features: CellFeatures, mask: np.ndarray, *, done: bool) -> Cell
     return CellLabels({id: (share / known).ravel() for id, share in shares.items()}, weights.ravel())
 
 
-def _share(mask: np.ndarray, id: int, features: CellFeatures) -> np.ndarray:
+def _share(mask: np.ndarray, id: int, features: FrozenFeatures) -> np.ndarray:
     """Return the share of the pixels of a cell that have this id, float32 (rows, columns) 0..1."""
     (rows, columns), cell = features.shape, features.cell
     found = np.where(mask == id, np.uint8(255), np.uint8(0))
@@ -186,7 +186,7 @@ def _share(mask: np.ndarray, id: int, features: CellFeatures) -> np.ndarray:
     return cv2.resize(found, (columns, rows), interpolation=cv2.INTER_AREA).astype(np.float32) / 255
 
 
-def labeled_cells(features: CellFeatures, mask: np.ndarray, *, done: bool) -> LabeledCells | None:
+def labeled_cells(features: FrozenFeatures, mask: np.ndarray, *, done: bool) -> LabeledCells | None:
     """Return the cells of an image for a fit; None if its mask says nothing. See `label_cells`."""
     chosen, labels = label_cells(features, mask, done=done).thinned(ROWS)
     return LabeledCells(features.at(chosen), labels) if chosen.size else None
@@ -204,7 +204,7 @@ class LinearHead:
         """Return float32 (classes, n), 0..1, for the features of cells, (n, channels)."""
         return _logistic(self.coefficients @ features.astype(np.float32).T + self.bias[:, None])
 
-    def scores(self, features: CellFeatures) -> list[np.ndarray]:
+    def scores(self, features: FrozenFeatures) -> list[np.ndarray]:
         """Return for each class 255 times the probability of each pixel of the image, uint8 (H, W)."""
         rows, columns = features.shape
         total = np.repeat(self.bias, rows * columns).reshape(-1, rows, columns)
@@ -220,7 +220,7 @@ class LinearHead:
         return [_enlarged(plane, features) for plane in scores]
 
 
-def _enlarged(scores: np.ndarray, features: CellFeatures) -> np.ndarray:
+def _enlarged(scores: np.ndarray, features: FrozenFeatures) -> np.ndarray:
     """Return values of cells, uint8 (rows, columns), interpolated for each pixel of the image, uint8 (H, W)."""
     (rows, columns), cell, (height, width) = features.shape, features.cell, features.size
     large = cv2.resize(scores, (columns * cell, rows * cell), interpolation=cv2.INTER_LINEAR)

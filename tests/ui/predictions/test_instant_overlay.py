@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.core.test_instant_model import scene
+from tests.spot_images import scene
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
