@@ -4597,11 +4597,11 @@
     </message>
     <message>
         <source>&amp;Instant overlay</source>
-        <translation type="unfinished">即时预测(&amp;I)</translation>
+        <translation>即时预测(&amp;I)</translation>
     </message>
     <message>
         <source>Without a training, show after each stroke where images resemble the labeled defects</source>
-        <translation type="unfinished">无需训练，每画一笔后即显示图片中与已标注缺陷相似之处</translation>
+        <translation>无需训练，每画一笔后即显示图片中与已标注缺陷相似之处</translation>
     </message>
 </context>
 <context>
