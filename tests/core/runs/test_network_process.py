@@ -31,6 +31,7 @@ from workbench.core.runs.run import list_runs
 from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Predictor
 from workbench.session.click_segmentation import ClickSegmentation
+from workbench.session.evaluation_jobs import GaugeJob
 from workbench.session.predictions import Predictions
 from workbench.session.preferences import Preferences
 from workbench.session.project_jobs import AdoptionJob
@@ -291,12 +292,14 @@ def endless_run(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("verb", ["evaluate", "predict", "queue"])
+@pytest.mark.parametrize("verb", ["evaluate", "gauge", "predict", "queue"])
 def test_adopted_network_without_end_is_ended_at_the_time_limit(endless_run, tmp_path, monkeypatch, capsys, verb):
     monkeypatch.setattr(network_process, "SECONDS", 3)
-    root = str(endless_run.project_root)
+    root, verdicts = str(endless_run.project_root), tmp_path / "verdicts.csv"
+    verdicts.write_text("image,A\na.png,OK\n")
     arguments = {
         "evaluate": [root, "--run", endless_run.name],
+        "gauge": [root, "--run", endless_run.name, "--inspectors", str(verdicts)],
         "predict": [str(endless_run.root), root + "/pictures", "--out", str(tmp_path / "out")],
         "queue": [root, "--run", endless_run.name],
     }
@@ -305,8 +308,8 @@ def test_adopted_network_without_end_is_ended_at_the_time_limit(endless_run, tmp
     assert not psutil.wait_procs(children(), timeout=30)[1]
 
 
-@pytest.mark.parametrize("use", ["prediction", "evaluation", "suggestions"])
-def test_closing_the_project_ends_an_adopted_network(endless_run, qtbot, use):
+@pytest.mark.parametrize("use", ["prediction", "evaluation", "gauge", "suggestions"])
+def test_closing_the_project_ends_an_adopted_network(endless_run, tmp_path, qtbot, use):
     session = Session()
     assert session.open_project(endless_run.project_root)
     qtbot.waitUntil(lambda: bool(session.keys))
@@ -317,6 +320,11 @@ def test_closing_the_project_ends_an_adopted_network(endless_run, qtbot, use):
     elif use == "evaluation":
         evaluation = RunEvaluation(session, TrainingControl(session))
         evaluation.open(endless_run)
+    elif use == "gauge":
+        (tmp_path / "verdicts.csv").write_text("image,A\na.png,OK\n")
+        job = GaugeJob(session)
+        session.project_closed.connect(job.close)  # as its dialog does
+        job.start(session.project, endless_run, inspectors=tmp_path / "verdicts.csv")
     else:
         job = SuggestAll(session)
         job.start(endless_run.best)
