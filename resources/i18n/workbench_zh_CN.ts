@@ -2379,8 +2379,8 @@
         <translation>拒收的良品图片：{counts}</translation>
     </message>
     <message>
-        <source>AUROC of the anomaly score: {value} (95% CI {low}–{high})</source>
-        <translation>异常分数的 AUROC：{value}（95% 置信区间 {low}–{high}）</translation>
+        <source>AUROC of the anomaly score: {value} ({interval})</source>
+        <translation>异常分数的 AUROC：{value}（{interval}）</translation>
     </message>
     <message>
         <source>Threshold of the anomaly score: {n} px²</source>
@@ -9826,10 +9826,6 @@
         <translation>{low}–{high}%</translation>
     </message>
     <message>
-        <source>95% CI {range}</source>
-        <translation>95% 置信区间 {range}</translation>
-    </message>
-    <message>
         <source>px²</source>
         <translation>px²</translation>
     </message>
@@ -12089,6 +12085,14 @@
     <message>
         <source>only {n} of at least {m} parts</source>
         <translation>只有 {n} 个零件，至少需要 {m} 个</translation>
+    </message>
+    <message>
+        <source>only {n} of at least {m} parts with such a label</source>
+        <translation>只有 {n} 个零件有此标注，至少需要 {m} 个</translation>
+    </message>
+    <message>
+        <source>only {n} {n:part|parts} with defective images and {k} with good ones, of at least {m} each</source>
+        <translation>只有 {n} 个零件有缺陷图片、{k} 个有良品图片，各至少需要 {m} 个</translation>
     </message>
     <message>
         <source>all verdicts are the same</source>

@@ -97,11 +97,11 @@ class _Routes:
     async def predict(self, request: Request) -> Response:
         check_token(request.headers, self._token)
         query = request.query_params
-        wanted = query.getlist("include")
-        if not set(wanted).issubset(_EXTRAS):
+        extras = query.getlist("include")
+        if not set(extras).issubset(_EXTRAS):
             raise HttpError(422, "include must be mask or overlay.")
         form = choose_form(request.headers.get("accept"), _flag(query, "overlay"))
-        include: list[Extra] = [extra for extra in _EXTRAS if extra in wanted]
+        include: list[Extra] = [extra for extra in _EXTRAS if extra in extras]
         check_name(query.get("name"))
         body = await self._handler.answer(request.headers, request.receive, form, include, query.get("name"))
         return Response(body, media_type=MEDIA_TYPES[form], headers=HEADERS)

@@ -135,14 +135,14 @@ class ContainedEngine:
 
     def __init__(self, path: Path, threads: int = 0) -> None:
         self._lock = threading.Lock()
-        self._cancelled: Callable[[], bool] = lambda: False
+        self._cancelled: Callable[[], bool] = _never
         try:
             self._network = ChildNetwork(path, threads=threads, gpu=True)  # loaded at the first run, which can be ended
         except NetworkRefused as refusal:
             raise _engine_error(path, refusal) from refusal
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
-        return self.run_until(batch, lambda: False)
+        return self.run_until(batch, _never)
 
     def run_until(self, batch: np.ndarray, cancelled: Callable[[], bool]) -> np.ndarray:
         """Return the first output, see `inference.predictor.Engine`. Raises PredictionCancelled."""
@@ -166,6 +166,10 @@ class ContainedEngine:
                 raise PredictionCancelled from error
             except NetworkRefused as refusal:
                 raise _engine_error(network.path, refusal) from refusal
+
+
+def _never() -> bool:
+    return False
 
 
 def _engine_error(path: Path, refusal: NetworkRefused) -> EngineError:
