@@ -28,6 +28,7 @@ from workbench.core.documents.html_page import to_html
 from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import ReportImages
 from workbench.core.evaluation import figure_texts
+from workbench.core.evaluation.figure_report import mask_report, stored_figures, verdict_report
 from workbench.core.evaluation.figures import Figure, Figures
 from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, SplitEvaluation, evaluate_like, evaluate_run
 from workbench.core.messages import Message
@@ -246,6 +247,15 @@ def test_page_report_and_card_show_the_figures_with_their_names(evaluated, qapp)
         assert page == {("accuracy", "any", 0), ("f1", "mean", 0)} | {
             ("verdict_recall", "verdict", name) for name in figures.classes
         }
+
+
+@pytest.mark.parametrize("split", ["all", "test"])  # with intervals, and with too few parts for them
+def test_end_of_the_training_shows_the_same_texts(evaluated, split):
+    project, run, _ = evaluated
+    figures = evaluate_run(project, run, split, options=FIGURES_ONLY, progress=lambda done, total: None).figures
+    report = (mask_report if run.dataset().model == "unet" else verdict_report)(figures)
+    for row in stored_figures(json.loads(json.dumps(report))):
+        assert str(figure_texts.text(row)) == str(figure_texts.text(figures.get(row.id, row.scope)))
 
 
 def test_sizes_of_defects_have_the_same_words(tmp_path, qapp):
