@@ -35,6 +35,7 @@ from workbench.core.project.formats.label_export import (
     ExportedImage,
     LabelExport,
     LabelRegion,
+    LabelWriter,
     polygon,
     regions,
 )
@@ -391,7 +392,7 @@ def _read(path: Path, size: tuple[int, int], numbers: tuple[int, ...]) -> np.nda
 # --- writing ----------------------------------------------------------------------------------------
 
 
-class CocoWriter:
+class CocoWriter(LabelWriter):
     """annotations/instances_SPLIT.json with one annotation per connected region, and images/SPLIT/.
 
     SPLIT is train, val or test for images assigned to a split, otherwise default. Run lengths (the default) and
@@ -399,23 +400,18 @@ class CocoWriter:
     """
 
     def __init__(self, export: LabelExport) -> None:
-        self._export = export
+        super().__init__(export)
         self._polygons = export.options.shapes == "polygon"
         self._files: dict[str, dict[str, list[Any]]] = defaultdict(lambda: {"images": [], "annotations": []})
 
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
-        content = self._files[image.split or "default"]
-        export.lose_areas(image)
-        export.lose(image, "verdicts", int(image.verdict is not None))
-        if image.mask is None:
-            return  # an image without annotations is one without defects
+    def write(self, image: ExportedImage) -> None:
+        export, content = self.export, self._files[image.split or "default"]
         export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)))
         number = len(content["images"]) + 1
         content["images"].append(
             {"id": number, "file_name": export.image_name(image), "width": image.width, "height": image.height}
         )
-        for region in regions(image.mask, tuple(export.numbers)):
+        for region in regions(image.mask, export.numbers):
             rect = region.rect
             content["annotations"].append(
                 {
@@ -437,9 +433,9 @@ class CocoWriter:
         return encode_rle(whole)
 
     def finish(self) -> None:
-        categories = [{"id": id, "name": name, "supercategory": ""} for id, name in self._export.names.items()]
+        categories = [{"id": id, "name": name, "supercategory": ""} for id, name in self.export.names.items()]
         for split, content in self._files.items():
-            path = self._export.out / "annotations" / f"instances_{split}.json"
+            path = self.export.out / "annotations" / f"instances_{split}.json"
             write_json(path, {"info": {}, "categories": categories, **content})
 
 

@@ -17,7 +17,14 @@ import numpy as np
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, Refusal, UnreadableLabel
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelRegion, polygon, regions
+from workbench.core.project.formats.label_export import (
+    ExportedImage,
+    LabelExport,
+    LabelRegion,
+    LabelWriter,
+    polygon,
+    regions,
+)
 from workbench.core.project.formats.mask_pairing import is_in_mask_folder
 from workbench.core.project.formats.shape_labels import (
     ShapedImage,
@@ -255,11 +262,13 @@ BACKUP = ShapeReader(_backups, _parse_backup)
 # --- writing ------------------------------------------------------------------------------------------
 
 
-class CvatWriter:
+class CvatWriter(LabelWriter):
     """annotations.xml and images/. Regions are masks (the default) or polygons; a verdict is a tag of the image."""
 
+    holds = "both"
+
     def __init__(self, export: LabelExport) -> None:
-        self._export = export
+        super().__init__(export)
         self._polygons = export.options.shapes == "polygon"
         self._root = Element("annotations")
         SubElement(self._root, "version").text = "1.1"
@@ -273,10 +282,8 @@ class CvatWriter:
             SubElement(label, "attributes")
         self._number = 0
 
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
-        export.lose_areas(image)
-        export.lose_background(image)
+    def write(self, image: ExportedImage) -> None:
+        export = self.export
         export.copy_image(image, PurePosixPath("images", export.image_name(image)))
         entry = SubElement(self._root, "image", id=str(self._number), name=export.image_name(image))
         if image.split:
@@ -286,11 +293,11 @@ class CvatWriter:
         self._number += 1
         if image.verdict is not None:
             SubElement(entry, "tag", label=image.verdict, source="manual")
-        for order, region in enumerate(regions(image.mask, tuple(export.numbers)) if image.mask is not None else ()):
+        for order, region in enumerate(regions(image.mask, export.numbers)):
             self._add_region(entry, region, order)
 
     def _add_region(self, entry: Element, region: LabelRegion, order: int) -> None:
-        name = self._export.names[self._export.numbers[region.class_id]]
+        name = self.export.names[self.export.numbers[region.class_id]]
         common = {"label": name, "source": "manual", "occluded": "0"}
         if self._polygons:
             points = ";".join(f"{x:.2f},{y:.2f}" for x, y in polygon(region).tolist())
@@ -304,8 +311,7 @@ class CvatWriter:
     def finish(self) -> None:
         indent(self._root)
         text = tostring(self._root, encoding="unicode")
-        path = self._export.out / "annotations.xml"
-        write_text(path, f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n')
+        write_text(self.export.out / "annotations.xml", f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n')
 
 
 def run_lengths(inside: np.ndarray) -> str:

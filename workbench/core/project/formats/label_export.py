@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from workbench.core.project import annotation
 from workbench.core.project.formats.export_names import ExportedNames
 from workbench.core.project.formats.original_names import FILE, ExportedFile, ExportRecord
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
-from workbench.core.project.storage import write_json
+from workbench.core.project.storage import write_json, write_text
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.io.opencv import cv2
 
@@ -78,16 +78,16 @@ class LabelExport:
         if count:
             self.losses[image.key][kind] += count
 
-    def lose_areas(self, image: ExportedImage, *, ignored: bool = True) -> None:
-        """Count ignored (if `ignored`) and unlabeled areas of a mask for a format without a mark for them."""
+    def lose_areas(self, image: ExportedImage, *, ignored: bool) -> None:
+        """Count unlabeled areas of a mask, and ignored ones for a format without a mark for them."""
         if image.mask is not None:
             self.lose(image, "masks with ignored areas", int(ignored and bool((image.mask == DONT_CARE).any())))
             self.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
 
-    def lose_background(self, image: ExportedImage) -> None:
-        """Count an empty mask beside a verdict, for formats where a verdict alone does not label the pixels."""
-        empty = image.mask is not None and not image.mask.any()
-        self.lose(image, "empty masks beside a verdict", int(empty and image.verdict is not None))
+    def numbered_mask(self, image: ExportedImage) -> bytes:
+        """Return the mask of an image as a palette PNG of the class numbers in the export."""
+        assert image.mask is not None
+        return encode_numbers(self.table[image.mask], palette(self))
 
     def split_folder(self, image: ExportedImage) -> str:
         """Return the split of an image: "train" if only others are assigned to one, "" if none is."""
@@ -141,14 +141,45 @@ class LabelExport:
         write_json(self.out / FILE, {"format": 1} | self._record.model_dump(mode="json", exclude_defaults=True))
 
 
-class LabelWriter(Protocol):
-    """Writer of one format. `add` writes one image with its label; `finish` writes the files about all images."""
+class LabelWriter:
+    """Base class of the writers, one for each format.
 
-    def __init__(self, export: LabelExport) -> None: ...
+    holds: what the labels of the format are. Images without it are left out, those in folders by the writer itself.
+    marks_ignored: the format has a mark for ignored areas.
+    """
 
-    def add(self, image: ExportedImage) -> None: ...
+    holds: Literal["masks", "verdicts", "both", "folders"] = "masks"
+    marks_ignored = False
 
-    def finish(self) -> None: ...
+    def __init__(self, export: LabelExport) -> None:
+        self.export = export
+
+    def add(self, image: ExportedImage) -> None:
+        """Write an image with its label, and count what the format cannot hold of it."""
+        lose, mask, verdict = self.export.lose, image.mask, image.verdict
+        if self.holds in ("masks", "both"):
+            self.export.lose_areas(image, ignored=not self.marks_ignored)
+        if self.holds == "masks":
+            lose(image, "verdicts", int(verdict is not None))
+        elif self.holds == "verdicts":
+            lose(image, "masks", int(mask is not None))
+            lose(image, "images without a verdict", int(verdict is None))
+        elif self.holds == "both" and mask is not None and not mask.any():  # a verdict alone does not label the pixels
+            lose(image, "empty masks beside a verdict", int(verdict is not None))
+        if not (self.holds == "masks" and mask is None) and not (self.holds == "verdicts" and verdict is None):
+            self.write(image)
+
+    def write(self, image: ExportedImage) -> None:
+        """Write an image and the part of its label that the format holds."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Write the files about all images."""
+
+
+def write_lines(path: Path, lines: Iterable[object]) -> None:
+    """Write a text file. Raises CannotWrite."""
+    write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 @dataclass(frozen=True)
@@ -176,10 +207,12 @@ class LabelRegion:
     inside: np.ndarray
 
 
-def regions(mask: np.ndarray, ids: Sequence[int]) -> Iterator[LabelRegion]:
-    """Yield the connected regions of the classes `ids`, large before small: one inside another follows it."""
+def regions(mask: np.ndarray | None, ids: Container[int]) -> list[LabelRegion]:
+    """Return the connected regions of the classes `ids`, large before small: one inside another follows it."""
+    if mask is None:
+        return []
     found = [region for id in annotation.ids_in(mask) if id in ids for region in _regions_of(mask, id)]
-    yield from sorted(found, key=lambda region: -region.rect.width * region.rect.height)
+    return sorted(found, key=lambda region: -region.rect.width * region.rect.height)
 
 
 def _regions_of(mask: np.ndarray, id: int) -> Iterator[LabelRegion]:
@@ -195,15 +228,16 @@ def outlines(region: LabelRegion) -> tuple[list[np.ndarray], list[np.ndarray]]:
     Outlines follow the pixel edges. Filling the outer ones by the even-odd rule and removing the holes gives the
     region exactly. Pixels that touch at a corner are inside the same outline.
     """
-    following = _edges(np.pad(region.inside, 1))
+    doubled = np.kron(region.inside, np.ones((2, 2), bool)).astype(np.uint8)
+    loops, tree = cv2.findContours(doubled, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
     outer: list[np.ndarray] = []
     holes: list[np.ndarray] = []
-    while following:
-        loop = _trace(following)
-        points = np.array(loop, np.float64) - 1 + (region.rect.x, region.rect.y)
-        after = np.roll(points, -1, axis=0)
-        area = (points[:, 0] * after[:, 1] - after[:, 0] * points[:, 1]).sum()
-        (outer if area > 0 else holes).append(points)
+    for loop, (*_, parent) in zip(loops, tree[0]):
+        points = (loop[::-1, 0] + 1) // 2  # the centers of the doubled pixels move to the edges
+        points = points[(points != np.roll(points, 1, axis=0)).any(axis=1)]
+        turns = points - np.roll(points, 1, axis=0) != np.roll(points, -1, axis=0) - points
+        corners = points[turns.any(axis=1)].astype(np.float64) + (region.rect.x, region.rect.y)
+        (outer if parent < 0 else holes).append(corners)
     return outer, holes
 
 
@@ -268,43 +302,3 @@ def inset_polygon(region: LabelRegion) -> np.ndarray:
                 moved[index] += (sx * size, sy * size)
                 break
     return moved
-
-
-def _edges(inside: np.ndarray) -> dict[tuple[int, int], list[tuple[int, int]]]:
-    """Return the pixel edges between inside and outside, by start, clockwise around the inside: start -> ends."""
-    following: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    outside = ~inside
-    sides = (
-        (np.roll(outside, 1, axis=0), (0, 0), (1, 0)),  # above
-        (np.roll(outside, -1, axis=1), (1, 0), (1, 1)),  # right
-        (np.roll(outside, -1, axis=0), (1, 1), (0, 1)),  # below
-        (np.roll(outside, 1, axis=1), (0, 1), (0, 0)),  # left
-    )
-    for neighbor, start, end in sides:
-        for y, x in np.argwhere(inside & neighbor).tolist():
-            following.setdefault((x + start[0], y + start[1]), []).append((x + end[0], y + end[1]))
-    return following
-
-
-def _trace(following: dict[tuple[int, int], list[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """Remove one closed loop of edges and return its corners. Where two loops meet, the loop turns left."""
-    start = point = next(iter(following))
-    heading: tuple[int, int] | None = None
-    first: tuple[int, int] | None = None
-    corners: list[tuple[int, int]] = []
-    while True:
-        ends = following[point]
-        chosen = ends[0]
-        if len(ends) > 1 and heading is not None:
-            left = (point[0] + heading[1], point[1] - heading[0])
-            chosen = left if left in ends else ends[0]
-        ends.remove(chosen)
-        if not ends:
-            del following[point]
-        step = (chosen[0] - point[0], chosen[1] - point[1])
-        if step != heading and heading is not None:
-            corners.append(point)
-        first, heading, point = first or step, step, chosen
-        if point == start:
-            break
-    return [start, *corners] if heading != first else corners

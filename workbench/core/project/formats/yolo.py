@@ -24,7 +24,14 @@ from workbench.core.project.formats.base import (
     without_suffix,
 )
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.label_export import ExportedImage, LabelExport, polygon, regions
+from workbench.core.project.formats.label_export import (
+    ExportedImage,
+    LabelExport,
+    LabelWriter,
+    polygon,
+    regions,
+    write_lines,
+)
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
 from workbench.core.project.formats.shapes import Shape
 from workbench.core.project.formats.text_files import decode_text, text_lines
@@ -308,24 +315,19 @@ def _listed_names(tree: FileTree, name: str) -> dict[int, str]:
 # --- writing ----------------------------------------------------------------------------------------
 
 
-class YoloWriter:
+class YoloWriter(LabelWriter):
     """labels/[SPLIT/]<image>.txt with one polygon along the pixel edges per connected region, images/, data.yaml."""
 
     boxes = False
 
     def __init__(self, export: LabelExport) -> None:
-        self._export = export
+        super().__init__(export)
         self._numbers = {info.id: number for number, info in enumerate(export.classes)}
         self._splits: set[str] = set()
 
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
-        export.lose_areas(image)
-        export.lose(image, "verdicts", int(image.verdict is not None))
-        if image.mask is None:
-            return
-        lines = []
-        for region in regions(image.mask, tuple(self._numbers)):
+    def write(self, image: ExportedImage) -> None:
+        export, lines = self.export, []
+        for region in regions(image.mask, self._numbers):
             x, y, width, height = region.rect.x, region.rect.y, region.rect.width, region.rect.height
             points = np.array([(x + width / 2, y + height / 2), (width, height)]) if self.boxes else polygon(region)
             numbers = (points / (image.width, image.height)).ravel()
@@ -336,17 +338,17 @@ class YoloWriter:
         self._splits.add(split)
         label = PurePosixPath("labels", split, f"{image.name}.txt")
         export.copy_image(image, PurePosixPath("images", split, export.image_name(image)), label=label)
-        write_text(export.out / label, "".join(f"{line}\n" for line in lines))
+        write_lines(export.out / label, lines)
 
     def finish(self) -> None:
         import yaml
 
-        names = {number: info.name for number, info in enumerate(self._export.classes)}
+        names = {number: info.name for number, info in enumerate(self.export.classes)}
         folders = {split: f"images/{split}" for split in ("train", "val", "test") if split in self._splits}
         all_images = folders.get("train", "images")
         folders = {"train": all_images, "val": all_images} | folders  # Ultralytics needs both entries
         text = yaml.safe_dump({"path": ".", **folders, "names": names}, allow_unicode=True, sort_keys=False)
-        write_text(self._export.out / "data.yaml", text)
+        write_text(self.export.out / "data.yaml", text)
 
 
 class YoloBoxWriter(YoloWriter):
