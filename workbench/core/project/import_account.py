@@ -10,6 +10,7 @@ from workbench.core.images.unused_files import count_unused, unused_texts
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import (
     FAULTS,
+    TEXT_SUFFIXES,
     FileTree,
     ImportedEntry,
     ImportedLabel,
@@ -75,16 +76,13 @@ class UnreadLabels:
 
 def _has_defects(entry: ImportedEntry, size: tuple[int, int]) -> bool:
     """Return True if the label of another format has entries that are defects, or cannot be read."""
-    if entry.refused or entry.label.suffix.lower() in _SHAPE_FILES:
+    if entry.refused or entry.label.suffix.lower() in TEXT_SUFFIXES:
         return bool(entry.refused) or entry.count > 0
     try:
         label = entry.read(*size)
     except FAULTS:
         return True
     return label.mask is not None and bool(label.mask.any())
-
-
-_SHAPE_FILES = (".json", ".xml", ".txt", ".csv", ".tsv")
 
 
 class ImportAccount:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -50,9 +50,13 @@ GOOD_NAMES = frozenset(
 MOST_SEARCHED = 50_000  # files that are searched for the images of chosen label files
 # Files that list the names of classes, beside text files that number them.
 NAME_FILES = ("obj.names", "_darknet.labels", "classes.txt", "predefined_classes.txt", "labels.txt", "names.txt")
-SPLIT_FOLDERS = frozenset(
-    "train training val valid validation test testing trainval dev 训练 训练集 验证 验证集 测试 测试集".split()
-)
+SPLITS = {
+    "train": ("train", "training", "训练", "训练集"),
+    "val": ("val", "valid", "validation", "dev", "验证", "验证集"),
+    "test": ("test", "testing", "测试", "测试集"),
+}
+SPLIT_FOLDERS = frozenset(("trainval", *chain.from_iterable(SPLITS.values())))
+TEXT_SUFFIXES = (".json", ".xml", ".txt", ".csv", ".tsv")  # of label files
 
 
 class UnreadableLabel(Exception):

@@ -52,11 +52,10 @@ from workbench.core.project.formats.shape_labels import (
     listed,
     stored_size,
 )
-from workbench.core.project.formats.shapes import Points, Shape, pairs
+from workbench.core.project.formats.shapes import Points, Shape, box, filled_runs, pairs, run_lengths
 from workbench.core.project.formats.text_files import json_counts, load
 from workbench.core.project.storage import write_json
 
-_MOST_PIXELS = 1 << 30  # of a decoded run-length mask
 _LISTS = ("images", "annotations")
 _WHOLE = re.compile(r"[+-]?\d{1,18}(?:\.0*)?")
 
@@ -186,8 +185,7 @@ def _shapes(entry: dict[str, Any], label: str, image: ShapedImage) -> Iterator[S
         elif points:
             short += 1
     if not drawn and entry.get("bbox"):
-        x, y, width, height = (float(value) for value in entry["bbox"])
-        yield Shape(label, "box", [(x, y), (x + width, y + height)])
+        yield box(label, *entry["bbox"])
     elif short and not drawn:
         raise UnreadableLabel(Message("import.polygon"))
     image.lost[Message("lost.short_polygons")] += short
@@ -231,13 +229,8 @@ def decode_rle(rle: dict[str, Any]) -> np.ndarray:
     """
     height, width = (int(value) for value in rle["size"])
     counts = rle["counts"]
-    if isinstance(counts, str):
-        counts = _uncompressed(counts)
-    runs = np.asarray(counts, np.int64)
-    if not 0 < height * width <= _MOST_PIXELS or runs.ndim != 1 or (runs < 0).any() or runs.sum() != height * width:
-        raise UnreadableLabel(Message("import.run_lengths"))
-    values = np.arange(len(runs)) % 2 == 1
-    return np.repeat(values, runs).reshape(width, height).T
+    runs = _uncompressed(counts) if isinstance(counts, str) else counts
+    return filled_runs(runs, height * width).reshape(width, height).T
 
 
 def _uncompressed(text: str) -> list[int]:
@@ -441,11 +434,7 @@ class CocoWriter(LabelWriter):
 
 def encode_rle(mask: np.ndarray) -> dict[str, Any]:
     """Return COCO's compressed run lengths of a mask, bool (H, W): {"size": [H, W], "counts": text}."""
-    flat = np.asarray(mask, bool).ravel(order="F")
-    borders = np.flatnonzero(flat[1:] != flat[:-1]) + 1
-    counts = np.diff(borders, prepend=0, append=len(flat)).tolist()
-    if flat[0]:
-        counts.insert(0, 0)
+    counts = run_lengths(np.asarray(mask, bool).ravel(order="F"))
     text: list[str] = []
     for index, count in enumerate(counts):
         value = count - counts[index - 2] if index > 2 else count

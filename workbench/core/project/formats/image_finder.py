@@ -9,12 +9,10 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from urllib.parse import unquote, urlsplit
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, UnreadableLabel, comparable
+from workbench.core.project.formats.base import TEXT_SUFFIXES, FileTree, UnreadableLabel, comparable
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.mask_pairing import FolderWords, is_in_mask_folder, masks_beside_images
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
-
-_LABEL_SUFFIXES = (".json", ".xml", ".txt", ".csv", ".tsv")
 
 
 class ImageFinder:
@@ -48,7 +46,7 @@ class ImageFinder:
 
     @cached_property
     def _folders(self) -> FolderWords:
-        return FolderWords(self.names, self._tree.with_suffix(*_LABEL_SUFFIXES))
+        return FolderWords(self.names, self._tree.with_suffix(*TEXT_SUFFIXES))
 
     def of_file(self, name: str, label: str, split: str | None = None) -> tuple[str | None, str, bool]:
         """Return (image, remark, doubtful) of the file `label`, which labels one image, named `name` in it.

@@ -27,7 +27,7 @@ from workbench.core.project.formats.shape_labels import (
     one_name,
     stored_size,
 )
-from workbench.core.project.formats.shapes import Shape, rotated
+from workbench.core.project.formats.shapes import Shape, box, rotated
 from workbench.core.project.formats.text_files import (
     LARGEST_SET,
     json_counts,
@@ -182,8 +182,7 @@ def _shape(form: str, value: dict[str, Any], result: dict[str, Any], label: str,
             raise UnreadableLabel(Message("import.unknown_size"))
         return _rotated(form, value, label, degrees, width, height)
     if form == "rectangle":
-        corners = [(x, y), (x + value["width"] / 100, y + value["height"] / 100)]
-        return Shape(label, "box", corners, fractions=True)
+        return box(label, x, y, value["width"] / 100, value["height"] / 100, fractions=True)
     if form == "ellipse":
         return Shape(label, "ellipse", [(x, y), (value["radiusX"] / 100, value["radiusY"] / 100)], fractions=True)
     return Shape(label, "point", [(x, y)], fractions=True)
@@ -193,14 +192,14 @@ def _rotated(form: str, value: dict[str, Any], label: str, degrees: float, width
     """Return a rotated box or ellipse as a polygon. A box turns clockwise about its left upper corner."""
     x, y = value["x"] / 100 * width, value["y"] / 100 * height
     if form == "ellipse":
-        radii = value["radiusX"] / 100 * width, value["radiusY"] / 100 * height
-        points = rotated(Shape(label, "ellipse", [(x, y), radii]), degrees).points
+        shape = Shape(label, "ellipse", [(x, y), (value["radiusX"] / 100 * width, value["radiusY"] / 100 * height)])
     else:
         across, down = value["width"] / 100 * width, value["height"] / 100 * height
         cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-        corners = ((0, 0), (across, 0), (across, down), (0, down))
-        points = [(x + u * cos - v * sin, y + u * sin + v * cos) for u, v in corners]
-    return Shape(label, "polygon", [(px / width, py / height) for px, py in points], fractions=True)
+        center = x + (across * cos - down * sin) / 2, y + (across * sin + down * cos) / 2
+        shape = box(label, *center, across, down, centered=True)
+    points = [(px / width, py / height) for px, py in rotated(shape, degrees).points]
+    return Shape(label, "polygon", points, fractions=True)
 
 
 def decode_brush(data: list[int], height: int, width: int) -> np.ndarray:

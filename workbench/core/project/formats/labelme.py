@@ -27,11 +27,10 @@ from workbench.core.project.formats.label_export import (
     write_lines,
 )
 from workbench.core.project.formats.shape_labels import IGNORE, ShapedImage, ShapeReader, label_text, stored_size
-from workbench.core.project.formats.shapes import Shape, checked
+from workbench.core.project.formats.shapes import Shape, checked, decoded_image
 from workbench.core.project.formats.text_files import LARGEST, json_files, load
 from workbench.core.project.project import DONT_CARE
 from workbench.core.project.storage import write_json
-from workbench.inference.io import size_limits
 from workbench.inference.io.opencv import cv2
 
 _KINDS = {
@@ -121,18 +120,13 @@ def _read(entry: Any, image: ShapedImage) -> Shape:
 
 def _bitmap(encoded: Any) -> np.ndarray:
     """Return the mask of a base64 PNG, bool (h, w)."""
-    from workbench.core.images.pillow import Image
-
     if not isinstance(encoded, str):
-        raise ValueError(Message("import.no_mask"))
+        raise UnreadableLabel(Message("import.no_mask"))
     try:
-        with Image.open(io.BytesIO(base64.b64decode(encoded))) as file:
-            too_large = size_limits.size_problem(file.width, file.height, file.width * file.height)
-            if too_large:
-                raise ValueError(too_large)
-            return np.array(file.convert("L")) > 0
-    except (OSError, SyntaxError, EOFError, binascii.Error):
+        data = base64.b64decode(encoded)
+    except binascii.Error:
         raise UnreadableLabel(Message("import.damaged_mask")) from None
+    return decoded_image(data, "L") > 0
 
 
 # --- writing ----------------------------------------------------------------------------------------

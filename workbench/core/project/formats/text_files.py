@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
@@ -97,6 +97,12 @@ def text_lines(tree: FileTree, name: str, *, limit: int = 1 << 20) -> list[str] 
     except (FileNotFoundError, ValueError, UnreadableLabel):
         return None
     return [line for line in text.splitlines() if line.strip()]
+
+
+def listed_names(tree: FileTree, files: Iterable[str]) -> dict[int, str]:
+    """Return the names of the classes by their numbers, from 0: the lines of the first file that has any."""
+    lists = (text_lines(tree, name) for name in files)
+    return dict(enumerate(map(str.strip, next(filter(None, lists), []))))
 
 
 def table_rows(text: str) -> list[dict[str, str]]:

@@ -31,7 +31,7 @@ from workbench.core.project.formats.image_finder import ImageFinder
 from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelWriter
 from workbench.core.project.formats.label_tables import LabelTable, is_region_table, tables
 from workbench.core.project.formats.mask_pairing import masks_beside_images
-from workbench.core.project.formats.text_files import text_lines
+from workbench.core.project.formats.text_files import listed_names
 from workbench.core.project.storage import write_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
@@ -152,8 +152,8 @@ def _verdict_columns(table: LabelTable) -> list[int]:
 
 
 def _label_names(tree: FileTree) -> list[str]:
-    lists = (text_lines(tree, name) for name in tree.files if PurePosixPath(name).name.casefold() in _NAME_LISTS)
-    return [re.sub(r"^\s*\d+\s+(?=\S)", "", line).strip() for line in next(filter(None, lists), [])]
+    lists = (name for name in tree.files if PurePosixPath(name).name.casefold() in _NAME_LISTS)
+    return [re.sub(r"^\d+\s+(?=\S)", "", name) for name in listed_names(tree, lists).values()]
 
 
 def folder_score(tree: FileTree) -> int:

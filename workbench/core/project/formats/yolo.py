@@ -33,8 +33,8 @@ from workbench.core.project.formats.label_export import (
     write_lines,
 )
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
-from workbench.core.project.formats.shapes import Shape
-from workbench.core.project.formats.text_files import decode_text, text_lines
+from workbench.core.project.formats.shapes import Shape, box
+from workbench.core.project.formats.text_files import decode_text, listed_names, text_lines
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.project.source_trust import need_trust, outside_places
 from workbench.core.project.storage import write_text
@@ -165,10 +165,7 @@ class _Reader:
                 raise UnreadableLabel(Message("import.odd_coordinates"))
             numbers = numbers[:-1]
         if len(numbers) in (4, 5):  # the fifth is a probability
-            x, y, width, height = numbers[:4]
-            return Shape(
-                label, "box", [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)], fractions=True
-            )
+            return box(label, *numbers[:4], centered=True, fractions=True)
         return Shape(label, "polygon", list(zip(numbers[::2], numbers[1::2])), fractions=True)
 
 
@@ -207,9 +204,9 @@ class _NearestNames:
             for name in tree.files:
                 own = tree.originals.of(tree.path(name)) is not None  # label of an image "classes"
                 if PurePosixPath(name).name.casefold() == file_name and not own:
-                    lists[name] = _listed_names(tree, name)
+                    lists[name] = listed_names(tree, [name])
         for name in tree.with_suffix(".names"):  # of Darknet, by any name
-            lists.setdefault(name, _listed_names(tree, name))
+            lists.setdefault(name, listed_names(tree, [name]))
         for name, names in lists.items():
             if names:
                 self._by_folder.setdefault(PurePosixPath(name).parent, names)
@@ -306,10 +303,6 @@ def _names_of(settings: dict[str, Any]) -> dict[int, str]:
     if isinstance(names, dict):
         return {int(number): str(one) for number, one in names.items() if str(number).isdecimal()}
     return {}
-
-
-def _listed_names(tree: FileTree, name: str) -> dict[int, str]:
-    return dict(enumerate(map(str.strip, text_lines(tree, name) or ())))
 
 
 # --- writing ----------------------------------------------------------------------------------------
