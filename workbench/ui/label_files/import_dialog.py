@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 
 from workbench.core.problems import Problem
 from workbench.core.project.formats.yolo import need_dataset_trust
+from workbench.core.project.import_account import ImportReport, ImportRequest
 from workbench.core.project.import_plan import ImportPlan
-from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.sources import Source
 from workbench.session.session import Session
 from workbench.ui.label_files.import_preview import ImportPreview

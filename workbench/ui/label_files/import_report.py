@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.messages import Message
-from workbench.core.project.import_request import ImportReport
+from workbench.core.project.import_account import ImportReport
 from workbench.core.text_patterns import fill
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text.formatting import capitalized, listed, number
