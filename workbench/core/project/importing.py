@@ -114,6 +114,7 @@ class LabelReading:
         self._copies = ImageCopies()
         self._seen: set[str] = set()
         self._matched: set[str] = set()
+        self._empty = 0  # labels without an object
         others = self._labels_of_other_formats()
         self._plausibility = Plausibility()
         self._unread = UnreadLabels(self.batch, others, all_formats=request.format == "auto")
@@ -138,6 +139,8 @@ class LabelReading:
         report.images, report.matched = len(self._seen), len(self._matched)
         if self.request.background and report.background:
             report.notes.append(Message("import.background", n=report.background))
+        if 0 < self._empty < report.labeled:
+            report.notes.append(Message("import.empty_labels", n=self._empty))
         report.notes += [Message(id, n=count) for id, count in sorted(self._lost.items())]
         report.added_classes = [info.name for info in self.classes.added]
         report.added_verdicts = [name for name in self.verdicts if name not in self.project.file.verdicts]
@@ -213,7 +216,7 @@ class LabelReading:
         labels = [one.read(*size) for one in entries]
         label = labels[0]
         if len(labels) > 1 and len(set(map(_digest, labels))) > 1:
-            names = ", ".join(dict.fromkeys(one.label.name for one in entries))
+            names = ", ".join(dict.fromkeys(self.tree.shown(one.label) for one in entries))
             raise UnreadableLabel(Message("import.second_label", names=names))
         if label.mask is not None and not label.names:  # the mask holds ids of the project
             ids = annotation.ids_in(label.mask)
@@ -242,6 +245,8 @@ class LabelReading:
         report.replaced += read.existing and not read.equal
         report.unchanged += read.equal
         report.boxes += len(label.boxes)
+        stated = entry.good or entry.background or label.verdict is not None or label.boxes
+        self._empty += not stated and label.mask is not None and not label.mask.any()
         if not read.finished:
             report.unfinished.append(image.key)
         if entry.split is not None and self.has_split:

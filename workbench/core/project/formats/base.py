@@ -345,6 +345,10 @@ class FileTree:
     def path(self, relative: str) -> Path:
         return self.root / relative
 
+    def shown(self, path: Path) -> str:
+        """Return the path of a file for a message: below the root, if it is there."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
+
     def with_suffix(self, *suffixes: str) -> list[str]:
         return [name for name, suffix in zip(self.files, self._suffixes) if suffix in suffixes]
 

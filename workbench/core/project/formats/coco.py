@@ -107,9 +107,12 @@ class ListedImages:
                 self._nameless.add(number_key(one.get("id") if isinstance(one, dict) else None))
                 self.refused.append(Refusal(tree.path(name), reason(error), entry_name("image", number), ()))
                 continue
-            image = self._by_name.setdefault(image.name, image)  # listed twice, as in files that were joined
+            known = self._by_name.setdefault(image.name, image)  # listed twice, as in files that were joined
+            if None not in (known.size, image.size) and known.size != image.size:
+                known.refuse(Message("import.sizes_of_one_name"))
+            image = known
             same_id = self._by_id[number_key(one.get("id"))]
-            if not any(known is image for known in same_id):
+            if not any(other is image for other in same_id):
                 same_id.append(image)
         self._stems = {PurePosixPath(image.name).stem: image for image in self._by_name.values()}
 

@@ -70,7 +70,7 @@ class LabelList:
 def find_lists(tree: FileTree, masks: Iterable[str]) -> tuple[dict[str, LabelList | None], list[Refusal]]:
     """Return the list nearest to each mask: in its folder or the nearest parent, up to one above the tree.
 
-    Lists in an unknown encoding are refused.
+    Lists in an unknown encoding are refused, and those that contradict another list of the folder.
     """
     found: dict[Path, LabelList | None] = {}
     refused: list[Refusal] = []
@@ -80,9 +80,13 @@ def find_lists(tree: FileTree, masks: Iterable[str]) -> tuple[dict[str, LabelLis
             own = None
             for file in (folder / name for name in LIST_FILES):
                 try:
-                    own = own or (parse_list(tree, file) if file.is_file() else None)
+                    other = parse_list(tree, file) if file.is_file() else None
                 except UnreadableLabel as error:
                     refused.append(Refusal(file, reason(error)))
+                    continue
+                own = own or other
+                if own and other and any(own.names.get(id, name) != name for id, name in other.names.items()):
+                    refused.append(Refusal(file, Message("import.other_names", file=own.file)))
             found[folder] = own or (nearest(folder.parent) if folder != tree.root.parent else None)
         return found[folder]
 

@@ -27,7 +27,7 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.formats.label_studio import TaskMasks, count_task_masks, task_masks
 from workbench.core.project.formats.mask_files import MaskContent, content_of, describe, losses_of, read_raw, size_of
-from workbench.core.project.formats.mask_names import without_mask_words
+from workbench.core.project.formats.mask_names import mask_level, without_mask_words
 from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, name_after, pair, spellings
 from workbench.core.project.formats.mask_values import LabelList, ValueMeaning, decide, find_lists
 
@@ -264,8 +264,11 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
     """
     if options.class_name is not None:
         return {"": options.class_name}
+    below = {mask: _below_mask_folder(mask) for mask in pairs}
+    kinds = distinctive_folders(list(below.values()))
+    folders = {mask: kinds[part] for mask, part in below.items() if part in kinds}
     by_image = distinctive_folders(list(pairs.values()))
-    folders = {mask: by_image[image] for mask, image in pairs.items() if image in by_image}
+    folders = folders or {mask: by_image[image] for mask, image in pairs.items() if image in by_image}
     folders = folders or distinctive_folders(list(pairs))
     if len(pairs) > len(set(pairs.values())):  # several masks of an image
         folders = distinctive_folders(list(pairs)) or {m: n for m, i in pairs.items() if (n := name_after(m, i))}
@@ -280,6 +283,12 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
     if (numbered and len(kinds) > 1) or (only_class is not None and only_class not in kinds):
         return {"": default}
     return {"": default, **folders}
+
+
+def _below_mask_folder(mask: str) -> str:
+    """Return the path of a mask below its folder of masks: "cut/1.png" of "bottle/ground_truth/cut/1.png"."""
+    level, parts = mask_level(mask), PurePosixPath(mask).parts
+    return "/".join(parts if level is None else parts[level + 1 :])
 
 
 def _describe_source(meaning: ValueMeaning, contents: Iterable[MaskContent | None]) -> list[str]:

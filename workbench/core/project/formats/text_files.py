@@ -106,10 +106,13 @@ def listed_names(tree: FileTree, files: Iterable[str]) -> dict[int, str]:
 
 
 def table_rows(text: str) -> list[dict[str, str]]:
-    """Return the rows of a table whose columns have titles, separated by tabs or commas. Raises UnreadableLabel."""
+    """Return the rows of a table whose columns have titles, separated by tabs, semicolons or commas.
+
+    Raises UnreadableLabel.
+    """
     first = text.split("\n", 1)[0]
     try:
-        return list(csv.DictReader(io.StringIO(text.lstrip("#")), delimiter="\t" if "\t" in first else ","))
+        return list(csv.DictReader(io.StringIO(text.lstrip("#")), delimiter=max(",;\t", key=first.count)))
     except csv.Error:
         raise UnreadableLabel(Message("import.unexpected_content")) from None
 

@@ -43,7 +43,7 @@ _projects = json_counts(b'"metadata"', b'"attribute"', b'"vid"', b'"xy"', count=
 
 def _counts(tree: FileTree) -> dict[str, int]:
     tables = {
-        name: len({row["filename"] for row in table_rows(text)})
+        name: len({row.get("filename") for row in table_rows(text)})
         for name, text in texts(tree, ".csv")
         if all(column in text[:2000] for column in _COLUMNS)
     }
