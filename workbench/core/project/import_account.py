@@ -301,7 +301,7 @@ class ImportAccount:
                 self._report.skipped.append((str(path), Message("import.unread_file", format=self._report.format)))
             elif not labeled:
                 self._report.skipped.append((str(path), Message("import.other_format")))
-        self._report.notes += unused_texts(count_unused(tree.files))
+        self._report.notes += unused_texts(count_unused([name for name in tree.files if tree.path(name) not in masks]))
         if other_formats:
             self._report.notes.append(Message("import.other_formats", n=other_formats, format=self._report.format))
         for name in tree.files:

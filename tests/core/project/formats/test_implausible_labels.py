@@ -182,3 +182,31 @@ def test_a_class_is_the_folder_below_the_masks_and_not_the_product(project, fold
         write({f"{place.format('test')}/1.png": None})
         save(folder / place.format("ground_truth") / "1_mask.png", 255 * np.eye(*SIZE[::-1], dtype=np.uint8))
     assert set(import_labels(project, folder).added_classes) == {"cut", "dent"}
+
+
+def test_a_gray_area_among_black_and_white_masks_is_refused(project, folder, write):
+    write({"images/a.png": None, "images/b.png": None})
+    white = np.zeros(SIZE[::-1], np.uint8)
+    white[20:30, 5:15] = 255
+    gray = white.copy()
+    gray[5:15, 5:15] = 127
+    save(folder / "masks" / "a.png", gray)
+    save(folder / "masks" / "b.gif", white)
+    report = import_labels(project, folder)
+    assert report.labeled == 1 and "a.png" in report.skipped[0][0]
+    assert not any(".gif" in note for note in report.notes)  # it is used
+
+
+def test_a_folder_for_each_image_is_no_class(project, folder, write):
+    for name in ("f3ab", "09ce"):
+        write({f"stage1/{name}/images/{name}.png": None})
+        for place in (5, 25):
+            mask = np.zeros(SIZE[::-1], np.uint8)
+            mask[5:15, place : place + 10] = 255
+            save(folder / f"stage1/{name}/masks/{name}_{place}.png", mask)
+    assert import_labels(project, folder).added_classes == ["defect"]
+
+
+def test_folders_of_images_that_nobody_has_sorted_are_no_verdicts(project, folder, write):
+    write({f"{name}/{name}.png": None for name in ("OK", "NG", "unlabeled", "未分类")})
+    assert import_labels(project, folder).added_verdicts == ["NG", "OK"]

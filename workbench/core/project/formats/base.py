@@ -50,6 +50,7 @@ GOOD_NAMES = frozenset(
 MOST_SEARCHED = 50_000  # files that are searched for the images of chosen label files
 # Files that list the names of classes, beside text files that number them.
 NAME_FILES = ("obj.names", "_darknet.labels", "classes.txt", "predefined_classes.txt", "labels.txt", "names.txt")
+_OTHER_FOLDERS = frozenset("lab labs unlabeled unlabelled unannotated unsorted unsortiert todo 未标注 未分类".split())
 SPLITS = {
     "train": ("train", "training", "训练", "训练集"),
     "val": ("val", "valid", "validation", "dev", "验证", "验证集"),
@@ -415,7 +416,7 @@ def is_good(verdict: str) -> bool:
 def is_generic_name(folder: str) -> bool:
     """Return True for names that identify no class, such as "images", "Validation_Images", "train"."""
     words = [word.casefold() for word in re.split(r"[\W_]+", folder) if word]
-    generic = IMAGE_FOLDERS | MASK_FOLDERS | SPLIT_FOLDERS | {"lab", "labs"}
+    generic = IMAGE_FOLDERS | MASK_FOLDERS | SPLIT_FOLDERS | _OTHER_FOLDERS
     return normalized_name(folder) in generic or (bool(words) and all(word in generic for word in words))
 
 

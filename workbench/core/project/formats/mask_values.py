@@ -266,7 +266,7 @@ class ValueMeaning:
         largest = int(values.max()) if values.size else 0
         if raw.kind in ("bits", "palette") or (largest <= 1 and not content.lossy):
             return values > 0
-        if not explicit and (content.grays > MANY_GRAYS or content.flat < GRAINY):
+        if not explicit and (content.grays > MANY_GRAYS or content.flat < GRAINY or not content.two_levels):
             raise UnreadableLabel(Message("import.many_grays_threshold"))
         threshold = self.threshold if explicit or largest < 256 else (largest + 1) // 2
         if 1 < largest < threshold:

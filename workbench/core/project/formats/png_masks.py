@@ -264,16 +264,17 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
     """
     if options.class_name is not None:
         return {"": options.class_name}
-    below = {mask: _below_mask_folder(mask) for mask in pairs}
-    kinds = distinctive_folders(list(below.values()))
-    folders = {mask: kinds[part] for mask, part in below.items() if part in kinds}
-    by_image = distinctive_folders(list(pairs.values()))
-    folders = folders or {mask: by_image[image] for mask, image in pairs.items() if image in by_image}
-    folders = folders or distinctive_folders(list(pairs))
-    if len(pairs) > len(set(pairs.values())):  # several masks of an image
-        folders = distinctive_folders(list(pairs)) or {m: n for m, i in pairs.items() if (n := name_after(m, i))}
-    elif not folders:
-        folders = {m: n for m, i in pairs.items() if (n := name_after(m, i))}
+
+    def kinds_in(paths: Mapping[str, str]) -> dict[str, str]:
+        """Return the folder that distinguishes each mask; a folder with the name of the image is that of one part."""
+        names = distinctive_folders(list(paths.values()))
+        found = {mask: names[path] for mask, path in paths.items() if path in names}
+        return {mask: name for mask, name in found.items() if name != PurePosixPath(pairs[mask]).stem}
+
+    several = len(pairs) > len(set(pairs.values()))  # masks of an image
+    folders = kinds_in({mask: _below_mask_folder(mask) for mask in pairs}) or ({} if several else kinds_in(pairs))
+    folders = folders or kinds_in({mask: mask for mask in pairs})
+    folders = folders or {mask: name for mask, image in pairs.items() if (name := name_after(mask, image))}
     kinds = {without_mask_words(name) for name in folders.values()}
     numbered = len({re.sub(r"\d+", "#", name) for name in kinds}) == 1  # lot1, lot2: parts, not kinds of defect
     folders = {mask: without_mask_words(name) for mask, name in folders.items()}
