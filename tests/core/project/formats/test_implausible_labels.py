@@ -81,7 +81,7 @@ def test_a_label_with_another_meaning_is_refused(project, write, file, content):
     "content",
     [coco(SIZE, bbox=[30, 25, 45, 39]), labelme("a.png", [[5, 30], [15, 30], [15, 200], [5, 200]])],
 )
-def test_shapes_mostly_outside_of_their_image_are_told(project, folder, write, content):
+def test_shapes_mostly_outside_of_their_image_are_reported(project, folder, write, content):
     write({"a.png": None, "a.json": content})
     assert any("mostly outside" in note for note in import_labels(project, folder).notes)
 
@@ -96,7 +96,7 @@ def test_lists_of_names_that_contradict_each_other_are_refused(project, folder, 
     assert import_labels(project, folder / "data.yaml").added_classes == ["pit"]
 
 
-def test_names_of_masks_that_contradict_each_other_are_told(project, folder, write):
+def test_names_of_masks_that_contradict_each_other_are_reported(project, folder, write):
     write({"images/a.png": None, "labels.txt": "background\npit\nscratch", "classes.txt": "background\nscratch\npit"})
     save(folder / "masks" / "a.png", np.eye(*SIZE[::-1], dtype=np.uint8))
     report = import_labels(project, folder)

@@ -63,7 +63,7 @@ class ImageFinder:
         if not named and PurePosixPath(stem).suffix.lower() in IMAGE_SUFFIXES:  # "a.png.json"
             named = [one for one in self._by_stem.get(comparable(PurePosixPath(stem).stem), []) if one.endswith(stem)]
         if not named or inside in named:
-            return inside, *self._doubt(inside, name, label)
+            return inside, *self._stranger(inside, name, label)
         beside = [image for image in named if comparable(str(PurePosixPath(image).parent)) == folder]
         if len(beside) > 1:
             raise UnreadableLabel(Message("import.several_images", names=", ".join(sorted(beside))))
@@ -75,7 +75,7 @@ class ImageFinder:
             return own[0], Message("import.renamed", **names), False
         return own[0], Message("import.other_name_inside", **names, image=own[0]), True
 
-    def _doubt(self, image: str | None, name: str, label: str) -> tuple[str, bool]:
+    def _stranger(self, image: str | None, name: str, label: str) -> tuple[str, bool]:
         """Return (remark, doubtful) of the only image of a name: it may be in the folder of another part or lot."""
         if image is None or self._folders.best(label, [image]) or _common_end(name, image):
             return "", False

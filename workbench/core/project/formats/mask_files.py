@@ -95,8 +95,7 @@ def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
 
 
 def _read_array(path: Path, size: tuple[int, int] | None) -> RawMask | None:
-    with open_regular(path):
-        pass  # pipes and devices are refused
+    open_regular(path).close()  # pipes and devices are refused
     found = read_array(path)
     if found is None:
         return None
@@ -422,10 +421,9 @@ def size_of(tree: FileTree, file: str) -> tuple[int, int] | None:
         return None
     key = f"size {file}"
     if key not in tree.memo:
-        try:
+        tree.memo[key] = None
+        with suppress(Problem):
             tree.memo[key] = image_size(tree.path(file))
-        except Problem:
-            tree.memo[key] = None
     return tree.memo[key]
 
 

@@ -272,7 +272,8 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
         return {mask: name for mask, name in found.items() if name != PurePosixPath(pairs[mask]).stem}
 
     several = len(pairs) > len(set(pairs.values()))  # masks of an image
-    folders = kinds_in({mask: _below_mask_folder(mask) for mask in pairs}) or ({} if several else kinds_in(pairs))
+    folders = kinds_in({mask: below for mask in pairs if (below := _below_mask_folder(mask))})
+    folders = folders or ({} if several else kinds_in(pairs))
     folders = folders or kinds_in({mask: mask for mask in pairs})
     folders = folders or {mask: name for mask, image in pairs.items() if (name := name_after(mask, image))}
     kinds = {without_mask_words(name) for name in folders.values()}
@@ -287,9 +288,9 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
 
 
 def _below_mask_folder(mask: str) -> str:
-    """Return the path of a mask below its folder of masks: "cut/1.png" of "bottle/ground_truth/cut/1.png"."""
-    level, parts = mask_level(mask), PurePosixPath(mask).parts
-    return "/".join(parts if level is None else parts[level + 1 :])
+    """Return the path of a mask below its folder of masks, if any: "cut/1.png" of "bottle/ground_truth/cut/1.png"."""
+    level = mask_level(mask)
+    return "" if level is None else "/".join(PurePosixPath(mask).parts[level + 1 :])
 
 
 def _describe_source(meaning: ValueMeaning, contents: Iterable[MaskContent | None]) -> list[str]:
