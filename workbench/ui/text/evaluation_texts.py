@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QCoreApplication
 
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.figures import Figure
 from workbench.core.evaluation.image_ranking import GroupedProportion
+from workbench.core.evaluation.intervals import Interval
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.stored_predictions import ImageCounts
 from workbench.core.messages import Message
@@ -50,6 +51,11 @@ def detail(figure: Figure) -> str:
     return translate_message(figure_texts.detail(figure))
 
 
+def explanation(figure: Figure) -> str:
+    """Return what explains `value`, without repeating it."""
+    return translate_message(figure_texts.explanation(figure))
+
+
 def interval(figure: Figure) -> str:
     """Return the interval of a figure, or the reason why there is none."""
     return translate_message(figure_texts.interval(figure))
@@ -71,31 +77,19 @@ def images(proportion: GroupedProportion) -> str:
     text = QCoreApplication.translate("review", "{hits} of {total}").format(
         hits=formatting.number(proportion.hits), total=formatting.number(proportion.total)
     )
-    if proportion.interval is None:
-        return f"{text} ({translate_message(Message('figure.no_interval', why=proportion.why))})"
-    interval_text = QCoreApplication.translate("review", "95% CI {range}").format(range=between(proportion.interval))
-    return f"{text} ({interval_text})"
+    return f"{text} ({stated(proportion.stated, between)})"
+
+
+def stated(interval: Interval | Message, form: Callable[[Sequence[float]], str]) -> str:
+    """Return an interval, such as "95% CI 25–50%", or the reason why there is none. form: text of the limits."""
+    if isinstance(interval, Message):
+        return translate_message(Message("figure.no_interval", why=interval))
+    return translate_message(Message("figure.interval", range=form((interval.low, interval.high))))
 
 
 def score(value: float | None) -> str:
     """Return Dice or IoU with two digits."""
     return NOTHING if value is None else formatting.number(value, 2)
-
-
-def size(limits: tuple[int, int | None], um_per_pixel: float | None) -> str:
-    """Return a range of areas, such as "120 to 900 px²", or in µm² or mm² if the scale is known."""
-    if um_per_pixel is None:
-        unit = QCoreApplication.translate("review", "px²")
-        low, high = (None if limit is None else formatting.number(float(f"{limit:.3g}")) for limit in limits)
-    else:
-        pixel = um_per_pixel**2
-        unit, factor = formatting.metric_unit(max(filter(None, limits), default=0) * pixel, 2)
-        low, high = (None if limit is None else formatting.significant(limit * pixel / factor) for limit in limits)
-    if high is None:
-        return QCoreApplication.translate("review", "{low} {unit} and more").format(low=low, unit=unit)
-    if not limits[0]:
-        return QCoreApplication.translate("review", "below {high} {unit}").format(high=high, unit=unit)
-    return QCoreApplication.translate("review", "{low} to {high} {unit}").format(low=low, high=high, unit=unit)
 
 
 def threshold(point: OperatingPoint, channels: list[int]) -> str:
