@@ -6,6 +6,7 @@ no defects and would look like a good part.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -16,7 +17,7 @@ import numpy as np
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 
-_WINDOW, _WINDOWS = 64, 4  # side of a measured window in pixels, and their number along each side of an image
+_WINDOW, _WINDOWS = 32, 4  # side of a measured window in pixels, and their number along each side of an image
 _TYPES = {"uint8": 255.0, "uint16": 65535.0, "float32": 1.0}  # largest values
 _BITS = {255.0: 8, 1023.0: 10, 4095.0: 12, 16383.0: 14, 65535.0: 16}  # of a largest value
 _SATURATED = 0.996  # share of the largest value
@@ -98,7 +99,7 @@ class InputLimits:
         pairs = list(self.limits.values()) if valid else []
         if not valid or not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
             raise ValueError(f"limits must hold two numbers for each of {', '.join(_MEASURES)}")
-        numbers = [self.images, self.parts, self.maximum, self.least_maximum, *(value for pair in pairs for value in pair)]
+        numbers = [self.images, self.parts, self.maximum, self.least_maximum, *itertools.chain(*pairs)]
         if not all(type(value) in (int, float) and math.isfinite(value) and value >= 0 for value in numbers):
             raise ValueError("its numbers must be 0 or more")
         if self.type not in ("", *_TYPES) or not self.maximum or not isinstance(self.withhold, bool):
@@ -114,6 +115,11 @@ class InputLimits:
         return cls(**content)
 
     @property
+    def bits(self) -> int | None:
+        """Bit depth of the training images if their type would hold more, else None."""
+        return _BITS.get(self.maximum) if self.depth < 1 else None
+
+    @property
     def depth(self) -> float:
         """Share of the range of their type that the values of the training images may reach."""
         return self.maximum / _TYPES.get(self.type, 1.0)
@@ -121,7 +127,7 @@ class InputLimits:
 
 @dataclass(frozen=True)
 class InputCheck:
-    """Result for one image. ok: it is like the training images. why: reasons against it, and what else is to be told."""
+    """Result for one image. ok: it is like the training images. why: reasons against it, and other remarks."""
 
     ok: bool
     why: tuple[str, ...] = ()
@@ -146,26 +152,38 @@ class ImageMeasures:
     @classmethod
     def of(cls, image: ImageArray) -> ImageMeasures:
         """Measure an image, in at most 16 windows at full resolution."""
-        windows = [np.nan_to_num(window.astype(np.float32), nan=0, posinf=0, neginf=0) for window in _windows(image)]
-        grays = [window if window.ndim == 2 else window.mean(axis=2) for window in windows]
-        colors = [np.abs(window - gray[..., None]).mean() for window, gray in zip(windows, grays) if window.ndim == 3]
-        pixels = np.concatenate([gray.ravel() for gray in grays])
-        edges = np.concatenate([cv2.Laplacian(gray, cv2.CV_32F).ravel() for gray in grays])
-        whole = image if isinstance(image, np.ndarray) and image.dtype.kind == "u" else pixels
-        spread = float(pixels.std())
+        windows = _windows(image)
+        pixels = np.concatenate(windows).astype(np.float32)
+        if image.dtype.kind == "f":
+            pixels = np.nan_to_num(pixels, copy=False, nan=0, posinf=0, neginf=0)
+        color = 0.0
+        if pixels.ndim == 3:
+            planes = cv2.split(pixels)
+            pixels = (planes[0] + planes[1] + planes[2]) / 3
+            color = sum(float(cv2.norm(plane, pixels, cv2.NORM_L1)) for plane in planes) / 3 / pixels.size
+        edges = cv2.Laplacian(pixels, cv2.CV_32F).reshape(len(windows), -1, pixels.shape[1])
+        if edges.shape[1] > 2:  # without the rows at which windows meet
+            edges = edges[:, 1:-1].reshape(-1, pixels.shape[1])
+        (brightness, contrast), edge = (
+            (float(value[0, 0]) for value in cv2.meanStdDev(pixels)),
+            cv2.meanStdDev(edges)[1],
+        )
         values = {
-            "brightness": float(pixels.mean()),
-            "contrast": spread,
-            "sharpness": float(edges.std()) / spread if spread else 0.0,
-            "color": float(np.mean(colors)) if colors else 0.0,
+            "brightness": brightness,
+            "contrast": contrast,
+            "sharpness": float(edge[0, 0]) / contrast if contrast else 0.0,
+            "color": color,
             "megapixels": image.shape[0] * image.shape[1] / 1e6,
         }
-        return cls(image.dtype.name, float(whole.min()), float(whole.max()), pixels, values)
+        least, greatest = cv2.minMaxLoc(pixels)[:2]
+        if isinstance(image, np.ndarray) and (image.dtype == np.uint16 or least == greatest):
+            least, greatest = cv2.minMaxLoc(image.reshape(len(image), -1))[:2]  # all pixels
+        return cls(image.dtype.name, least, greatest, pixels, values)
 
     def at(self, maximum: float) -> dict[str, float]:
         """Return the measures of `InputLimits` if `maximum` is the largest value of the bit depth."""
         shares = {name: max(0.0, self.values[name] / maximum) for name in ("brightness", "contrast", "color")}
-        saturated = float((self.pixels >= _SATURATED * maximum).mean()) if self.greatest >= _SATURATED * maximum else 0.0
+        saturated = np.count_nonzero(self.pixels >= _SATURATED * maximum) / self.pixels.size
         return {**self.values, **shares, "saturated": saturated}
 
     @property
@@ -207,27 +225,34 @@ def check_input(image: ImageArray, limits: InputLimits) -> tuple[ImageArray, Inp
     """
     found = ImageMeasures.of(image)
     usual = limits.maximum if found.type == limits.type else _TYPES[found.type]
-    remarks = _beyond(limits, found.at(usual), remark=True)
+    values = found.at(usual)
+    remarks, reasons = (_beyond(limits, values, remark=remark) for remark in (True, False))
     if found.least == found.greatest and limits.limits["contrast"][0] > 0:
         return image, InputCheck(False, (f"every pixel has the value {found.least:g}", *remarks))
-    possible = [depth for depth in found.depths if not _beyond(limits, found.at(depth))]
-    reaching = [depth for depth in possible if found.greatest >= _REACHED * limits.least_maximum * depth]
-    others = [depth for depth in reaching if depth != usual]
-    if usual in possible and (not others or (found.type == limits.type and usual in reaching)):
+    others = [
+        depth
+        for depth in found.depths
+        if depth != usual
+        and found.greatest >= _REACHED * limits.least_maximum * depth
+        and not _beyond(limits, found.at(depth))
+    ]
+    same = found.type == limits.type
+    reaches = found.greatest >= _REACHED * limits.least_maximum * usual
+    if not reasons and (not others or (same and reaches)):
         chosen = usual
-    elif usual in possible or len(others) != 1 or (found.type == limits.type and 1 < usual / others[0] < _CERTAIN):
-        depths = " or ".join(f"{_BITS[depth]}" for depth in others if depth in _BITS)
-        doubts = [f"the bit depth is not certain, the values may have {depths} bits"] if depths else []
-        if usual not in found.depths:
-            doubts.append(f"values up to {found.greatest:g}, expected up to {usual:g}")
-        return image, InputCheck(False, (*doubts, *_beyond(limits, found.at(usual)), *remarks))
-    else:
+    elif reasons and len(others) == 1 and not (same and 1 < usual / others[0] < _CERTAIN):
         chosen = others[0]
+    else:
+        bits = [f"{_BITS[depth]}" for depth in (*others, *([] if reasons else [usual])) if depth in _BITS]
+        doubts = [f"the values may have {' or '.join(bits)} bits"] if others else []
+        return image, InputCheck(False, (*doubts, *reasons, *remarks))
     factor = _TYPES[found.type] / chosen * limits.depth
     if math.isclose(factor, 1):
         return image, InputCheck(True, tuple(remarks))
-    depth = f"{_BITS[chosen]}-bit values" if chosen in _BITS else f"values up to {chosen:g}"
-    return _scaled(image, factor), InputCheck(True, (f"{depth} are scaled to the range of the training images", *remarks))
+    what = f"{_BITS[chosen]}-bit values" if chosen in _BITS else f"values up to {chosen:g}"
+    return _scaled(image, factor), InputCheck(
+        True, (f"{what} are scaled to the range of the training images", *remarks)
+    )
 
 
 def _beyond(limits: InputLimits, values: dict[str, float], *, remark: bool = False) -> list[str]:

@@ -220,7 +220,7 @@ def result_text(result: Mapping[str, Any]) -> str:
 
 
 def unlike_text(result: Mapping[str, Any]) -> str:
-    """Return why an image is unlike the training images, as English text; "" if it is not. result: see `result_text`."""
+    """Return why an image is unlike the training images; "" if it is not. result: as of `result_text`."""
     found = result.get("input")
     return "" if not found or found["ok"] else "; ".join(found["why"])
 
