@@ -176,7 +176,11 @@ class ImageMeasures:
             "megapixels": image.shape[0] * image.shape[1] / 1e6,
         }
         least, greatest = cv2.minMaxLoc(pixels)[:2]
-        if isinstance(image, np.ndarray) and (image.dtype == np.uint16 or least == greatest):
+        if (
+            isinstance(image, np.ndarray)
+            and image.dtype.kind == "u"
+            and (image.dtype == np.uint16 or least == greatest)
+        ):
             least, greatest = cv2.minMaxLoc(image.reshape(len(image), -1))[:2]  # all pixels
         return cls(image.dtype.name, least, greatest, pixels, values)
 
