@@ -8905,6 +8905,10 @@
         <translation>请缩短图片或文件夹的名称：加上后缀后，其长度超过了驱动器的限制。</translation>
     </message>
     <message>
+        <source>Make it writable, or close it in the program that has it open, then try again.</source>
+        <translation>请将其设为可写，或在打开它的程序中将其关闭，然后重试。</translation>
+    </message>
+    <message>
         <source>The drive does not support this kind of access. Use a folder on another drive. Nothing was changed.</source>
         <translation>该驱动器不支持这种访问方式。请使用其他驱动器上的文件夹。未做任何更改。</translation>
     </message>
@@ -8987,6 +8991,10 @@
     <message>
         <source>The file is not overwritten. Repair or delete it to label this image again.</source>
         <translation>该文件不会被覆盖。请修复或删除后再标注此图片。</translation>
+    </message>
+    <message>
+        <source>The file is not changed. Make it readable, or close it in the program that has it open.</source>
+        <translation>文件未被更改。请将其设为可读，或在打开它的程序中将其关闭。</translation>
     </message>
     <message>
         <source>The mask {path} contains class IDs that are not defined in this project: {ids}.</source>
@@ -11887,6 +11895,10 @@
         <translation>其中的图片会与来源 {name} 的图片使用相同的键；以可写方式打开项目时会将其重命名</translation>
     </message>
     <message>
+        <source>another program has the file open, or this user may not read it</source>
+        <translation>另一个程序打开了该文件，或者当前用户无权读取它</translation>
+    </message>
+    <message>
         <source>the color ({color}) is not in use</source>
         <translation>颜色（{color}）未被使用</translation>
     </message>
@@ -14117,10 +14129,6 @@
     <message>
         <source>the file is not valid JSON; the fault is in line {n}</source>
         <translation>文件不是有效的 JSON；错误在第 {n} 行</translation>
-    </message>
-    <message>
-        <source>this user may not read the file</source>
-        <translation>当前用户无权读取该文件</translation>
     </message>
     <message>
         <source>the value “{key}” is missing</source>

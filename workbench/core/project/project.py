@@ -35,7 +35,9 @@ from workbench.core.project.shared_keys import own_key, separate_keys, shared_so
 from workbench.core.project.source_trust import need_trust, project_places, trust, trust_copy
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
+from workbench.inference.io import file_access
 from workbench.inference.io.atomic_write import keep_root
+from workbench.inference.io.regular_files import read_regular
 
 __all__ = [
     "BACKGROUND",
@@ -137,7 +139,7 @@ class Project:
     @classmethod
     def _read(cls, root: Path, *, trusted: bool) -> Project:
         try:
-            content = (root / "project.json").read_bytes()
+            content = read_regular(root / "project.json")
             file = read_project_file(root)
             if not trusted:
                 need_trust(root, file.id, project_places(root, file))
@@ -282,7 +284,7 @@ class Project:
             listed = source.images(self.root, lambda prefix, error, failed=failed: failed.append((prefix, error)))
             keys += [source.prefix + name for name in listed if source.name or not name.startswith(taken)]
             for prefix, error in failed:
-                path, why = str(source.folder(self.root) / prefix), error.strerror or str(error)
+                path, why = str(source.folder(self.root) / prefix), file_access.reason(error)
                 faults.append(problems.FolderUnreadable(path=path, why=why, prefix=source.prefix + prefix))
         for source in shared_sources(self.root, self.file.sources):
             why = Message("sources.shared_name", name=source.name)
