@@ -141,6 +141,6 @@ def test_a_prediction_is_equal_in_all_depths_and_withheld_of_unlike_images(eight
     )
     black = predictor.predict(part(100) * 0 + 128)
     assert black.verdict == "unsure" and not black.regions and black.verdict_reason is None
-    predictor.judge_unlike()
+    predictor.keep_verdicts()
     judged = predictor.predict(part(100) * 0 + 128)
     assert judged.verdict is None and not judged.input.ok

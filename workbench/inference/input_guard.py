@@ -248,8 +248,8 @@ def check_input(image: ImageArray, limits: InputLimits) -> tuple[ImageArray, Inp
         chosen = others[0]
     else:
         bits = [f"{_BITS[depth]}" for depth in (*others, *([] if reasons else [usual])) if depth in _BITS]
-        doubts = [f"the values may have {' or '.join(bits)} bits"] if others else []
-        return image, InputCheck(False, (*doubts, *reasons, *remarks))
+        unknown = [f"the values may have {' or '.join(bits)} bits"] if others else []
+        return image, InputCheck(False, (*unknown, *reasons, *remarks))
     factor = _TYPES[found.type] / chosen * limits.depth
     if math.isclose(factor, 1):
         return image, InputCheck(True, tuple(remarks))

@@ -218,7 +218,7 @@ class Predictor:
         settings = load_settings(folder / MODEL_FILE)
         return cls(settings, choose_engine(engine, folder, settings, threads))
 
-    def judge_unlike(self) -> None:
+    def keep_verdicts(self) -> None:
         """Give images that are unlike the training images a verdict all the same."""
         if self.settings.input is not None:
             self.settings = replace(self.settings, input=replace(self.settings.input, withhold=False))

@@ -12,7 +12,7 @@ from tests.inference.batch.exported_runs import run
 from tests.inference.conftest import UNLIKE
 from workbench import cli
 
-SCALED = "2-bit values are scaled to the range of the training images"  # beginning with a capital letter when told
+SCALED = "2-bit values are scaled to the range of the training images"  # beginning with a capital letter when reported
 
 
 @pytest.fixture(params=["predict.py", "workbench predict"])
@@ -31,8 +31,8 @@ def predict(request, limited_export, tmp_path, capfd):
     return run_it
 
 
-def test_no_unlike_image_looks_good(predict, unlike_images, tmp_path):
-    status, report, told = predict(unlike_images)
+def test_no_unlike_image_is_good(predict, unlike_images, tmp_path):
+    status, report, reported = predict(unlike_images)
     assert status == 0
     found = {Path(entry["path"]).stem: entry for entry in report["pictures"]}
     assert {name for name, entry in found.items() if not entry["input"]["ok"]} == set(UNLIKE)
@@ -40,8 +40,8 @@ def test_no_unlike_image_looks_good(predict, unlike_images, tmp_path):
     assert len(found["spots-12"]["regions"]) == len(found["spots"]["regions"]) > 2
     assert found["good"]["regions"] == found["good-12"]["regions"] == []
     assert found["black"]["input"]["why"] == ["every pixel has the value 0"]
-    assert found["spots-12"]["input"] == {"ok": True, "why": [f"1{SCALED}"]} and told.count(SCALED) == 1
-    assert "3 images are unlike the training images, for example" in told
+    assert found["spots-12"]["input"] == {"ok": True, "why": [f"1{SCALED}"]} and reported.count(SCALED) == 1
+    assert "3 images are unlike the training images, for example" in reported
     with (tmp_path / "out" / "verdicts.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = {Path(row["picture"]).stem: row for row in csv.DictReader(file)}
     assert rows["white"]["verdict"] == "unsure" and rows["white"]["input"] == "every pixel has the value 255"
@@ -49,6 +49,6 @@ def test_no_unlike_image_looks_good(predict, unlike_images, tmp_path):
 
 
 def test_their_verdict_is_kept_on_request(predict, unlike_images):
-    _, report, _ = predict(unlike_images, "--judge-unlike")
+    _, report, _ = predict(unlike_images, "--keep-verdicts")
     assert {entry["verdict"] for entry in report["pictures"]} == {None}
     assert sum(not entry["input"]["ok"] for entry in report["pictures"]) == 3

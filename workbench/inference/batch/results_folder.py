@@ -175,7 +175,7 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-JUDGE_UNLIKE = "give a verdict also to images that are unlike the training images"  # help of this option
+KEEP_VERDICTS = "keep the verdict of images that are unlike the training images"  # help of this option
 _MAX_WHOLE_PIXELS = 32_000_000  # pixels; larger overlays are drawn in bands
 _BAND = 4_000_000  # pixels per band
 _MOST_REMARKS = 3  # of one command; sizes may all be different
@@ -385,13 +385,13 @@ class ResultsFolder:
             stream_png(path, width, height, bands)
 
 
-def new_remarks(result: Prediction, told: set[str]) -> list[str]:
-    """Return what is to be told of an image that is like the training images, once in a command. told: is extended."""
-    if result.input is None or not result.input.ok or len(told) >= _MOST_REMARKS:
+def new_remarks(result: Prediction, reported: set[str]) -> list[str]:
+    """Return remarks on an image that is like the training images, each once in a command. reported: is extended."""
+    if result.input is None or not result.input.ok or len(reported) >= _MOST_REMARKS:
         return []
-    new = [text for text in result.input.why if text not in told]
-    told.update(new)
-    return [f"{text[0].upper()}{text[1:]}. This is told once." for text in new]
+    new = [text for text in result.input.why if text not in reported]
+    reported.update(new)
+    return [f"{text[0].upper()}{text[1:]}. This is reported once." for text in new]
 
 
 def unlike_summary(entries: Iterable[dict[str, Any]]) -> str:

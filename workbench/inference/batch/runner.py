@@ -21,7 +21,7 @@ from .export_checks import self_test, verify_checks
 from .folder_watch import watch
 from .input_paths import collect_images
 from .interrupts import exit_on_broken_pipe, handle_interrupts
-from .results_folder import JUDGE_UNLIKE, ResultsFolder, new_remarks, predict_all, unlike_summary
+from .results_folder import KEEP_VERDICTS, ResultsFolder, new_remarks, predict_all, unlike_summary
 from .results_log import ResultsLogError, ignored_lines, model_fingerprint
 
 
@@ -77,8 +77,8 @@ def _run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         _print("Self-test passed: this export reproduces its reference results.", options)
     if not options.pictures:
         return report
-    if options.judge_unlike:
-        predictor.judge_unlike()
+    if options.keep_verdicts:
+        predictor.keep_verdicts()
     fingerprint = model_fingerprint(folder)
     if options.watch:
         return {**report, **_watch(options, predictor, fingerprint)}
@@ -123,11 +123,11 @@ def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
 
 def _watch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) -> dict[str, Any]:
     count = {"pictures": 0, "skipped": 0}
-    told: set[str] = set()
+    reported: set[str] = set()
 
     def on_image(path: str, result: Prediction | None, why: str) -> None:
         count["skipped" if result is None else "pictures"] += 1
-        _note_image(_result_line(path, result, why), result, told)
+        _note_image(_result_line(path, result, why), result, reported)
         if options.json:
             _out(json.dumps({"path": path, "why": why} if result is None else {"path": path, **result.to_json()}))
 
@@ -168,7 +168,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         "--threads", type=_count, default=None, metavar="N", help="number of CPU threads (0 = all cores)"
     )
     parser.add_argument("--no-overlays", action="store_true", help="write masks and tables only")
-    parser.add_argument("--judge-unlike", action="store_true", help=JUDGE_UNLIKE)
+    parser.add_argument("--keep-verdicts", action="store_true", help=KEEP_VERDICTS)
     resume_group = parser.add_mutually_exclusive_group()
     resume_help = "skip images that already have results"
     resume_group.add_argument("--continue", dest="resume", action="store_true", help=resume_help)
@@ -206,7 +206,7 @@ class _Progress:
         self._started = time.monotonic()
         self._number = self._total = self._first = 0
         self._last_drawn = 0.0
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def tile(self, done: int, total: int) -> None:
         if self._is_terminal and total > 1 and time.monotonic() - self._last_drawn > 0.2:
@@ -215,7 +215,7 @@ class _Progress:
     def image(self, number: int, total: int, path: str, result: Prediction | None, why: str) -> None:
         line = f"[{number}/{total}] {_result_line(path, result, why)}"
         if not self._is_terminal:
-            _note_image(line, result, self._told)
+            _note_image(line, result, self._reported)
             return
         self._first = self._first or number  # earlier images were done in a previous run
         self._number, self._total = number, total
@@ -251,9 +251,9 @@ def _result_line(path: str, result: Prediction | None, why: str) -> str:
     return f"{path}: {result_text(result.to_json())}, {result.milliseconds:.0f} ms"
 
 
-def _note_image(line: str, result: Prediction | None, told: set[str]) -> None:
+def _note_image(line: str, result: Prediction | None, reported: set[str]) -> None:
     _note(line)
-    for remark in new_remarks(result, told) if result else ():
+    for remark in new_remarks(result, reported) if result else ():
         _note(remark)
 
 
