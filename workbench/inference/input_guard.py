@@ -72,7 +72,7 @@ _MEASURES = {
 
 @dataclass(frozen=True)
 class InputLimits:
-    """What the training images were like.
+    """Limits between which the measures of the training images, and of nearly all images of other parts, lie.
 
     images, parts: numbers of those that were measured.
     type: of their values: uint8, uint16 or float32; "" for several. maximum: largest value of their bit depth: 4095 for
