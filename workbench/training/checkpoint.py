@@ -230,7 +230,7 @@ class BestCheckpoint:
         if self._usable_step == self.step:
             path = self.run.best / MODEL_FILE
             try:
-                save_settings(settings, path)
+                save_settings(self.settings, path)
             except OSError as error:
                 raise CannotWrite.of(path, error) from error
 
