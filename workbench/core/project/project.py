@@ -32,7 +32,7 @@ from workbench.core.project.project_folder import ProjectFolder, ProjectLock
 from workbench.core.project.project_identity import FolderKind, ProjectIdentity
 from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.shared_keys import own_key, separate_keys, shared_sources, source_prefixes
-from workbench.core.project.source_trust import need_trust, project_places, trust, trust_copy
+from workbench.core.project.source_trust import need_trust, note_created, project_places, trust, trust_copy
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
 from workbench.inference.io import file_access
@@ -93,6 +93,7 @@ class Project:
         _check_folders(root)
         if images is not None and not Path(images).is_dir():
             raise problems.FolderMissing(path=str(images))
+        has_runs = (root / "runs").exists()
         try:
             for folder in ("pictures", "masks", "notes", "runs", "exports", "journal", ".cache"):
                 (root / folder).mkdir(parents=True, exist_ok=True)
@@ -107,6 +108,8 @@ class Project:
         if images is not None:
             project.add_source(images, save=False)
         project.save()
+        if not has_runs:
+            note_created(project.file.id)
         project.identity.remember()
         return project
 
