@@ -92,6 +92,7 @@ def test_unlike_images_are_named_with_their_reasons(dialog, limited_export, unli
         click(dialog.start_button)
     shown = dict(zip(column_texts(dialog, 0), column_texts(dialog, 1)))
     assert shown["black.png"] == "unsure: every pixel has the value 0" and shown["good.png"] == "–"
+    assert dialog.status.text().endswith("3 images are unlike the training images.")
     row = column_texts(dialog, 0).index("good-12.png")
     assert dialog.results.index(row, 1).data(Qt.ItemDataRole.ToolTipRole).startswith("12-bit values are scaled")
 
