@@ -9846,22 +9846,6 @@
         <translation>{low}–{high}%</translation>
     </message>
     <message>
-        <source>px²</source>
-        <translation>px²</translation>
-    </message>
-    <message>
-        <source>{low} {unit} and more</source>
-        <translation>{low} {unit} 及以上</translation>
-    </message>
-    <message>
-        <source>below {high} {unit}</source>
-        <translation>{high} {unit} 以下</translation>
-    </message>
-    <message>
-        <source>{low} to {high} {unit}</source>
-        <translation>{low} 至 {high} {unit}</translation>
-    </message>
-    <message>
         <source>{low}–{high} px²</source>
         <translation>{low}–{high} px²</translation>
     </message>
