@@ -2,7 +2,7 @@
 
     python tests/benchmarks/instant.py [--labels 5,10,20,40,80] [--seeds 0,1,2] [--test 60]
 
-Quality: Dice of the defective images of magnetic-tile, of parts that are not labeled, as in the set "few" of quality.py;
+Quality: Dice of the defective images of magnetic-tile, of parts that are not labeled, as in quality.py (few);
 "score" is the Dice by cross-fitting that the window shows. Time: processor seconds of one thread. Memory: features and
 labeled cells of 100 images.
 """
