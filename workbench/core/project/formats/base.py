@@ -206,9 +206,9 @@ class PairingChoice:
     examples: list[tuple[Path | None, Path]] = field(default_factory=list)
 
 
-def empty_label(width: int, height: int) -> ImportedLabel:
+def empty_label(width: int, height: int, verdict: str | None = None) -> ImportedLabel:
     """Return the label of an image without defects."""
-    return ImportedLabel(np.zeros((height, width), np.uint8))
+    return ImportedLabel(np.zeros((height, width), np.uint8), verdict=verdict)
 
 
 @dataclass(frozen=True)
@@ -420,18 +420,16 @@ def is_generic_name(folder: str) -> bool:
     return normalized_name(folder) in generic or (bool(words) and all(word in generic for word in words))
 
 
-def _without_split(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the folders of a path without those of data splits, which only some images may be in."""
-    return tuple(part for part in parts if normalized_name(part) not in SPLIT_FOLDERS)
-
-
 def distinctive_folders(relatives: Sequence[str], *, min_names: int = 2) -> dict[str, str]:
     """Return the folder that distinguishes each path, at the first level with `min_names` distinctive names, or {}.
 
     "MT_Crack/Imgs/7.jpg" and "MT_Fray/Imgs/9.jpg" give MT_Crack and MT_Fray, "train/OK/1.png" gives OK.
     """
     levels: dict[int, set[str]] = {}
-    paths = {relative: _without_split(PurePosixPath(relative).parts[:-1]) for relative in relatives}
+    paths = {  # without the folders of data splits, which only some images may be in
+        relative: [part for part in PurePosixPath(relative).parts[:-1] if normalized_name(part) not in SPLIT_FOLDERS]
+        for relative in relatives
+    }
     for parts in paths.values():
         for level, part in enumerate(parts):
             if not is_generic_name(part):
