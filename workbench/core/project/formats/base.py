@@ -91,10 +91,6 @@ def reason(error: BaseException) -> str:
     if isinstance(error, JsonError) and not isinstance(error.__cause__, OSError):
         line = getattr(error.__context__, "lineno", None)
         return Message("import.no_json") if line is None else Message("import.no_json_line", n=line)
-    if isinstance(error, FileNotFoundError):
-        return Message("file.missing")
-    if isinstance(error, PermissionError):
-        return Message("import.no_permission")
     if isinstance(error, KeyError) and isinstance(argument, str) and argument.isidentifier():
         return Message("import.key_missing", key=argument)
     for kinds, id in _REASONS:
@@ -104,6 +100,8 @@ def reason(error: BaseException) -> str:
 
 
 _REASONS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
+    ((FileNotFoundError,), "file.missing"),
+    ((PermissionError,), "import.no_permission"),
     ((UnicodeError,), "import.encoding_unclear"),
     ((RecursionError,), "import.nested"),
     ((MemoryError,), "import.no_memory"),
@@ -197,13 +195,13 @@ class PairingChoice:
     """Answer to a question about masks whose images, or whose role, the names and contents do not decide.
 
     rule: the answer as `ImportOptions.pair`. text: what it means. count: number of masks. examples: (image, mask) of
-    the first ones; the image is None for a file that would become an image itself.
+    the first ones, files or their pictures; the image is None for a file that would become an image itself.
     """
 
     rule: str
     text: str
     count: int
-    examples: list[tuple[Path | None, Path]] = field(default_factory=list)
+    examples: Sequence[tuple[Any, Any]] = ()
 
 
 def empty_label(width: int, height: int, verdict: str | None = None) -> ImportedLabel:
