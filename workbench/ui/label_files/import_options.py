@@ -45,6 +45,7 @@ class ImportOptionsRow(QWidget):
             keyboardTracking=False,
         )
         align_text(self.threshold)
+        self.threshold.setMinimumWidth(self.threshold.sizeHint().width() + 10)  # the indent of the text
         self.class_name = QLineEdit(placeholderText=self.tr("from the labels"))
         self.class_name.setToolTip(
             self.tr("Every value of the masks becomes this one class, as for masks that number single objects.")
@@ -106,6 +107,7 @@ class ImportOptionsRow(QWidget):
         self._mask_row = _row(
             _label(self.tr("&Threshold of masks"), self.threshold),
             self.threshold,
+            None,
             _label(self.tr("One &class for all masks"), self.class_name),
             self.class_name,
             QWidget(),
@@ -227,12 +229,15 @@ class ImportOptionsRow(QWidget):
         self._mask_row.setVisible(self._masks_chosen())
 
 
-def _row(*widgets: QWidget) -> QWidget:
-    """Return widgets side by side, of which the last one takes the remaining width."""
+def _row(*widgets: QWidget | None) -> QWidget:
+    """Return widgets side by side, of which the last one takes the remaining width. None: a larger space."""
     row = QWidget()
     line = QHBoxLayout(row, spacing=12, contentsMargins=QMargins())
     for widget in widgets:
-        line.addWidget(widget, widget is widgets[-1])
+        if widget is None:
+            line.addSpacing(10)
+        else:
+            line.addWidget(widget, widget is widgets[-1])
     return row
 
 

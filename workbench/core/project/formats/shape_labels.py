@@ -378,9 +378,12 @@ _BY_POINTS = ("polygon", "box", "line", "point")  # kinds of shapes
 
 
 def _are_fractions(points: Points, width: int, height: int) -> bool:
-    """Return True for coordinates in pixels that seem to be fractions: all of them are in the first pixel."""
+    """Return True for coordinates in pixels that seem to be fractions: all are in the first pixel, but not it alone."""
     numbers = np.array(checked(points))
-    return min(width, height) > 2 and numbers.size > 0 and numbers.min() >= 0 and 0 < numbers.max() <= 1
+    if min(width, height) <= 2 or not numbers.size or numbers.min() < 0 or numbers.max() > 1:
+        return False
+    is_pixel = np.isin(numbers, (0, 1)).all() or (np.abs(numbers - 0.5) < 0.02).all()  # its edges, or its center
+    return not is_pixel
 
 
 def _is_outside(points: Points, width: int, height: int) -> bool:
