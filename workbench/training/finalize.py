@@ -40,6 +40,8 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
         checkpoint.load_best(context.run, mean)
     usable = best.make_usable(mean)
     result: dict[str, Any] = {"metrics": {}, "score": best.score}
+    if context.state.fitted is not None:
+        result["fitted"] = _fit_text(context)
     if not context.control.stop:
         result.update(_evaluate_all(context, usable))
     summary = {
@@ -52,6 +54,13 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
         "usable": usable,
     }
     return Finished(why="stopped" if context.control.stop else "done", result={**result, **summary})
+
+
+def _fit_text(context: TrainingContext) -> Message:
+    """Return the accuracy of the fitted last layer, and whether its network or the one trained further is used."""
+    kept = "training.fit_kept" if context.dataset.of("val") else "training.fit_not_compared"
+    why = Message(kept if context.best.step == 0 else "training.fit_replaced")
+    return Message("training.fitted", n=f"{context.state.fitted:.2f}", why=why)
 
 
 def _evaluate_all(context: TrainingContext, usable: bool) -> dict[str, Any]:

@@ -50,8 +50,10 @@ class TrainingSettings(StoredModel):
     # ResNet weights; "random": no pretrained weights
     weights: str | None = None
 
+    # `width` applies to ResNet encoders only. Of verdicts: "lite0", or "plain" for the ResNet of `depth`.
+    encoder: Literal["plain", "lite0", "resnet18", "resnet34"] = "plain"
+
     # UNet
-    encoder: Literal["plain", "lite0", "resnet18", "resnet34"] = "plain"  # `width` applies to ResNet encoders only
     widths: list[int] = [16, 32, 64, 128]  # channels per level; the length is the depth
     stem: Literal[1, 2, 4] = 1  # stride of the stem: 2 or 4 halves or quarters the resolution
     local_contrast: bool = True  # additional input: contrast of each pixel to its surroundings
@@ -95,7 +97,6 @@ RANDOM = "random"  # value of `weights`
 
 OF_UNET = {
     "prune",
-    "encoder",
     "widths",
     "stem",
     "local_contrast",
