@@ -13,7 +13,7 @@ import numpy as np
 
 PENALTIES = (100.0, 10.0, 1.0, 0.1)  # of the squared weights, relative to the loss of one example
 _FOLDS = 4
-_ROUNDS, _MEMORY, _TOLERANCE = 150, 8, 1e-3
+_ROUNDS, _MEMORY, _TOLERANCE = 150, 8, 1e-4
 
 
 @dataclass(frozen=True)

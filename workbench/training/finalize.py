@@ -58,8 +58,12 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
 
 def _fit_text(context: TrainingContext) -> Message:
     """Return the accuracy of the fitted last layer, and whether its network or the one trained further is used."""
-    kept = "training.fit_kept" if context.dataset.of("val") else "training.fit_not_compared"
-    why = Message(kept if context.best.step == 0 else "training.fit_replaced")
+    if not context.state.step:
+        why = Message("training.fit_alone")
+    elif context.best.step:
+        why = Message("training.fit_replaced")
+    else:
+        why = Message("training.fit_kept" if context.dataset.of("val") else "training.fit_not_compared")
     return Message("training.fitted", n=f"{context.state.fitted:.2f}", why=why)
 
 

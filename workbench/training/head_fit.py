@@ -22,7 +22,8 @@ from workbench.training.lite0_encoder import Lite0Classifier
 from workbench.training.onnx_graph import INPUT, statistics_onnx
 from workbench.training.training_context import TrainingContext
 
-_BATCH = 8  # images whose features are computed at once
+_REPORTED = 8  # images between two reports of the progress
+_EXAMPLES, _MOST_VARIATIONS = 1200, 8  # images with their variations, of each image
 
 
 def fits_head(settings: TrainingSettings) -> bool:
@@ -37,35 +38,41 @@ def fit_head(context: TrainingContext) -> None:
     """
     net = context.learner.net
     assert isinstance(net, Lite0Classifier)
-    features, truth, parts = _features(context, net)
-    if context.control.stop or len(set(truth)) < 2:
+    features, verdicts, parts, variations = _features(context, net)
+    truth = np.array(verdicts)
+    if context.control.stop or len(set(verdicts)) < 2:
         return
-    result = cross_fit(features, np.array(truth), parts, len(context.dataset.verdicts))
+    result = cross_fit(features, truth, parts, len(context.dataset.verdicts))
     _set_head(net, result)
     context.learner.copy_to_mean()
-    context.state.fitted = float((result.probabilities.argmax(axis=1) == truth).mean())
+    correct = result.probabilities.argmax(axis=1) == truth
+    context.state.fitted = float(correct[:: 1 + variations].mean())  # of the images without variations
 
 
-def _features(context: TrainingContext, net: Lite0Classifier) -> tuple[np.ndarray, list[int], list[str]]:
-    """Return the statistics of the readable training images, float64 (N, features), their verdicts and parts."""
+def _features(context: TrainingContext, net: Lite0Classifier) -> tuple[np.ndarray, list[int], list[str], int]:
+    """Return the statistics of the readable training images, float64 (N, features), their verdicts and parts.
+
+    Each image is followed by variations of it with the augmentations of the run, whose number is returned, too.
+    """
     options = session_options(EngineOptions(threads=cores(), spin=False))
     model = statistics_onnx(net, context.settings.channels).SerializeToString()
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     items = sorted(context.sampler.items, key=lambda item: natural_key(item.key))
     features, truth, parts = [], [], []
-    for first in range(0, len(items), _BATCH):
+    variations = max(1, min(_MOST_VARIATIONS, _EXAMPLES // max(1, len(items)) - 1))
+    for first in range(0, len(items), _REPORTED):
         if context.control.stop:
             break
         context.report(Progress(what=Message("progress.features"), done=first, total=len(items)), keep=False)
-        images = []
-        for item in items[first : first + _BATCH]:
+        for number, item in enumerate(items[first : first + _REPORTED], first):
+            generator = np.random.default_rng([context.settings.seed, number])
             with contextlib.suppress(Problem):  # reported as an image that is left out
-                images.append(normalize(context.sampler.cache.get(item.key).image, context.model_settings))
-                truth.append(context.dataset.verdicts.index(str(item.verdict)))
-                parts.append(item.part)
-        if images:
-            features.append(np.asarray(session.run(None, {INPUT: np.stack(images)})[0], np.float64))
-    return np.concatenate(features) if features else np.zeros((0, 0)), truth, parts
+                image = normalize(context.sampler.cache.get(item.key).image, context.model_settings)
+                images = [image, *(context.sampler.varied_image(item, generator) for _ in range(variations))]
+                features.append(np.asarray(session.run(None, {INPUT: np.stack(images)})[0], np.float64))
+                truth += [context.dataset.verdicts.index(str(item.verdict))] * len(images)
+                parts += [item.part] * len(images)
+    return np.concatenate(features) if features else np.zeros((0, 0)), truth, parts, variations
 
 
 def _set_head(net: Lite0Classifier, result: CrossFit) -> None:

@@ -75,7 +75,7 @@ class Lite0Body(nn.Layer):
 
 
 class Lite0Classifier(nn.Layer):
-    """EfficientNet-Lite0 from float32 (N, channels, side, side) to logits (N, outputs), for sides that are multiples of 32.
+    """EfficientNet-Lite0 from float32 (N, channels, side, side) to logits (N, outputs); sides are multiples of 32.
 
     The logits are linear in `statistics` of the channels of all levels, standardized by `center` and `scale`, so that
     the last layer can be fitted without training (`head_fit`). rate: factor of the body's learning rate.
@@ -90,7 +90,8 @@ class Lite0Classifier(nn.Layer):
         self.body = Lite0Body(channels, rate, depth=len(lite0.WIDTHS))
         features = STATISTICS * (channels + sum(lite0.WIDTHS))
         self.center, self.scale = (
-            self.create_parameter([features], default_initializer=nn.initializer.Constant(value)) for value in (0.0, 1.0)
+            self.create_parameter([features], default_initializer=nn.initializer.Constant(value))
+            for value in (0.0, 1.0)
         )
         self.center.stop_gradient = self.scale.stop_gradient = True
         self.head = nn.Linear(features, outputs, weight_attr=paddle.ParamAttr(learning_rate=HEAD_RATE))

@@ -288,7 +288,7 @@ _MAPS_STRIDE = 16  # pixels between the positions of the maps
 
 
 def _moments(graph: OnnxGraph, net: Lite0Classifier) -> list[tuple[list[str], list[str]]]:
-    """Return for the image and each level the values whose means over the positions are the statistics, and the statistics.
+    """Return for the image and each level the values of whose means the statistics are made, and the statistics.
 
     Values: (N, channels, h, w), statistics: (N, channels, 1, 1), as in `Lite0Classifier.statistics`.
     """

@@ -18,7 +18,7 @@ from workbench.core.runs.held_out import mostly_one_class
 from workbench.core.runs.image_statistics import ImageStatistics, advise_masks, measure_sample, thinness
 from workbench.core.runs.launch import processes
 from workbench.core.runs.network_stats import multiplications, receptive_field
-from workbench.core.runs.training_settings import TrainingSettings
+from workbench.core.runs.training_settings import VERDICT_ENCODERS, TrainingSettings
 from workbench.inference.cpu_environment import cores
 
 _MOST_SHARED = 640  # network pixels shared by neighboring tiles, regardless of the receptive field
@@ -139,7 +139,7 @@ def _plan_start(earlier: TrainingSettings | None, draft: _Draft) -> None:
     if earlier is not None and earlier.model == request.model and not request.weights:
         for key in _NETWORK[request.model]:
             draft.choose(key, getattr(earlier, key), Message("plan.as_initial_run"))
-    elif request.model == "resnet" and not {"weights", "depth", "width"} & request.model_fields_set:
+    elif request.model == "resnet" and not (request.weights or {"depth", "width"} & request.model_fields_set):
         draft.choose("encoder", "lite0", Message("plan.fitted_features"))
     if draft["encoder"] == "lite0":
         draft.choose("weights", "imagenet", Message("plan.bundled_weights"))
@@ -164,7 +164,7 @@ def _plan_start(earlier: TrainingSettings | None, draft: _Draft) -> None:
 def _plan_verdict_encoder(draft: _Draft) -> None:
     """Choose settings of a network for verdicts that is no ResNet."""
     name = draft["encoder"]
-    if name != "lite0":
+    if name not in VERDICT_ENCODERS:
         raise problems.BadSettings(key="encoder", value=name, why=Message("settings.verdict_encoder"))
     for key in ("depth", "width"):
         if key in draft.request.model_fields_set:

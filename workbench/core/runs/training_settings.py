@@ -94,6 +94,7 @@ class TrainingSettings(StoredModel):
 
 
 RANDOM = "random"  # value of `weights`
+VERDICT_ENCODERS = ("plain", "lite0")
 
 OF_UNET = {
     "prune",

@@ -30,7 +30,8 @@ _SETTINGS: dict[str, tuple[str, str]] = {
         QT_TRANSLATE_NOOP("recipe", "Encoder"),
         QT_TRANSLATE_NOOP(
             "recipe",
-            "Encoder of the UNet: plain convolutions, EfficientNet-Lite0 with its pretrained weights, or a ResNet.",
+            "First part of the network: plain convolutions (for verdicts a ResNet), EfficientNet-Lite0 with its "
+            "pretrained weights, or the ResNet of a UNet.",
         ),
     ),
     "weights": (
@@ -89,7 +90,9 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     "standardize": (
         QT_TRANSLATE_NOOP("recipe", "Standardized input"),
         QT_TRANSLATE_NOOP(
-            "recipe", "Additional input: the image with a fixed mean and contrast, independent of its exposure."
+            "recipe",
+            "Input, or additional input of a ResNet: the image with a fixed mean and contrast, independent of its "
+            "exposure.",
         ),
     ),
     "patch": (
@@ -286,7 +289,7 @@ def groups(model: str, changed: Container[str] = ()) -> list[tuple[str, list[str
 def without_effect(model: str, encoder: str) -> set[str]:
     """Return the settings that have no effect with an encoder."""
     if model != "unet":
-        return set()
+        return {"depth", "width"} if encoder == "lite0" else set()
     return _WITHOUT_EFFECT.get(encoder, _OF_RESNET)
 
 
