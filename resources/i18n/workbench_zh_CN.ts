@@ -9363,6 +9363,10 @@
         <translation>编码器</translation>
     </message>
     <message>
+        <source>First part of the network: plain convolutions (for verdicts a ResNet), EfficientNet-Lite0 with its pretrained weights, or the ResNet of a UNet.</source>
+        <translation>网络的前一部分：普通卷积（用于判定时为 ResNet）、带预训练权重的 EfficientNet-Lite0，或 UNet 中的 ResNet。</translation>
+    </message>
+    <message>
         <source>Channels</source>
         <translation>通道</translation>
     </message>
@@ -9401,6 +9405,10 @@
     <message>
         <source>Width</source>
         <translation>宽度</translation>
+    </message>
+    <message>
+        <source>Input, or additional input of a ResNet: the image with a fixed mean and contrast, independent of its exposure.</source>
+        <translation>输入（ResNet 则为附加输入）：均值和对比度固定的图片，与曝光无关。</translation>
     </message>
     <message>
         <source>Test-time augmentation (flips)</source>
@@ -9507,10 +9515,6 @@
         <translation>从初始训练记录中去掉的通道比例，用于得到更小的网络。</translation>
     </message>
     <message>
-        <source>Encoder of the UNet: plain convolutions, EfficientNet-Lite0 with its pretrained weights, or a ResNet.</source>
-        <translation>UNet 的编码器：普通卷积、带预训练权重的 EfficientNet-Lite0，或 ResNet。</translation>
-    </message>
-    <message>
         <source>Pretrained weights</source>
         <translation>预训练权重</translation>
     </message>
@@ -9585,10 +9589,6 @@
     <message>
         <source>Standardized input</source>
         <translation>标准化输入</translation>
-    </message>
-    <message>
-        <source>Additional input: the image with a fixed mean and contrast, independent of its exposure.</source>
-        <translation>附加输入：将图片统一到相同的均值和对比度，不受曝光影响。</translation>
     </message>
     <message>
         <source>Patch size</source>
@@ -10691,8 +10691,32 @@
         <translation>预训练编码器自己计算对比度。</translation>
     </message>
     <message>
+        <source>Its features were learned from ImageNet. A last layer fitted to them before the training needs few images.</source>
+        <translation>其特征学自 ImageNet。训练前在这些特征上拟合最后一层，只需少量图片。</translation>
+    </message>
+    <message>
+        <source>Features do not depend on the brightness and contrast of an image, which are additional inputs of the last layer.</source>
+        <translation>特征与图片的亮度和对比度无关；亮度和对比度是最后一层的附加输入。</translation>
+    </message>
+    <message>
+        <source>Small details need a large input. The features of each image are computed once for the fit.</source>
+        <translation>细小的细节需要较大的输入。拟合时每张图片的特征只计算一次。</translation>
+    </message>
+    <message>
         <source>Most images contain a single class, so the defects of all classes are trained together and an additional loss term separates them.</source>
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
+    </message>
+    <message>
+        <source>a model for verdicts has the encoder plain, a ResNet, or lite0</source>
+        <translation>用于判定的模型，编码器只能是 plain（即 ResNet）或 lite0</translation>
+    </message>
+    <message>
+        <source>it belongs to the encoder plain, not to {name}</source>
+        <translation>该设置属于编码器 plain，不属于 {name}</translation>
+    </message>
+    <message>
+        <source>must be a multiple of {n} with the encoder lite0</source>
+        <translation>使用编码器 lite0 时必须是 {n} 的倍数</translation>
     </message>
     <message>
         <source>it marks {n} regions on one image ({name})</source>
@@ -10725,6 +10749,22 @@
     <message>
         <source>The final metrics do not include this image.</source>
         <translation>最终指标不包含此图片。</translation>
+    </message>
+    <message>
+        <source>A last layer was fitted to the features of the training images: accuracy {n} on parts left out of the fit. {why}</source>
+        <translation>已在训练图片的特征上拟合最后一层：在未参与拟合的零件上正确率为 {n}。{why}</translation>
+    </message>
+    <message>
+        <source>Training further did not clearly improve the metric on validation images, so the fitted network is used.</source>
+        <translation>继续训练没有明显提高验证图片上的指标，因此使用拟合的网络。</translation>
+    </message>
+    <message>
+        <source>Without validation images it is unknown if training further improves it, so the fitted network is used.</source>
+        <translation>没有验证图片，无法判断继续训练是否有改进，因此使用拟合的网络。</translation>
+    </message>
+    <message>
+        <source>Training further improved the metric on validation images, so the trained network is used.</source>
+        <translation>继续训练提高了验证图片上的指标，因此使用训练后的网络。</translation>
     </message>
     <message>
         <source>{kind} {share}</source>
@@ -10761,6 +10801,10 @@
     <message>
         <source>Training continues without a profile.</source>
         <translation>训练继续，但不做性能分析。</translation>
+    </message>
+    <message>
+        <source>Computing the features of the training images</source>
+        <translation>正在计算训练图片的特征</translation>
     </message>
     <message>
         <source>the GPU failed ({why}); if this happens again, restart the computer, update the NVIDIA driver and run &apos;workbench doctor&apos;</source>
@@ -13161,6 +13205,10 @@
     <message>
         <source>This operating point was set for the evaluation and is not stored with the run.</source>
         <translation>此工作点仅为本次评估设定，未保存到训练记录。</translation>
+    </message>
+    <message>
+        <source>It was not trained further.</source>
+        <translation>未继续训练。</translation>
     </message>
     <message>
         <source>scores</source>
