@@ -1,8 +1,8 @@
 """Metrics on parts that no training image shows, beside what training reported and forecast for them.
 
     python tests/benchmarks/halves.py [--sets steel,verdicts,tiles,kinds,cracks,boards,welds] [--minutes 5]
-        [--seeds 0,1,2] [--directions forward,back] [--rivals texture,resnet18] [--per-kind 5,10] [--set KEY=VALUE ...]
-        [--out RESULTS.jsonl]
+        [--seeds 0,1,2] [--directions forward,back] [--rivals masks,texture,resnet18] [--set KEY=VALUE ...]
+        [--per-kind 5,10] [--out RESULTS.jsonl]
 
 Of each kind of images the parts with low numbers form one half, those with high numbers the other (see
 `image_sets.halves`). A model is trained on one half with the public commands and evaluated on the other, in both
@@ -185,7 +185,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=numbers, default=[0, 1, 2])
     parser.add_argument("--directions", type=words, default=["forward", "back"])
     parser.add_argument("--per-kind", type=numbers, default=[0], help="training images of each kind; 0 for all")
-    parser.add_argument("--rivals", type=words, default=list(RIVALS), help="for the sets with verdicts")
+    parser.add_argument("--rivals", type=words, default=["masks", *RIVALS], help="for the sets with verdicts")
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--data", type=Path, default=sets.data_folder())
     parser.add_argument("--out", type=Path, help="file of rows; those in it are not measured again")
@@ -193,8 +193,8 @@ def main() -> int:
     known = args.out.read_text("utf-8").splitlines() if args.out and args.out.exists() else []
     rows = [json.loads(line) for line in known]
     for seed, count, name, direction in itertools.product(args.seeds, args.per_kind, args.sets, args.directions):
-        of_masks = ("masks",) if name == "verdicts" else ()
-        for who in ("ours", *of_masks, *(args.rivals if name in VERDICTS else ())):
+        rivals = [rival for rival in args.rivals if name == "verdicts" or (name == "steel" and rival != "masks")]
+        for who in ("ours", *rivals):
             row = {"set": name, "direction": direction, "seed": seed, "who": who, "minutes": args.minutes}
             row["per_kind"] = count
             if any(row.items() <= {"per_kind": 0, **old}.items() and "why" not in old for old in rows):

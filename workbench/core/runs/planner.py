@@ -174,7 +174,7 @@ def _plan_verdict_encoder(draft: _Draft) -> None:
         raise problems.BadSettings(
             key="input_size", value=draft.request.input_size, why=Message("settings.multiple", n=32)
         )
-    draft.choose("rate", 2e-3, Message("plan.deep_rate"))
+    draft.choose("rate", 3e-4, Message("plan.pretrained_rate"))
     draft.choose("optimizer", "adamw", Message("plan.pretrained_rate"))
 
 
@@ -307,6 +307,9 @@ def _plan_resnet(project: Project, training: list[Item], draft: _Draft) -> None:
 _MEASURED_SECONDS = 0.1  # duration of the measurement
 _MATRIX_SIDE = 64  # of its matrices: NumPy multiplies such small ones on one core, and they fit in the core's cache
 _STEP_COST = 3  # cost of a step in predictions: forward pass, and a backward pass of twice that
+_LITE0_COST = (
+    7  # of a multiplication of the encoder, relative to those of other networks: Paddle is slow for its layers
+)
 _REACHED = 0.7  # share of the measured speed that training reaches
 
 
@@ -314,6 +317,8 @@ def expected_steps(settings: TrainingSettings) -> int:
     """Return the number of steps on a CPU in the planned minutes, to two digits; accurate within a factor of two."""
     seconds = max(0.0, (settings.minutes or 0) * 60 - START_SECONDS) * STEPPING
     step = multiplications(settings) * _STEP_COST * settings.batch / (core_speed() * _REACHED * settings.workers)
+    if settings.encoder == "lite0":
+        step *= _LITE0_COST
     return int(float(f"{seconds / step:.2g}"))
 
 
