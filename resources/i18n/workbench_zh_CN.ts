@@ -9659,6 +9659,14 @@
         <translation>用于区分各类别的损失项的权重；此时所有类别的缺陷一起训练。0：各类别分别训练。</translation>
     </message>
     <message>
+        <source>Train further</source>
+        <translation>继续训练</translation>
+    </message>
+    <message>
+        <source>Train the whole network after its last layer was fitted to features of the images.</source>
+        <translation>在图片特征上拟合最后一层之后，继续训练整个网络。</translation>
+    </message>
+    <message>
         <source>Prevents overconfident predictions.</source>
         <translation>防止预测概率过高。</translation>
     </message>
@@ -10685,6 +10693,14 @@
     <message>
         <source>Features do not depend on the brightness and contrast of an image, which are additional inputs of the last layer.</source>
         <translation>特征与图片的亮度和对比度无关；亮度和对比度是最后一层的附加输入。</translation>
+    </message>
+    <message>
+        <source>Only about {n} further {n:step|steps} fit into this time on this computer. So few do not improve the fitted network, so the training ends after the fit.</source>
+        <translation>在这台计算机上，这段时间只够再训练约 {n} 步。这么少的步数不会改进拟合的网络，因此训练在拟合后结束。</translation>
+    </message>
+    <message>
+        <source>About {n} further {n:step|steps} fit into this time on this computer.</source>
+        <translation>在这台计算机上，这段时间够再训练约 {n} 步。</translation>
     </message>
     <message>
         <source>Small details need a large input. The features of each image are computed once for the fit.</source>
@@ -12149,6 +12165,10 @@
     <message>
         <source>{n} false {n:alarm|alarms}</source>
         <translation>{n} 处误报</translation>
+    </message>
+    <message>
+        <source>Train further</source>
+        <translation>继续训练</translation>
     </message>
     <message>
         <source>only {n} of at least {m} parts</source>

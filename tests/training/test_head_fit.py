@@ -89,6 +89,14 @@ def test_last_layer_is_fitted_before_the_first_step(fitted):
     assert 0.5 < state["course"]["fitted"] <= 1
 
 
+def test_training_ends_after_the_fit_if_few_steps_follow(labeled_project, short_end):
+    run = create_run(labeled_project, request("resnet", minutes=5, input_size=64, device="cpu"))
+    assert not run.settings().train_further and "ends after the fit" in run.settings().reasons["train_further"]
+    ended = run_inside("train", run.root)
+    assert ended.end() == 0 and ended.last.why == "done"
+    assert ended.last.result["steps"] == 0 and "not trained further" in ended.last.result["fitted"]
+
+
 def test_fitted_network_predicts_and_shows_where(fitted):
     with Project.open(fitted.project_root, write=False) as project:
         predictor = Predictor.open(fitted.best)

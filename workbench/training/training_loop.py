@@ -103,6 +103,8 @@ class TrainingLoop:
 
     def finish_round(self) -> None:
         context = self.context
+        if context.state.fitted is not None and not context.settings.train_further and not context.state.round:
+            return
         while not context.control.stop and context.progress < 1:
             if self.intake.poll():
                 self.previews.allow_previews()

@@ -289,6 +289,10 @@ def _plan_resnet(project: Project, training: list[Item], draft: _Draft) -> None:
     draft.choose("input_size", side, join("list.sentences", [why, *advice]))
     _plan_cores(16, draft)
     if lite0:
+        if request.epochs is None:
+            steps = expected_steps(draft.settings)
+            few = steps < MANY_STEPS
+            draft.choose("train_further", not few, Message("plan.fit_suffices" if few else "plan.many_steps", n=steps))
         return
     draft.choose("rate", 3e-3, Message("plan.small_rate"))
     _plan_size(draft)

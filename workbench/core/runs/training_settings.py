@@ -71,6 +71,7 @@ class TrainingSettings(StoredModel):
     width: float = Field(default=1.0, gt=0, le=2)
     input_size: int = Field(default=224, ge=32, le=1024)
     standardize: bool = False  # additional input: the image with mean 0 and standard deviation 1
+    train_further: bool = True  # after the fit of the last layer, with the encoder lite0
     label_smoothing: float = Field(default=0.05, ge=0, lt=0.5)
 
     # optimization
@@ -111,7 +112,7 @@ OF_UNET = {
     "min_area",
     "mirror",
 }
-OF_RESNET = {"depth", "input_size", "standardize", "label_smoothing"}
+OF_RESNET = {"depth", "input_size", "standardize", "train_further", "label_smoothing"}
 _NOT_OFFERED = {"format", "reasons", "amp_level"}  # O2 was never measured on a GPU; runs that have it remain readable
 
 

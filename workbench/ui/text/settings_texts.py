@@ -131,6 +131,12 @@ _SETTINGS: dict[str, tuple[str, str]] = {
             "0: each class is trained separately.",
         ),
     ),
+    "train_further": (
+        QT_TRANSLATE_NOOP("recipe", "Train further"),
+        QT_TRANSLATE_NOOP(
+            "recipe", "Train the whole network after its last layer was fitted to features of the images."
+        ),
+    ),
     "label_smoothing": (
         QT_TRANSLATE_NOOP("recipe", "Label smoothing"),
         QT_TRANSLATE_NOOP("recipe", "Prevents overconfident predictions."),
@@ -205,7 +211,7 @@ _SETTINGS: dict[str, tuple[str, str]] = {
 _GROUPS: list[tuple[str, tuple[str, ...]]] = [
     (
         QT_TRANSLATE_NOOP("recipe", "Network"),
-        ("quality", "encoder", "widths", "stem", "depth", "width", "local_contrast", "standardize"),
+        ("quality", "encoder", "widths", "stem", "depth", "width", "local_contrast", "standardize", "train_further"),
     ),
     (QT_TRANSLATE_NOOP("recipe", "Initial weights"), ("start_from", "prune", "weights")),
     (
@@ -289,7 +295,7 @@ def groups(model: str, changed: Container[str] = ()) -> list[tuple[str, list[str
 def without_effect(model: str, encoder: str) -> set[str]:
     """Return the settings that have no effect with an encoder."""
     if model != "unet":
-        return {"depth", "width"} if encoder == "lite0" else set()
+        return {"depth", "width"} if encoder == "lite0" else {"train_further"}
     return _WITHOUT_EFFECT.get(encoder, _OF_RESNET)
 
 
