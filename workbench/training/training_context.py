@@ -163,7 +163,7 @@ class TrainingContext:
 
     @property
     def keeps_fitted(self) -> bool:
-        """Whether the best weights are those with the fitted last layer, with which all training images were fitted."""
+        """Presence of the fitted last layer in the best weights, while all training images were part of the fit."""
         return self.state.fitted is not None and self.best.step == 0 and not self.dataset.joined
 
     @property
