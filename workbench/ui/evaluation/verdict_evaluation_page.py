@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from workbench.core.evaluation.figures import Figures
 from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation
 from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
+from workbench.core.messages import Message
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
 from workbench.session.session import Session
@@ -29,6 +30,7 @@ from workbench.ui.evaluation.reject_option import RejectOption
 from workbench.ui.evaluation.verdict_gallery import VerdictBrowser
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.text import evaluation_texts, formatting
+from workbench.ui.text.translation import translate_message
 from workbench.ui.widgets.theme import ThemeManager
 
 _SPLITS = (("test",), ("val",), ("val", "test"))
@@ -272,13 +274,7 @@ def _notes_text(whole: VerdictEvaluation, *, chosen_on: bool) -> str:
     """Return limitations of the results. chosen_on: the model was chosen on some of the shown images."""
     notes = []
     if chosen_on:
-        notes.append(
-            QCoreApplication.translate(
-                "VerdictEvaluationPage",
-                "The model and its calibration were chosen on the validation images, so results on new images may be "
-                "slightly worse.",
-            )
-        )
+        notes.append(translate_message(Message("report.validation_weights")))
     if whole.other_labels:
         text = QCoreApplication.translate(
             "VerdictEvaluationPage",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QCoreApplication
 
 from workbench.core.evaluation import figure_texts
-from workbench.core.evaluation.figures import Figure
+from workbench.core.evaluation.figures import Alert, Figure
 from workbench.core.evaluation.image_ranking import GroupedProportion
 from workbench.core.evaluation.intervals import Interval
 from workbench.core.evaluation.operating_point import OperatingPoint
@@ -59,6 +59,11 @@ def explanation(figure: Figure) -> str:
 def interval(figure: Figure) -> str:
     """Return the interval of a figure, or the reason why there is none."""
     return translate_message(figure_texts.interval(figure))
+
+
+def alert(alert: Alert) -> str:
+    """Return what is wrong with the model as a whole, and what to do."""
+    return translate_message(figure_texts.alert(alert))
 
 
 def errors(counts: ImageCounts) -> str:
