@@ -3272,26 +3272,6 @@
         <translation>光照变化时的指标</translation>
     </message>
     <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
-    </message>
-    <message>
-        <source>Correct verdicts</source>
-        <translation>判定正确率</translation>
-    </message>
-    <message>
-        <source>Difference in points</source>
-        <translation>差值（百分点）</translation>
-    </message>
-    <message>
-        <source>unchanged</source>
-        <translation>原图</translation>
-    </message>
-    <message>
-        <source>{change} (worst)</source>
-        <translation>{change}（最差）</translation>
-    </message>
-    <message>
         <source>Measured at the end of the training on {n} validation/test {n:image|images} whose brightness, contrast or sharpness was changed</source>
         <translation>训练结束时在 {n} 张改变了亮度、对比度或清晰度的验证/测试图片上测得</translation>
     </message>
@@ -4271,20 +4251,16 @@
 <context>
     <name>PrecisionRecallPlot</name>
     <message>
+        <source>{metric}, %</source>
+        <translation>{metric}（%）</translation>
+    </message>
+    <message>
         <source>Threshold {threshold}: recall {recall}, precision {precision}, {false} false {false:alarm|alarms} per image</source>
         <translation>阈值 {threshold}：召回率 {recall}，精确率 {precision}，每张图片 {false} 处误报</translation>
     </message>
     <message>
-        <source>Recall, %</source>
-        <translation>召回率（%）</translation>
-    </message>
-    <message>
         <source>Precision-recall curve</source>
         <translation>P-R 曲线</translation>
-    </message>
-    <message>
-        <source>Precision, %</source>
-        <translation>精确率（%）</translation>
     </message>
 </context>
 <context>

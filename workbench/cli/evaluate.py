@@ -16,6 +16,7 @@ from workbench.cli.verb_runner import Console
 from workbench.core import problems
 from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
+from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
 from workbench.core.evaluation.figure_report import mask_report, verdict_report
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.split_evaluation import (
@@ -33,7 +34,6 @@ from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.run_history import run_line
 
 _NO_OPTIONS: Mapping[str, Any] = {}
-ROUGH = 10  # with fewer images the metrics are reported as rough estimates
 
 
 class NoImagesInSplit(problems.Problem):
@@ -100,7 +100,7 @@ def evaluate(
     if split == "all":
         notes.append(Message("report.training_included"))
     else:
-        if evaluation.figures.images < ROUGH:
+        if evaluation.figures.images < MIN_OBSERVATIONS:
             notes.append(Message("report.few_images", n=evaluation.figures.images))
         notes += _bias_notes(run, data, split)
     if evaluation.changed:

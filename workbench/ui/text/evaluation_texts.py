@@ -26,9 +26,14 @@ def name(figure: Figure) -> str:
     return translate_message(figure_texts.name(figure))
 
 
+def metric(id: str) -> str:
+    """Return the name of a metric."""
+    return translate_message(figure_texts.metric_name(id))
+
+
 def column(id: str) -> str:
     """Return the name of a metric for the head of a column, in several lines."""
-    lines = translate_message(figure_texts.metric_name(id)).replace("，", "，\n").splitlines()
+    lines = metric(id).replace("，", "，\n").splitlines()
     return "\n".join(textwrap.fill(line, _HEAD, break_long_words=False) for line in lines)
 
 
@@ -71,9 +76,9 @@ def errors(counts: ImageCounts) -> str:
     return translate_message(figure_texts.image_errors(counts))
 
 
-def between(interval: Sequence[float]) -> str:
+def between(interval: Sequence[float], digits: int = 0) -> str:
     """Return the interval of a share, such as "25–50%"."""
-    low, high = (formatting.number(100 * edge) for edge in interval)
+    low, high = (formatting.number(100 * edge, digits) for edge in interval)
     return QCoreApplication.translate("review", "{low}–{high}%").format(low=low, high=high)
 
 
