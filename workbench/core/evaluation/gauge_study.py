@@ -188,7 +188,7 @@ class _Names:
 
     def of_prediction(self, prediction: Prediction, settings: ModelSettings) -> str:
         """Return the verdict of an image: of a UNet without a verdict rule, any region rejects it."""
-        if settings.task == "classification":
+        if settings.task == "classification" or prediction.verdict == UNSURE:
             return prediction.verdict or UNSURE
         rejected = bool(prediction.regions) or bool(prediction.left_out)
         if settings.verdict_rule is not None:
