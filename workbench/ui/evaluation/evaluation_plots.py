@@ -36,7 +36,7 @@ class PrecisionRecallPlot(ThemedPlot):
         self.setAccessibleName(self.tr("Precision-recall curve"))
         self.item.setRange(xRange=(-5, 105), yRange=(-8, 108), padding=0)
         for side, id in (("bottom", "recall"), ("left", "region_precision")):
-            text = self.tr("{metric}, %").format(metric=evaluation_texts.metric(id))
+            text = self.tr("{metric}, %").format(metric=evaluation_texts.column(id)).replace("\n", "<br>")
             axis = self.item.getAxis(side)
             axis.setTickSpacing(25, 25)
             axis.setLabel(text)

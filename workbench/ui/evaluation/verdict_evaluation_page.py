@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.evaluation.figures import Figures
+from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation
 from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
 from workbench.core.messages import Message
@@ -251,6 +252,7 @@ class VerdictEvaluationPage(QWidget):
         self.reliability.show_bins(evaluation.reliability(), len(evaluation.names))
         self.reliability.show_minimum(self.reject.minimum)
         self.summary.setText(_summary_text(evaluation.figures))
+        self.summary.setToolTip(translate_message(Message("card.intervals", n=MIN_PARTS)))
         self._set_note(_notes_text(self._all_splits or evaluation, chosen_on="val" in self.split.splits))
         error, raw = evaluation.calibration_error(), evaluation.without_temperature().calibration_error()
         text = self.tr("Mean calibration error (ECE): {error}, without the fitted temperature {raw}.")
@@ -267,7 +269,8 @@ class VerdictEvaluationPage(QWidget):
 def _summary_text(figures: Figures) -> str:
     rows = (figures.get("accuracy"), figures.get("f1", "mean"))
     texts = [f"{evaluation_texts.name(row)} {evaluation_texts.text(row)}" for row in rows]
-    return formatting.clauses(formatting.clauses(*texts), evaluation_texts.interval(rows[0]))
+    text = formatting.clauses(*texts)
+    return text if rows[0].edges else formatting.clauses(text, evaluation_texts.interval(rows[0]))
 
 
 def _notes_text(whole: VerdictEvaluation, *, chosen_on: bool) -> str:

@@ -26,14 +26,9 @@ def name(figure: Figure) -> str:
     return translate_message(figure_texts.name(figure))
 
 
-def metric(id: str) -> str:
-    """Return the name of a metric."""
-    return translate_message(figure_texts.metric_name(id))
-
-
 def column(id: str) -> str:
     """Return the name of a metric for the head of a column, in several lines."""
-    lines = metric(id).replace("，", "，\n").splitlines()
+    lines = translate_message(figure_texts.metric_name(id)).replace("，", "，\n").splitlines()
     return "\n".join(textwrap.fill(line, _HEAD, break_long_words=False) for line in lines)
 
 
