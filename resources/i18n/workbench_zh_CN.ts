@@ -4481,6 +4481,10 @@
         <translation>显示方式</translation>
     </message>
     <message>
+        <source>Shown as probabilities until enough images are labeled for the instant overlay.</source>
+        <translation>在为即时预测标注足够多的图片之前，仅显示概率。</translation>
+    </message>
+    <message>
         <source>Shown as probabilities until the model in training matches the labels better.</source>
         <translation>在训练中的模型与标注更接近之前，显示为概率图。</translation>
     </message>
@@ -4595,6 +4599,14 @@
         <source>Use the thresholds of the run again</source>
         <translation>恢复使用训练记录的阈值</translation>
     </message>
+    <message>
+        <source>&amp;Instant overlay</source>
+        <translation>即时预测(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Without a training, show after each stroke where images resemble the labeled defects</source>
+        <translation>无需训练，每画一笔后即显示图片中与已标注缺陷相似之处</translation>
+    </message>
 </context>
 <context>
     <name>PredictionOverlay</name>
@@ -4665,6 +4677,22 @@
     <message>
         <source>{n} regions</source>
         <translation>{n} 个区域</translation>
+    </message>
+    <message>
+        <source>Instant overlay: 1 labeled image</source>
+        <translation>即时预测：1 张已标注图片</translation>
+    </message>
+    <message>
+        <source>Instant overlay: {n} labeled images</source>
+        <translation>即时预测：{n} 张已标注图片</translation>
+    </message>
+    <message>
+        <source>Instant overlay: Dice {dice}</source>
+        <translation>即时预测：Dice {dice}</translation>
+    </message>
+    <message>
+        <source>Instant overlay: Dice {dice} (trained model {trained})</source>
+        <translation>即时预测：Dice {dice}（已训练模型 {trained}）</translation>
     </message>
     <message>
         <source>After step {step}: {result}</source>
@@ -6835,6 +6863,10 @@
     <message>
         <source>Restore rejected suggestions ({n})</source>
         <translation>恢复已拒绝的预标注（{n}）</translation>
+    </message>
+    <message>
+        <source>Suggestions appear once enough images are labeled for the instant overlay.</source>
+        <translation>为即时预测标注足够多的图片后，将出现预标注。</translation>
     </message>
     <message>
         <source>Suggestions appear once the model in training matches the labels better.</source>
