@@ -139,8 +139,8 @@ class InstantLearner:
         height, width = shown.image.shape[:2]
         if max(height, width) > REDUCED and height * width <= _MOST_PIXELS:
             learned = self._learn_shown(self._full, shown, labeled, cancelled)
-            self._learn_others(self._full, shown, labeled, cancelled)
-            if learned and not cancelled():
+            changed = self._learn_others(self._full, shown, labeled, cancelled)
+            if learned and (changed or ready is self._reduced) and not cancelled():
                 self._predict(self._full, shown, labeled, report)
 
     # --- labels -----------------------------------------------------------------------------------
