@@ -30,6 +30,7 @@ from workbench.core.project.project import MAX_CLASS_ID, Project, read_project_f
 from workbench.core.runs.dataset import Dataset, Item, collect
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.run_history import run_line
+from workbench.core.runs.training_settings import MODELS
 from workbench.core.text_patterns import fill
 
 _NO_OPTIONS: Mapping[str, Any] = {}
@@ -44,7 +45,7 @@ class NoImagesInSplit(problems.Problem):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="run to evaluate (best)")
-    parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
+    parser.add_argument("--model", choices=MODELS, help="only among runs of this model")
     parser.add_argument(
         "--split",
         choices=("val", "test", "all"),

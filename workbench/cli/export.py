@@ -15,12 +15,13 @@ from workbench.core.runs.events import Event, Progress, Trouble
 from workbench.core.runs.export_options import FORMATS, LAYOUTS, ExportOptions, add_export_arguments, check_line_shape
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.training_process import run_child
+from workbench.core.runs.training_settings import MODELS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="run to export (best)")
-    parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
+    parser.add_argument("--model", choices=MODELS, help="only among runs of this model")
     parser.add_argument("--out", type=Path, metavar="DIR", help="new folder for the export (PROJECT/exports/RUN)")
     add_export_arguments(parser)
 

@@ -13,6 +13,7 @@ from workbench.core.evaluation.gauge_study import FOLDER
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
 from workbench.core.runs.run import find_run
+from workbench.core.runs.training_settings import MODELS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "pictures", nargs="?", type=Path, metavar="IMAGES", help="folder of the images (the images of the project)"
     )
     parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="run to study (best)")
-    parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
+    parser.add_argument("--model", choices=MODELS, help="only among runs of this model")
     parser.add_argument(
         "--repeats",
         default=FOLDER,

@@ -15,12 +15,13 @@ from workbench.core.label_next.image_scan import AT_ONCE
 from workbench.core.messages import Message
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.run import find_run
+from workbench.core.runs.training_settings import MODELS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="run to evaluate (best)")
-    parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
+    parser.add_argument("--model", choices=MODELS, help="only among runs of this model")
     parser.add_argument("--split", choices=("val", "test"), help="data split (default: test if present, otherwise val)")
     for name, text in (("missed", "missed parts"), ("alarms", "parts with a false alarm")):
         parser.add_argument(

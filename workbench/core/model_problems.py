@@ -54,8 +54,8 @@ class TooManyPoints(Problem):
     advice = "Press Enter to paint this part, then click the rest."
 
 
-class RunAdopted(Problem):
-    message = "The model of the run {name} was added from a file, so {what}."
+class RunComplete(Problem):
+    message = "The model of the run {name} is a complete network without weights for training, so {what}."
 
 
 class DeviceMissing(Problem):

@@ -53,10 +53,10 @@ from workbench.core.model_problems import (
     ResultsTaken as ResultsTaken,
 )
 from workbench.core.model_problems import (
-    RunAdopted as RunAdopted,
+    RunBroken as RunBroken,
 )
 from workbench.core.model_problems import (
-    RunBroken as RunBroken,
+    RunComplete as RunComplete,
 )
 from workbench.core.model_problems import (
     RunInUse as RunInUse,
@@ -408,6 +408,19 @@ class LoneVerdict(Problem):
 class TooFewLabels(Problem):
     message = "Only {found} labeled image found; training needs at least two."
     advice = "Label at least one more image."
+
+
+class FewGoodImages(Problem):
+    message = (
+        "Training on good images needs at least {images} images of {parts} parts that are marked as good; "
+        "there are {n} of {m}."
+    )
+    advice = "Mark images without defects as done, or give them the verdict of good parts."
+
+
+class PartsDiffer(Problem):
+    message = "Parts differ too much for a model of good images: {why}."
+    advice = "No model was kept. Label defects and train a UNet."
 
 
 class OnlyBackground(Problem):

@@ -5,7 +5,7 @@ Stored in `training.json` beside project.json, per kind of model. Settings not i
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ConfigDict
 
@@ -14,11 +14,10 @@ from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, ProjectBroken
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
-from workbench.core.runs.training_settings import TrainingSettings, request
+from workbench.core.runs.training_settings import MODELS, TrainingSettings, request
 from workbench.core.stored_model import StoredModel
 
 FORMAT = 1
-Model = Literal["unet", "resnet"]
 _ELSEWHERE = {"format", "model", "minutes", "device", "reasons"}  # chosen beside the Train button, or not by the user
 
 Choices = dict[str, Any]  # training settings
@@ -36,12 +35,13 @@ class SettingsOverrides(StoredModel):
     format: int = FORMAT
     unet: Choices = {}
     resnet: Choices = {}
+    good: Choices = {}
 
     def of(self, model: str) -> Choices:
-        return dict(self.resnet if model == "resnet" else self.unet)
+        return dict(getattr(self, model))
 
     def with_choices(self, model: str, choices: Choices) -> SettingsOverrides:
-        return self.model_copy(update={"resnet" if model == "resnet" else "unet": dict(choices)})
+        return self.model_copy(update={model: dict(choices)})
 
 
 def load_overrides(project: Project) -> SettingsOverrides:
@@ -49,7 +49,7 @@ def load_overrides(project: Project) -> SettingsOverrides:
     path = project.root / "training.json"
     try:
         choices = load_versioned(path, SettingsOverrides, FORMAT, ProjectBroken)
-        for model in ("unet", "resnet"):
+        for model in MODELS:
             unknown = sorted(choices.of(model).keys() - set(adjustable_settings()))
             if unknown:
                 raise ProjectBroken(path=str(path), why=Message("settings.no_such", name=unknown[0]))

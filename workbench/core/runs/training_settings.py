@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -15,6 +15,8 @@ Augmentation = Literal[
     "flip_horizontal", "flip_vertical", "rotate_90", "rotate", "zoom", "brightness", "contrast", "noise", "lighting"
 ]
 
+Model = Literal["unet", "resnet", "good"]  # good: fitted to good images only, see core.anomaly_network
+MODELS: tuple[Model, ...] = get_args(Model)
 
 DEFAULT_MINUTES = 5.0
 MIN_MINUTES = 0.1  # of the controls in the window; a run may be shorter
@@ -28,7 +30,7 @@ class TrainingSettings(StoredModel):
     format: int = 1
 
     # choices of the user
-    model: Literal["unet", "resnet"]
+    model: Model
     minutes: float | None = Field(default=DEFAULT_MINUTES, gt=0, le=MAX_MINUTES)
     epochs: int | None = Field(default=None, ge=1, le=1_000_000)  # limits the run instead of `minutes` if given
     device: str = "auto"  # "auto" | "cpu" | "gpu" | "gpu:0" | "gpu:0,1" | "cpu:2", see launch.processes
@@ -110,11 +112,14 @@ OF_UNET = {
     "mirror",
 }
 OF_RESNET = {"depth", "input_size", "standardize", "label_smoothing"}
+OF_GOOD = {"model", "full_scale", "low", "high", "scale"}
 _NOT_OFFERED = {"format", "reasons", "amp_level"}  # O2 was never measured on a GPU; runs that have it remain readable
 
 
 def concerns(model: str) -> list[str]:
     """Return the names of the settings that apply to a kind of model."""
+    if model == "good":
+        return [name for name in TrainingSettings.model_fields if name in OF_GOOD]
     other = OF_RESNET if model == "unet" else OF_UNET
     return [name for name in TrainingSettings.model_fields if name not in other | _NOT_OFFERED]
 
