@@ -175,7 +175,7 @@ def draw_defect(image: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray
     three standard deviations of the fine structure of the image: well visible for a person.
     """
     height, width = image.shape[:2]
-    side, gray = min(height, width), image.mean(axis=2, dtype=np.float32) if image.ndim == 3 else np.float32(image)
+    side, gray = min(height, width), image.astype(np.float32).reshape(height, width, -1).mean(axis=2)
     diameter, stretch = side * np.exp(rng.uniform(np.log(0.02), np.log(0.05))), np.exp(rng.uniform(0, np.log(6)))
     axes = [max(1.0, diameter / 2 * factor) for factor in (stretch**0.5, stretch**-0.5)]
     y, x = rng.uniform(0.08, 0.92, 2) * (height, width)

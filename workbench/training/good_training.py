@@ -189,12 +189,10 @@ def train(run: Run, report: Reporter, channel: ControlChannel) -> Finished:
     except _Stopped:
         return Finished(why="stopped", result={"usable": False, **base})
     _keep(run, project, dataset, settings, check, candidate)
-    result = {
-        "usable": True,
-        **base,
-        "good": asdict(check),
-        "metrics": _evaluate(project, run, dataset, report, channel),
-    }
+    test = {"metrics": _evaluate(project, run, dataset, report, channel), "score": None}
+    if channel.keep_open:
+        report(Trouble(what=Message("good.not_continued")))
+    result = {"usable": True, **base, "good": asdict(check), "metrics": {}, "test": test}
     return Finished(result={**result, "seconds": round(time.perf_counter() - began, 2)})
 
 
@@ -253,6 +251,8 @@ class _GoodFit:
     def _read(self, items: Sequence[Item]) -> Iterator[tuple[Item, np.ndarray]]:
         """Yield the readable images. Raises _Stopped."""
         for item in items:
+            while self._channel.paused:
+                self._channel.wait_until_resumed(0.5)
             if self._channel.stop:
                 raise _Stopped
             self._done += 1

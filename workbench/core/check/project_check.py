@@ -16,8 +16,7 @@ from workbench.core.project import annotation
 from workbench.core.project.grouping import check_pattern, near_duplicates
 from workbench.core.project.plausibility import Plausibility
 from workbench.core.project.project import Project
-from workbench.core.runs.dataset import Dataset, collect
-from workbench.core.runs.settings_overrides import Model
+from workbench.core.runs.dataset import Dataset, LabelKind, collect
 from workbench.inference.io.natural_order import natural_key
 from workbench.inference.io.regular_files import open_regular
 
@@ -124,7 +123,7 @@ def _grouping(project: Project, keys: list[str]) -> list[Finding]:
 def _splits(project: Project) -> list[Dataset]:
     """Return the split of the labeled images for each model that can currently be trained."""
     found = []
-    for model in get_args(Model):
+    for model in get_args(LabelKind):
         try:
             found.append(collect(project, model))
         except problems.Problem:

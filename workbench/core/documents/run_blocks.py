@@ -19,6 +19,7 @@ from workbench.core.metric_units import metric_unit
 from workbench.core.problems import RunBroken
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Finished
+from workbench.core.runs.good_images import check_text
 from workbench.core.runs.held_out import SPLITS
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import UNSURE, ModelSettings
@@ -137,14 +138,17 @@ def settings_blocks(run: Run, *, only: Collection[str] | None = None) -> list[Bl
         for key in values
         if key in settings.reasons and (only is None or key in only)
     ]
-    model = {"unet": "UNet", "resnet": "ResNet"}[settings.model]
+    model = {"unet": "UNet", "resnet": "ResNet"}.get(settings.model, "")
     fields = {"model": model, "quality": _value(settings.quality), "seed": settings.seed}
-    if settings.epochs:
+    ending = run.ending()
+    if settings.model == "good":
+        check = ending.result.get("good", {}) if isinstance(ending, Finished) else {}
+        texts = [Message("good.card"), *([check_text(check)] if check else [])]
+    elif settings.epochs:
         texts = [Message("card.trained_epochs", n=settings.epochs, **fields)]
     else:
         texts = [Message("card.trained_minutes", n=f"{settings.minutes:g}", **fields)]
-    ending = run.ending()
-    if isinstance(ending, Finished) and "steps" in ending.result:
+    if isinstance(ending, Finished) and ending.result.get("steps"):
         n, m = ending.result["steps"], f"{ending.result.get('seconds', 0) / 60:.1f}"
         done = ending.why == "done"
         texts.append(Message("card.steps", n=n, m=m) if done else Message("card.steps_stopped", n=n, m=m))

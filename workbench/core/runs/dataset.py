@@ -33,6 +33,8 @@ from workbench.core.runs.held_out import (
 )
 from workbench.core.stored_model import StoredModel
 
+LabelKind = Literal["unet", "resnet"]  # what is learned from: masks, or verdicts
+
 
 class AddedImage(StoredModel):
     """Image whose label was added to a run during training; replaces the earlier entry of the image."""
@@ -52,7 +54,7 @@ class Dataset(MessageModel):
 
     model_config = ConfigDict(extra="ignore")
     format: int = 1
-    model: Literal["unet", "resnet"]
+    model: LabelKind
     classes: list[ClassInfo] = []
     verdicts: list[str] = []
     items: list[Item] = []  # as of the creation of the run
@@ -87,7 +89,7 @@ class Dataset(MessageModel):
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Collection[str] = ()) -> Dataset:
+def collect(project: Project, model: LabelKind, trained_keys: Collection[str] = ()) -> Dataset:
     """Collect the images labeled for `model` and split them. Broken images are listed with the reason and skipped.
 
     trained_keys: keys of images that the initial network was trained on. They and their groups are not held out.
@@ -167,7 +169,7 @@ def _leave_out_lone_verdicts(dataset: Dataset, counts: Counter[str | None]) -> N
     dataset.items = [item for item in dataset.items if counts[item.verdict] > 1]
 
 
-def make_item(project: Project, key: str, note: annotation.Note, model: Literal["unet", "resnet"]) -> Item | None:
+def make_item(project: Project, key: str, note: annotation.Note, model: LabelKind) -> Item | None:
     """Return the dataset item of an image with its current label; None if the image is not ready. Raises a Problem."""
     return _segmentation_item(project, key, note) if model == "unet" else _verdict_item(project, key, note)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from workbench.core import problems
@@ -14,11 +15,12 @@ from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.runs.dataset import Dataset, add_items
 from workbench.core.runs.held_out import Item, split_by_part
 from workbench.core.runs.image_statistics import measure_sample
-from workbench.core.runs.training_settings import TrainingSettings
+from workbench.core.runs.training_settings import OF_GOOD, TrainingSettings
 
 FEWEST_IMAGES, FEWEST_PARTS = 20, 5  # 20: the limit that one of twenty exceeds is then one of their scores
 _MANY = 40  # good images from which on a fifth is held out
 CLASS = "anomaly"
+_ELSEWHERE = {"minutes", "device", "quality", "seed", "threads", "profile", "reasons"}  # without effect, but harmless
 _LEAST_RANGE = 0.5  # share of the number format below which its values are stretched
 _CELLS = 40 << 20  # network pixels of all good images from which on they are reduced
 _SMALLEST = 128  # network pixels
@@ -52,7 +54,7 @@ def collect_good(project: Project) -> Dataset:
     chosen = {item.key for item in good}
     bad = [item for item in dataset.items if item.key not in chosen]
     _assign_parts(project, [*good, *bad], notes)
-    if len(good) >= _MANY:
+    if len(good) >= _MANY and all(notes[item.key].pin in (None, "train") for item in good):
         split_by_part(project, good, notes, set())
     defective = {item.group for item in bad}
     for item in (*good, *bad):
@@ -83,6 +85,8 @@ def present_dataset(project: Project, before: Dataset) -> Dataset:
 
 def plan_good(project: Project, dataset: Dataset, request: TrainingSettings) -> TrainingSettings:
     """Return the complete settings: the conversion of the pixels, and the larger of two scales that are compared."""
+    for key in sorted(request.model_fields_set - OF_GOOD - _ELSEWHERE):
+        raise problems.BadSettings(key=key, value=getattr(request, key), why=Message("good.not_applicable"))
     training = dataset.of("train")
     sample = measure_sample(project, training)
     wide = sample.full_scale == 255 or sample.high - sample.low >= _LEAST_RANGE
@@ -105,6 +109,12 @@ def plan_good(project: Project, dataset: Dataset, request: TrainingSettings) -> 
         values[key] = getattr(request, key) if given else value
         reasons[key] = Message("plan.manual") if given else why
     return TrainingSettings(**{**request.model_dump(), **values, "reasons": reasons})
+
+
+def check_text(check: Mapping[str, Any]) -> Message:
+    """Return what left-out parts have shown about a model. check: content of good.json."""
+    fields = {"n": check["exceeding"], "m": check["images"], "k": check["shown"], "scale": f"{check['scale']:g}"}
+    return Message("good.by_position" if check["by_position"] else "good.checked", **fields)
 
 
 def compared_scales(settings: TrainingSettings, dataset: Dataset) -> list[float]:

@@ -192,13 +192,14 @@ def plan_run(
     earlier = find_run(project.root, request.start_from) if request.start_from else None
     if earlier is not None and earlier.complete:
         raise problems.RunComplete(name=earlier.name, what=Message("adopt.not_trained_further"))
-    if request.model == "good":
+    model = request.model
+    if model == "good":
         dataset = collect_good(project) if dataset is None else dataset
         return dataset, plan_good(project, dataset, request)
     if request.prune:
         request = prune_settings(request, earlier.settings() if earlier is not None else None)
     if dataset is None:
-        dataset = collect(project, request.model, _training_keys(earlier, project) if earlier is not None else ())
+        dataset = collect(project, model, _training_keys(earlier, project) if earlier is not None else ())
     return dataset, plan(project, dataset, request, earlier.settings() if earlier is not None else None)
 
 
