@@ -6983,8 +6983,20 @@
         <translation>请先打开或新建项目</translation>
     </message>
     <message>
+        <source>Good images: needs no defect, marks what differs from the images marked as good</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Training settings</source>
         <translation>训练设置</translation>
+    </message>
+    <message>
+        <source>Good images: anomalies</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Good images</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Stop</source>
@@ -8813,6 +8825,10 @@
         <translation>{path} 不是 Defect Workbench 项目：其中没有 project.json。</translation>
     </message>
     <message>
+        <source>The model of the run {name} is a complete network without weights for training, so {what}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Choose another folder, or create a project elsewhere and import this folder.</source>
         <translation>请选择其他文件夹，或在别处新建项目后导入此文件夹。</translation>
     </message>
@@ -9089,6 +9105,22 @@
         <translation>只有 {found} 张已标注图片，训练至少需要两张。</translation>
     </message>
     <message>
+        <source>Training on good images needs at least {images} images of {parts} parts that are marked as good; there are {n} of {m}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Mark images without defects as done, or give them the verdict of good parts.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Parts differ too much for a model of good images: {why}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No model was kept. Label defects and train a UNet.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>All labeled images are good images: none has a labeled defect, from which a UNet learns.</source>
         <translation>所有已标注的图像都是良品：没有标注任何缺陷，UNet 无从学习。</translation>
     </message>
@@ -9195,10 +9227,6 @@
     <message>
         <source>Press Enter to paint this part, then click the rest.</source>
         <translation>请先按回车涂画这一部分，再点击其余部分。</translation>
-    </message>
-    <message>
-        <source>The model of the run {name} was added from a file, so {what}.</source>
-        <translation>训练记录 {name} 的模型从文件添加，{what}。</translation>
     </message>
     <message>
         <source>Please check the images: {why}.</source>
@@ -10687,6 +10715,18 @@
         <translation>没有 {names} 的指标，因为出现在不足 {n} 个零件上的类别只用于训练。</translation>
     </message>
     <message>
+        <source>The pretrained encoder has three inputs; gray values are repeated.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The values of the images as they are.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The larger of the two scales that are compared on parts left out.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>The program contains weights of this encoder that were trained on ImageNet.</source>
         <translation>程序自带该编码器在 ImageNet 上训练的权重。</translation>
     </message>
@@ -10767,8 +10807,44 @@
         <translation>训练继续，但不做性能分析。</translation>
     </message>
     <message>
+        <source>Comparing good images</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>the GPU failed ({why}); if this happens again, restart the computer, update the NVIDIA driver and run &apos;workbench doctor&apos;</source>
         <translation>GPU 出现故障（{why}）；如再次发生，请重启计算机、更新 NVIDIA 驱动并运行 workbench doctor</translation>
+    </message>
+    <message>
+        <source>{n} of {m} good {m:image|images} of left-out parts exceed the limit that was set at 5% on the others ({parts} {parts:part|parts})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>good images of other parts deviate so far that their limit hides {n} of {m} generated defects</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No defect is labeled outside of the training images yet, so there are no metrics. Defects that are labeled later are evaluated.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{n} of {m} good images of left-out parts exceed the limit; {k} of {m} generated defects exceed it (scale {scale}).</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{n} of {m} good images of left-out parts exceed the limit; {k} of {m} generated defects exceed it (scale {scale}, compared by position).</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>it does not apply to a model of good images</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The model of good images is complete. Train again to use labels that were added.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>A model of good images: it marks what differs from them. It was fitted without defects to features of a pretrained network.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>its ONNX operators are of version {n} and cannot be converted; export it again with opset {m} or later</source>
@@ -14730,6 +14806,10 @@
     <message>
         <source>{first}; {second}</source>
         <translation>{first}；{second}</translation>
+    </message>
+    <message>
+        <source>Good images</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>{train} training {train:image|images}, {held} validation {held:image|images}.</source>
