@@ -112,7 +112,7 @@ def evaluate(
         first = f"{leaking[0].held_out_key} and {leaking[0].train_key}"
         notes.append(f"{len(leaking)} of these images resemble training images, such as {first}. Metrics are too high.")
     leaks = [{"path": leak.held_out_key, "learned": leak.train_key, "why": leak.why} for leak in leaking]
-    result = {"run": run.name, "model": data.model, "split": split, **_report(evaluation, rule_options)}
+    result = {"run": run.name, "model": run.settings().model, "split": split, **_report(evaluation, rule_options)}
     return evaluation, {**result, "leaks": leaks, "notes": notes}
 
 
@@ -144,7 +144,7 @@ def evaluate_against(
     if learned:
         notes.append(f"{len(learned)} of these images are training images. Metrics are too high.")
     split = f"against {project.file.name}"
-    result = {"run": run.name, "model": data.model, "split": split, **_report(evaluation, rule_options)}
+    result = {"run": run.name, "model": run.settings().model, "split": split, **_report(evaluation, rule_options)}
     return evaluation, {**result, "notes": notes}
 
 

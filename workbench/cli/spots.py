@@ -14,6 +14,7 @@ from workbench.core.label_next.spot_detection import COUNT
 from workbench.core.label_next.spot_search import SpotSearch
 from workbench.core.problems import Problem
 from workbench.core.project.project import DONT_CARE, Project
+from workbench.core.runs.run import default_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         if key not in rows:
             raise problems.NotInProject(name=key)
     labeled = [key for key, row in rows.items() if any(pixels and id < DONT_CARE for id, pixels in row.counts)]
-    search, found, skipped = SpotSearch(project, list(rows)), [], []
+    search, found, skipped = SpotSearch(project, list(rows), default_run(project.root, "good")), [], []
     requested = options.images or list(rows)
     with console.progress("searching") as move:
         for number, key in enumerate(requested, 1):

@@ -30,6 +30,7 @@ _MARGIN = 32  # network pixels: the encoder continues images by zeros, which wou
 _DEPTH, _LEVELS = 4, (1, 2, 3)  # levels of the encoder: strides 4, 8 and 16
 FEATURES = sum(WIDTHS[number] for number in _LEVELS)
 _SHRINKAGE = 0.01  # share of the mean variance in the covariance: few images leave some directions undetermined
+_REACH, _SHARE = 6, 0.5  # cells around a strong defect, and share of its distance that its pixels have
 _SMOOTHING = 2  # averages over 3 x 3 cells, one after the other
 
 
@@ -117,7 +118,8 @@ class FeatureNetwork:
 def anomaly_network(distribution: FeatureDistribution, limit: float, steepness: float) -> onnx.ModelProto:
     """Return the network: float32 (N, 3, H, W), normalized, to probabilities of background and anomaly (N, 2, H, W).
 
-    The probability is d^s / (d^s + limit^s) for the distance d and the steepness s. A mean by position is resized to
+    The probability is d^s / (d^s + limit^s) for the distance d and the steepness s. Around a greater distance its half
+    is the limit, because the features of a strong defect also change far beyond it. A mean by position is resized to
     the image, so that images of another size are compared with the same relative places.
     """
     graph = GraphBuilder()
@@ -135,9 +137,10 @@ def anomaly_network(distribution: FeatureDistribution, limit: float, steepness: 
     x = graph.add("ReduceSum", [graph.add("Mul", [x, x]), graph.integers([1])], keepdims=1)
     for _ in range(_SMOOTHING):
         x = graph.add("AveragePool", [x], kernel_shape=[3, 3], pads=[1] * 4, count_include_pad=0)
-    x = graph.add("Log", [graph.add("Max", [x, graph.number(1e-9)])])
-    x = graph.add("Sub", [x, graph.number(np.log(limit))])
-    x = graph.add("Sigmoid", [graph.add("Mul", [x, graph.number(steepness)])])
+    nearby = graph.add("MaxPool", [x], kernel_shape=[2 * _REACH + 1] * 2, pads=[_REACH] * 4)
+    local = graph.add("Max", [graph.add("Mul", [nearby, graph.number(_SHARE)]), graph.number(limit)])
+    ratio = graph.add("Div", [graph.add("Max", [x, graph.number(1e-9)]), local])
+    x = graph.add("Sigmoid", [graph.add("Mul", [graph.add("Log", [ratio]), graph.number(steepness)])])
     x = _add_resize(graph, [x, "", graph.constant(np.array([1, 1, CELL, CELL], np.float32))])
     graph.add("Concat", [graph.add("Sub", [graph.number(1), x]), x], OUTPUT, axis=1)
     return _model(graph, OUTPUT, ["N", 2, "H", "W"])
@@ -171,12 +174,15 @@ def _model(graph: GraphBuilder, output: str, shape: list[int | str]) -> onnx.Mod
 def draw_defect(image: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return a copy of an image (H, W) or (H, W, 3) with a generated defect, and its pixels, bool (H, W).
 
-    An ellipse from a pit to a scratch, 2 to 5 % of the shorter side long if it were round, is darker or brighter by
-    three standard deviations of the fine structure of the image: well visible for a person.
+    An ellipse from a pit to a scratch is darker or brighter by five standard deviations of the fine structure of the
+    image: visible for a person. If it were round it would be 2 to 5 % of the shorter side wide, and 8 pixels or more.
     """
     height, width = image.shape[:2]
     side, gray = min(height, width), image.astype(np.float32).reshape(height, width, -1).mean(axis=2)
-    diameter, stretch = side * np.exp(rng.uniform(np.log(0.02), np.log(0.05))), np.exp(rng.uniform(0, np.log(6)))
+    diameter, stretch = (
+        max(8, side * np.exp(rng.uniform(np.log(0.02), np.log(0.05)))),
+        np.exp(rng.uniform(0, np.log(6))),
+    )
     axes = [max(1.0, diameter / 2 * factor) for factor in (stretch**0.5, stretch**-0.5)]
     y, x = rng.uniform(0.08, 0.92, 2) * (height, width)
     angle = rng.uniform(0, np.pi)
@@ -184,7 +190,7 @@ def draw_defect(image: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray
     along = (columns - x) * np.cos(angle) + (rows - y) * np.sin(angle)
     across = (rows - y) * np.cos(angle) - (columns - x) * np.sin(angle)
     shape = np.clip((1.2 - np.hypot(along / axes[0], across / axes[1])) / 0.4, 0, 1)
-    contrast = 3 * float(np.std(gray - cv2.GaussianBlur(gray, (0, 0), side / 20))) * rng.choice([-1, 1])
+    contrast = 5 * float(np.std(gray - cv2.GaussianBlur(gray, (0, 0), side / 20))) * rng.choice([-1, 1])
     highest = np.iinfo(image.dtype).max if image.dtype.kind == "u" else np.inf
     changed = image + contrast * (shape[:, :, None] if image.ndim == 3 else shape)
     return np.clip(changed, 0, highest).astype(image.dtype), shape > 0.5

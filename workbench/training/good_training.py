@@ -2,7 +2,7 @@
 
 The good images are divided into folds by part, and by image. Images of left-out parts must keep the limit of the other
 parts, and generated defects on them must exceed it. Of the candidates (two scales; with and without positions) that one
-is kept whose limit shows most generated defects. Needs no Paddle.
+is kept that separates generated defects best from good images. Needs no Paddle.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _FOLDS = 5
 _MOST_PIXELS = 80 << 20  # network pixels of the images that are used at one scale
 _LARGEST_BY_POSITION = 640 * 1024  # network pixels of an image whose positions are kept, in `_FOLDS` folds twice
 _TILE, _OVERLAP = 768, 192  # network pixels
-_GAIN = 0.05  # share of more generated defects, for which the larger scale or positions are preferred
+_GAIN = 0.01  # more separation, for which the larger scale or positions are preferred
 _EXPONENT = 8  # of the anomaly score
 
 
@@ -133,6 +133,7 @@ class _Candidate:
             shown=int(np.count_nonzero(np.array(self.shown) > limit)),
             limit=limit,
             typical=float(np.median(scores)),
+            separation=float(np.mean(np.greater.outer(self.shown, scores))),
             scale=self.scale,
             by_position=self.by_position,
         )
@@ -143,7 +144,8 @@ class GoodCheck:
     """What left-out parts have shown about a fit: the content of good.json, and of the result of the run.
 
     exceeding: images above the limit that was set on the other parts. shown: images whose generated defect is above the
-    limit in use. limit: squared distance with the probability 0.5. typical: median of the good images.
+    limit in use. limit: squared distance with the probability 0.5. typical: median of the good
+    images. separation: of generated defects and good images, an AUROC.
     """
 
     images: int
@@ -152,6 +154,7 @@ class GoodCheck:
     shown: int
     limit: float
     typical: float
+    separation: float
     scale: float
     by_position: bool
 
@@ -216,8 +219,8 @@ class _GoodFit:
         offered = [entry for entry in checked if entry[0].problem is None]
         if not offered:
             raise PartsDiffer(why=max((check for check, _ in checked), key=lambda check: check.shown).problem)
-        most = max(check.shown_share for check, _ in offered)
-        return next(entry for entry in offered if entry[0].shown_share >= most - _GAIN)
+        most = max(check.separation for check, _ in offered)
+        return next(entry for entry in offered if entry[0].separation >= most - _GAIN)
 
     def _items(self, scale: float) -> list[Item]:
         """Return the images to use at a scale: all, or so many that they take a limited time."""
