@@ -6984,7 +6984,7 @@
     </message>
     <message>
         <source>Good images: needs no defect, marks what differs from the images marked as good</source>
-        <translation type="unfinished"></translation>
+        <translation>良品图片：不需要缺陷，标出与良品图片不同的地方</translation>
     </message>
     <message>
         <source>Training settings</source>
@@ -6992,11 +6992,11 @@
     </message>
     <message>
         <source>Good images: anomalies</source>
-        <translation type="unfinished"></translation>
+        <translation>良品图片：异常</translation>
     </message>
     <message>
         <source>Good images</source>
-        <translation type="unfinished"></translation>
+        <translation>良品图片</translation>
     </message>
     <message>
         <source>Stop</source>
@@ -8826,7 +8826,7 @@
     </message>
     <message>
         <source>The model of the run {name} is a complete network without weights for training, so {what}.</source>
-        <translation type="unfinished"></translation>
+        <translation>训练记录 {name} 的模型是没有训练权重的完整网络，因此{what}。</translation>
     </message>
     <message>
         <source>Choose another folder, or create a project elsewhere and import this folder.</source>
@@ -9106,19 +9106,19 @@
     </message>
     <message>
         <source>Training on good images needs at least {images} images of {parts} parts that are marked as good; there are {n} of {m}.</source>
-        <translation type="unfinished"></translation>
+        <translation>用良品图片训练至少需要 {parts} 个零件的 {images} 张良品图片；现有 {m} 个零件的 {n} 张。</translation>
     </message>
     <message>
         <source>Mark images without defects as done, or give them the verdict of good parts.</source>
-        <translation type="unfinished"></translation>
+        <translation>请将没有缺陷的图片标为已完成，或给出良品的判定。</translation>
     </message>
     <message>
         <source>Parts differ too much for a model of good images: {why}.</source>
-        <translation type="unfinished"></translation>
+        <translation>零件之间差异太大，无法使用良品图片模型：{why}。</translation>
     </message>
     <message>
         <source>No model was kept. Label defects and train a UNet.</source>
-        <translation type="unfinished"></translation>
+        <translation>没有保留模型。请标注缺陷并训练 UNet。</translation>
     </message>
     <message>
         <source>All labeled images are good images: none has a labeled defect, from which a UNet learns.</source>
@@ -10716,15 +10716,15 @@
     </message>
     <message>
         <source>The pretrained encoder has three inputs; gray values are repeated.</source>
-        <translation type="unfinished"></translation>
+        <translation>预训练编码器有三个输入；灰度值会重复使用。</translation>
     </message>
     <message>
         <source>The values of the images as they are.</source>
-        <translation type="unfinished"></translation>
+        <translation>直接使用图片的数值。</translation>
     </message>
     <message>
         <source>The larger of the two scales that are compared on parts left out.</source>
-        <translation type="unfinished"></translation>
+        <translation>在留出的零件上比较的两个缩放比例中较大的一个。</translation>
     </message>
     <message>
         <source>The program contains weights of this encoder that were trained on ImageNet.</source>
@@ -10808,7 +10808,7 @@
     </message>
     <message>
         <source>Comparing good images</source>
-        <translation type="unfinished"></translation>
+        <translation>正在比较良品图片</translation>
     </message>
     <message>
         <source>the GPU failed ({why}); if this happens again, restart the computer, update the NVIDIA driver and run &apos;workbench doctor&apos;</source>
@@ -10816,35 +10816,35 @@
     </message>
     <message>
         <source>{n} of {m} good {m:image|images} of left-out parts exceed the limit that was set at 5% on the others ({parts} {parts:part|parts})</source>
-        <translation type="unfinished"></translation>
+        <translation>留出零件的 {m} 张良品图片中有 {n} 张超过按其他零件的 5% 设定的界限（{parts} 个零件）</translation>
     </message>
     <message>
         <source>good images of other parts deviate so far that their limit hides {n} of {m} generated defects</source>
-        <translation type="unfinished"></translation>
+        <translation>其他零件的良品图片偏差过大，其界限使 {m} 个生成的缺陷中有 {n} 个无法检出</translation>
     </message>
     <message>
         <source>No defect is labeled outside of the training images yet, so there are no metrics. Defects that are labeled later are evaluated.</source>
-        <translation type="unfinished"></translation>
+        <translation>训练图片之外还没有标注缺陷，因此没有指标。以后标注的缺陷会用于评估。</translation>
     </message>
     <message>
         <source>{n} of {m} good images of left-out parts exceed the limit; {k} of {m} generated defects exceed it (scale {scale}).</source>
-        <translation type="unfinished"></translation>
+        <translation>留出零件的 {m} 张良品图片中有 {n} 张超过界限；{m} 个生成的缺陷中有 {k} 个超过界限（缩放比例 {scale}）。</translation>
     </message>
     <message>
         <source>{n} of {m} good images of left-out parts exceed the limit; {k} of {m} generated defects exceed it (scale {scale}, compared by position).</source>
-        <translation type="unfinished"></translation>
+        <translation>留出零件的 {m} 张良品图片中有 {n} 张超过界限；{m} 个生成的缺陷中有 {k} 个超过界限（缩放比例 {scale}，按位置比较）。</translation>
     </message>
     <message>
         <source>it does not apply to a model of good images</source>
-        <translation type="unfinished"></translation>
+        <translation>它不适用于良品图片模型</translation>
     </message>
     <message>
         <source>The model of good images is complete. Train again to use labels that were added.</source>
-        <translation type="unfinished"></translation>
+        <translation>良品图片模型已经完成。要使用新加入的标注，请重新训练。</translation>
     </message>
     <message>
         <source>A model of good images: it marks what differs from them. It was fitted without defects to features of a pretrained network.</source>
-        <translation type="unfinished"></translation>
+        <translation>良品图片模型：标出与良品图片不同的地方。它不使用缺陷，根据预训练网络的特征拟合得到。</translation>
     </message>
     <message>
         <source>its ONNX operators are of version {n} and cannot be converted; export it again with opset {m} or later</source>
@@ -14809,7 +14809,7 @@
     </message>
     <message>
         <source>Good images</source>
-        <translation type="unfinished"></translation>
+        <translation>良品图片</translation>
     </message>
     <message>
         <source>{train} training {train:image|images}, {held} validation {held:image|images}.</source>

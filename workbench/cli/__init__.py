@@ -29,7 +29,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "merge": ("merge", "merge the labels of another project, such as a labeled copy"),
     "pack": ("pack", "write a project with all its images to one zip file"),
     "unpack": ("unpack", "unpack a packed project"),
-    "train": ("train", "train a UNet (segmentation) or a ResNet (classification)"),
+    "train": ("train", "train a UNet (segmentation), a ResNet (classification) or a model of good images"),
     "adopt": ("adopt", "add a segmentation network trained by another program (ONNX) as a run"),
     "log": ("log", "write the progress of a training for TensorBoard, VisualDL or MLflow"),
     "spots": ("spots", "list spots that differ most from the rest of their image, before a model exists"),

@@ -26,6 +26,9 @@ from workbench.core.model_problems import (
     ExportExists as ExportExists,
 )
 from workbench.core.model_problems import (
+    FewGoodImages as FewGoodImages,
+)
+from workbench.core.model_problems import (
     ModelFileRefused as ModelFileRefused,
 )
 from workbench.core.model_problems import (
@@ -45,6 +48,9 @@ from workbench.core.model_problems import (
 )
 from workbench.core.model_problems import (
     ParityFailed as ParityFailed,
+)
+from workbench.core.model_problems import (
+    PartsDiffer as PartsDiffer,
 )
 from workbench.core.model_problems import (
     ProposesNothing as ProposesNothing,
@@ -418,19 +424,6 @@ class LoneVerdict(Problem):
 class TooFewLabels(Problem):
     message = "Only {found} labeled image found; training needs at least two."
     advice = "Label at least one more image."
-
-
-class FewGoodImages(Problem):
-    message = (
-        "Training on good images needs at least {images} images of {parts} parts that are marked as good; "
-        "there are {n} of {m}."
-    )
-    advice = "Mark images without defects as done, or give them the verdict of good parts."
-
-
-class PartsDiffer(Problem):
-    message = "Parts differ too much for a model of good images: {why}."
-    advice = "No model was kept. Label defects and train a UNet."
 
 
 class OnlyBackground(Problem):

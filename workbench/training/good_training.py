@@ -141,7 +141,7 @@ class _Candidate:
 
 @dataclass(frozen=True)
 class GoodCheck:
-    """What left-out parts have shown about a fit: the content of good.json, and of the result of the run.
+    """Result of the check on left-out parts: the content of good.json, and of the result of the run.
 
     exceeding: images above the limit that was set on the other parts. shown: images whose generated defect is above the
     limit in use. limit: squared distance with the probability 0.5. typical: median of the good

@@ -208,7 +208,8 @@ class TrainControls(QWidget):
         set_key_tip(self.pause, name, "pause")
         self.pause.setAccessibleName(name)
         self._show_text()
-        tip = self.tr("Stop training and keep the best model") if self._running else self.tr("Start training")
+        stop = self.tr("Stop") if self.model == "good" else self.tr("Stop training and keep the best model")
+        tip = stop if self._running else self.tr("Start training")
         set_key_tip(self.button, tip, "train")
         set_disabled_reason(self.button, reason)
         self.button.setEnabled(not reason and state != "stopping")
@@ -222,7 +223,7 @@ class TrainControls(QWidget):
         self._show_text()
 
     def _show_text(self) -> None:
-        stop = self.tr("Stop") if self._short else self.tr("Stop and keep best model")
+        stop = self.tr("Stop") if self._short or self.model == "good" else self.tr("Stop and keep best model")
         texts = self.tr("Train"), self.tr("Cancel"), stop, self.tr("Stopping…")
         self.button.setText(texts[_STATES.index(self._state)])
 
