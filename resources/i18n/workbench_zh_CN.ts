@@ -4434,6 +4434,10 @@
         <translation>已停止：完成 {done} 张，跳过 {skipped} 张。结果已保留；勾选“跳过已有结果的图片”可继续。</translation>
     </message>
     <message>
+        <source>{n} {n:image is|images are} unlike the training images.</source>
+        <translation>{n} 张图片与训练图片不符。</translation>
+    </message>
+    <message>
         <source>Stop</source>
         <translation>停止</translation>
     </message>
@@ -4475,6 +4479,10 @@
     <message>
         <source>Style</source>
         <translation>显示方式</translation>
+    </message>
+    <message>
+        <source>Shown as probabilities until enough images are labeled for the instant overlay.</source>
+        <translation>在为即时预测标注足够多的图片之前，仅显示概率。</translation>
     </message>
     <message>
         <source>Shown as probabilities until the model in training matches the labels better.</source>
@@ -4591,6 +4599,14 @@
         <source>Use the thresholds of the run again</source>
         <translation>恢复使用训练记录的阈值</translation>
     </message>
+    <message>
+        <source>&amp;Instant overlay</source>
+        <translation>即时预测(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Without a training, show after each stroke where images resemble the labeled defects</source>
+        <translation>无需训练，每画一笔后即显示图片中与已标注缺陷相似之处</translation>
+    </message>
 </context>
 <context>
     <name>PredictionOverlay</name>
@@ -4663,6 +4679,22 @@
         <translation>{n} 个区域</translation>
     </message>
     <message>
+        <source>Instant overlay: 1 labeled image</source>
+        <translation>即时预测：1 张已标注图片</translation>
+    </message>
+    <message>
+        <source>Instant overlay: {n} labeled images</source>
+        <translation>即时预测：{n} 张已标注图片</translation>
+    </message>
+    <message>
+        <source>Instant overlay: Dice {dice}</source>
+        <translation>即时预测：Dice {dice}</translation>
+    </message>
+    <message>
+        <source>Instant overlay: Dice {dice} (trained model {trained})</source>
+        <translation>即时预测：Dice {dice}（已训练模型 {trained}）</translation>
+    </message>
+    <message>
         <source>After step {step}: {result}</source>
         <translation>第 {step} 步之后：{result}</translation>
     </message>
@@ -4681,6 +4713,10 @@
     <message>
         <source>{prediction}; verdict: {verdict}</source>
         <translation>{prediction}；判定：{verdict}</translation>
+    </message>
+    <message>
+        <source>{prediction}. Unlike the training images: {why}</source>
+        <translation>{prediction}。与训练图片不符：{why}</translation>
     </message>
     <message>
         <source>Prediction: unsure, most likely {verdict} ({probability})</source>
@@ -5509,6 +5545,10 @@
     <message>
         <source>{n} {n:region|regions}</source>
         <translation>{n} 个区域</translation>
+    </message>
+    <message>
+        <source>{result}: {why}</source>
+        <translation>{result}：{why}</translation>
     </message>
 </context>
 <context>
@@ -6823,6 +6863,10 @@
     <message>
         <source>Restore rejected suggestions ({n})</source>
         <translation>恢复已拒绝的预标注（{n}）</translation>
+    </message>
+    <message>
+        <source>Suggestions appear once enough images are labeled for the instant overlay.</source>
+        <translation>为即时预测标注足够多的图片后，将出现预标注。</translation>
     </message>
     <message>
         <source>Suggestions appear once the model in training matches the labels better.</source>
@@ -8825,6 +8869,22 @@
         <translation>{path} 不是 Defect Workbench 项目：其中没有 project.json。</translation>
     </message>
     <message>
+        <source>Training on good images needs at least {images} images of {parts} parts that are marked as good; there are {n} of {m}.</source>
+        <translation>用良品图片训练至少需要 {parts} 个零件的 {images} 张良品图片；现有 {m} 个零件的 {n} 张。</translation>
+    </message>
+    <message>
+        <source>Mark images without defects as done, or give them the verdict of good parts.</source>
+        <translation>请将没有缺陷的图片标为已完成，或给出良品的判定。</translation>
+    </message>
+    <message>
+        <source>Parts differ too much for a model of good images: {why}.</source>
+        <translation>零件之间差异太大，无法使用良品图片模型：{why}。</translation>
+    </message>
+    <message>
+        <source>No model was kept. Label defects and train a UNet.</source>
+        <translation>没有保留模型。请标注缺陷并训练 UNet。</translation>
+    </message>
+    <message>
         <source>The model of the run {name} is a complete network without weights for training, so {what}.</source>
         <translation>训练记录 {name} 的模型是没有训练权重的完整网络，因此{what}。</translation>
     </message>
@@ -9105,22 +9165,6 @@
         <translation>只有 {found} 张已标注图片，训练至少需要两张。</translation>
     </message>
     <message>
-        <source>Training on good images needs at least {images} images of {parts} parts that are marked as good; there are {n} of {m}.</source>
-        <translation>用良品图片训练至少需要 {parts} 个零件的 {images} 张良品图片；现有 {m} 个零件的 {n} 张。</translation>
-    </message>
-    <message>
-        <source>Mark images without defects as done, or give them the verdict of good parts.</source>
-        <translation>请将没有缺陷的图片标为已完成，或给出良品的判定。</translation>
-    </message>
-    <message>
-        <source>Parts differ too much for a model of good images: {why}.</source>
-        <translation>零件之间差异太大，无法使用良品图片模型：{why}。</translation>
-    </message>
-    <message>
-        <source>No model was kept. Label defects and train a UNet.</source>
-        <translation>没有保留模型。请标注缺陷并训练 UNet。</translation>
-    </message>
-    <message>
         <source>All labeled images are good images: none has a labeled defect, from which a UNet learns.</source>
         <translation>所有已标注的图像都是良品：没有标注任何缺陷，UNet 无从学习。</translation>
     </message>
@@ -9399,6 +9443,10 @@
         <translation>编码器</translation>
     </message>
     <message>
+        <source>First part of the network: plain convolutions (for verdicts a ResNet), EfficientNet-Lite0 with its pretrained weights, or the ResNet of a UNet.</source>
+        <translation>网络的前一部分：普通卷积（用于判定时为 ResNet）、带预训练权重的 EfficientNet-Lite0，或 UNet 中的 ResNet。</translation>
+    </message>
+    <message>
         <source>Channels</source>
         <translation>通道</translation>
     </message>
@@ -9437,6 +9485,10 @@
     <message>
         <source>Width</source>
         <translation>宽度</translation>
+    </message>
+    <message>
+        <source>Input, or additional input of a ResNet: the image with a fixed mean and contrast, independent of its exposure.</source>
+        <translation>输入（ResNet 则为附加输入）：均值和对比度固定的图片，与曝光无关。</translation>
     </message>
     <message>
         <source>Test-time augmentation (flips)</source>
@@ -9543,10 +9595,6 @@
         <translation>从初始训练记录中去掉的通道比例，用于得到更小的网络。</translation>
     </message>
     <message>
-        <source>Encoder of the UNet: plain convolutions, EfficientNet-Lite0 with its pretrained weights, or a ResNet.</source>
-        <translation>UNet 的编码器：普通卷积、带预训练权重的 EfficientNet-Lite0，或 ResNet。</translation>
-    </message>
-    <message>
         <source>Pretrained weights</source>
         <translation>预训练权重</translation>
     </message>
@@ -9623,10 +9671,6 @@
         <translation>标准化输入</translation>
     </message>
     <message>
-        <source>Additional input: the image with a fixed mean and contrast, independent of its exposure.</source>
-        <translation>附加输入：将图片统一到相同的均值和对比度，不受曝光影响。</translation>
-    </message>
-    <message>
         <source>Patch size</source>
         <translation>图块大小</translation>
     </message>
@@ -9685,6 +9729,14 @@
     <message>
         <source>Weight of the term that separates the classes, while the defects of all classes are trained together. 0: each class is trained separately.</source>
         <translation>用于区分各类别的损失项的权重；此时所有类别的缺陷一起训练。0：各类别分别训练。</translation>
+    </message>
+    <message>
+        <source>Train further</source>
+        <translation>继续训练</translation>
+    </message>
+    <message>
+        <source>Train the whole network after its last layer was fitted to features of the images.</source>
+        <translation>在图片特征上拟合最后一层之后，继续训练整个网络。</translation>
     </message>
     <message>
         <source>Prevents overconfident predictions.</source>
@@ -9860,22 +9912,6 @@
     <message>
         <source>{low}–{high}%</source>
         <translation>{low}–{high}%</translation>
-    </message>
-    <message>
-        <source>px²</source>
-        <translation>px²</translation>
-    </message>
-    <message>
-        <source>{low} {unit} and more</source>
-        <translation>{low} {unit} 及以上</translation>
-    </message>
-    <message>
-        <source>below {high} {unit}</source>
-        <translation>{high} {unit} 以下</translation>
-    </message>
-    <message>
-        <source>{low} to {high} {unit}</source>
-        <translation>{low} 至 {high} {unit}</translation>
     </message>
     <message>
         <source>{low}–{high} px²</source>
@@ -10735,8 +10771,40 @@
         <translation>预训练编码器自己计算对比度。</translation>
     </message>
     <message>
+        <source>Its features were learned from ImageNet. A last layer fitted to them before the training needs few images.</source>
+        <translation>其特征学自 ImageNet。训练前在这些特征上拟合最后一层，只需少量图片。</translation>
+    </message>
+    <message>
+        <source>Features do not depend on the brightness and contrast of an image, which are additional inputs of the last layer.</source>
+        <translation>特征与图片的亮度和对比度无关；亮度和对比度是最后一层的附加输入。</translation>
+    </message>
+    <message>
+        <source>Only about {n} further {n:step|steps} fit into this time on this computer. So few do not improve the fitted network, so the training ends after the fit.</source>
+        <translation>在这台计算机上，这段时间只够再训练约 {n} 步。这么少的步数不会改进拟合的网络，因此训练在拟合后结束。</translation>
+    </message>
+    <message>
+        <source>About {n} further {n:step|steps} fit into this time on this computer.</source>
+        <translation>在这台计算机上，这段时间够再训练约 {n} 步。</translation>
+    </message>
+    <message>
+        <source>Small details need a large input. The features of each image are computed once for the fit.</source>
+        <translation>细小的细节需要较大的输入。拟合时每张图片的特征只计算一次。</translation>
+    </message>
+    <message>
         <source>Most images contain a single class, so the defects of all classes are trained together and an additional loss term separates them.</source>
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
+    </message>
+    <message>
+        <source>a model for verdicts has the encoder plain, a ResNet, or lite0</source>
+        <translation>用于判定的模型，编码器只能是 plain（即 ResNet）或 lite0</translation>
+    </message>
+    <message>
+        <source>it belongs to the encoder plain, not to {name}</source>
+        <translation>该设置属于编码器 plain，不属于 {name}</translation>
+    </message>
+    <message>
+        <source>must be a multiple of {n} with the encoder lite0</source>
+        <translation>使用编码器 lite0 时必须是 {n} 的倍数</translation>
     </message>
     <message>
         <source>it marks {n} regions on one image ({name})</source>
@@ -10769,6 +10837,34 @@
     <message>
         <source>The final metrics do not include this image.</source>
         <translation>最终指标不包含此图片。</translation>
+    </message>
+    <message>
+        <source>The training images have {n}-bit values in files for more bits.</source>
+        <translation>训练图片的数值为 {n} 位，而文件可存储更多位。</translation>
+    </message>
+    <message>
+        <source>They are scaled to their own range, as other images will be when they are predicted.</source>
+        <translation>数值按其自身范围换算，预测其他图片时也是如此。</translation>
+    </message>
+    <message>
+        <source>A last layer was fitted to the features of the training images: accuracy {n} on parts left out of the fit. {why}</source>
+        <translation>已在训练图片的特征上拟合最后一层：在未参与拟合的零件上正确率为 {n}。{why}</translation>
+    </message>
+    <message>
+        <source>It was not trained further.</source>
+        <translation>未继续训练。</translation>
+    </message>
+    <message>
+        <source>Training further did not clearly improve the metric on validation images, so the fitted network is used.</source>
+        <translation>继续训练没有明显提高验证图片上的指标，因此使用拟合的网络。</translation>
+    </message>
+    <message>
+        <source>Without validation images it is unknown if training further improves it, so the fitted network is used.</source>
+        <translation>没有验证图片，无法判断继续训练是否有改进，因此使用拟合的网络。</translation>
+    </message>
+    <message>
+        <source>Training further improved the metric on validation images, so the trained network is used.</source>
+        <translation>继续训练提高了验证图片上的指标，因此使用训练后的网络。</translation>
     </message>
     <message>
         <source>{kind} {share}</source>
@@ -10809,6 +10905,10 @@
     <message>
         <source>Comparing good images</source>
         <translation>正在比较良品图片</translation>
+    </message>
+    <message>
+        <source>Computing the features of the training images</source>
+        <translation>正在计算训练图片的特征</translation>
     </message>
     <message>
         <source>the GPU failed ({why}); if this happens again, restart the computer, update the NVIDIA driver and run &apos;workbench doctor&apos;</source>
@@ -12197,6 +12297,46 @@
     <message>
         <source>{n} false {n:alarm|alarms}</source>
         <translation>{n} 处误报</translation>
+    </message>
+    <message>
+        <source>Train further</source>
+        <translation>继续训练</translation>
+    </message>
+    <message>
+        <source>brightness {n} %, expected {low} % to {high} %</source>
+        <translation>亮度 {n} %，预期 {low} % 至 {high} %</translation>
+    </message>
+    <message>
+        <source>contrast {n} %, expected {low} % to {high} %</source>
+        <translation>对比度 {n} %，预期 {low} % 至 {high} %</translation>
+    </message>
+    <message>
+        <source>sharpness {n}, expected {low} to {high}</source>
+        <translation>清晰度 {n}，预期 {low} 至 {high}</translation>
+    </message>
+    <message>
+        <source>saturated pixels {n} %, expected {low} % to {high} %</source>
+        <translation>饱和像素 {n} %，预期 {low} % 至 {high} %</translation>
+    </message>
+    <message>
+        <source>color {n} %, expected {low} % to {high} %</source>
+        <translation>色彩 {n} %，预期 {low} % 至 {high} %</translation>
+    </message>
+    <message>
+        <source>size {n} megapixels, expected {low} to {high}</source>
+        <translation>尺寸 {n} 百万像素，预期 {low} 至 {high}</translation>
+    </message>
+    <message>
+        <source>every pixel has the value {n}</source>
+        <translation>所有像素的值均为 {n}</translation>
+    </message>
+    <message>
+        <source>the values may have {n} bits</source>
+        <translation>数值的位深可能是 {n} 位</translation>
+    </message>
+    <message>
+        <source>{n}-bit values are scaled to the range of the training images</source>
+        <translation>{n} 位数值已换算到训练图片的范围</translation>
     </message>
     <message>
         <source>only {n} of at least {m} parts</source>

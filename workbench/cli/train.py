@@ -24,7 +24,6 @@ from workbench.core.runs.events import (
     Step,
     Trouble,
 )
-from workbench.core.runs.good_images import check_text
 from workbench.core.runs.run import Run, find_run, plan_run
 from workbench.core.runs.training_process import new_run, requested_settings, run_training
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MODELS, TrainingSettings, concerns, parse_settings
@@ -219,6 +218,7 @@ def _result(run: Run, settings: TrainingSettings, report: _ConsoleReport, ending
         "forecast": summary_fields.get("forecast"),
         "lighting": summary_fields.get("lighting"),
         "good": summary_fields.get("good"),
+        "fitted": summary_fields.get("fitted"),
     }
 
 
@@ -233,9 +233,7 @@ def print_result(result: dict[str, Any], console: Console) -> None:
     for split, metrics in (("validation", result["metrics"]), ("test", result["test"])):
         if metrics:
             console.line(f"  {split}: {summary(metrics)}")
-    if result["good"]:
-        console.line(f"  {check_text(result['good'])}")
-    for line in expectation_lines(result):
+    for line in filter(None, (result["fitted"], *expectation_lines(result))):
         console.line(f"  {line}")
     if result["pruned"]:
         console.line(f"  {pruned(result['pruned'])}")

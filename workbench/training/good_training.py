@@ -38,7 +38,7 @@ from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Evaluated, Finished, Progress, Started, Trouble
-from workbench.core.runs.good_images import FEWEST_IMAGES, compared_scales
+from workbench.core.runs.good_images import FEWEST_IMAGES, check_text, compared_scales
 from workbench.core.runs.held_out import SPLITS, Item
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
@@ -195,7 +195,14 @@ def train(run: Run, report: Reporter, channel: ControlChannel) -> Finished:
     test = {"metrics": _evaluate(project, run, dataset, report, channel), "score": None}
     if channel.keep_open:
         report(Trouble(what=Message("good.not_continued")))
-    result = {"usable": True, **base, "good": asdict(check), "metrics": {}, "test": test}
+    result = {
+        "usable": True,
+        **base,
+        "good": asdict(check),
+        "fitted": check_text(asdict(check)),
+        "metrics": {},
+        "test": test,
+    }
     return Finished(result={**result, "seconds": round(time.perf_counter() - began, 2)})
 
 

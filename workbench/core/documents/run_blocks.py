@@ -19,7 +19,6 @@ from workbench.core.metric_units import metric_unit
 from workbench.core.problems import RunBroken
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Finished
-from workbench.core.runs.good_images import check_text
 from workbench.core.runs.held_out import SPLITS
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import UNSURE, ModelSettings
@@ -142,8 +141,7 @@ def settings_blocks(run: Run, *, only: Collection[str] | None = None) -> list[Bl
     fields = {"model": model, "quality": _value(settings.quality), "seed": settings.seed}
     ending = run.ending()
     if settings.model == "good":
-        check = ending.result.get("good", {}) if isinstance(ending, Finished) else {}
-        texts = [Message("good.card"), *([check_text(check)] if check else [])]
+        texts = [Message("good.card")]
     elif settings.epochs:
         texts = [Message("card.trained_epochs", n=settings.epochs, **fields)]
     else:
@@ -152,6 +150,8 @@ def settings_blocks(run: Run, *, only: Collection[str] | None = None) -> list[Bl
         n, m = ending.result["steps"], f"{ending.result.get('seconds', 0) / 60:.1f}"
         done = ending.why == "done"
         texts.append(Message("card.steps", n=n, m=m) if done else Message("card.steps_stopped", n=n, m=m))
+    if isinstance(ending, Finished) and (fitted := ending.result.get("fitted")):
+        texts.append(recognize(fitted))
     head = [Message("card.setting"), Message("card.value"), Message("card.reason")]
     summary = Paragraph(join("list.sentences", texts))
     return [summary, Table(head, rows)] if rows else [summary]

@@ -9,9 +9,11 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 from workbench.core.runs.events import Preview
 from workbench.inference.model_settings import UNSURE
 from workbench.ui.text import formatting
+from workbench.ui.text.translation import translate_message
 
 if TYPE_CHECKING:
     from workbench.core.evaluation.prediction_maps import Maturity
+    from workbench.core.instant_learner import InstantPrediction
     from workbench.inference.predictor import Prediction
 
 
@@ -56,6 +58,20 @@ def preview_text(step: int, maturity: Maturity | None) -> str:
     return after_step_text(step, result)
 
 
+def instant_text(prediction: InstantPrediction, trained_dice: float | None) -> str:
+    """Return what the instant overlay was made from, and its Dice. trained_dice: of the trained model, if known."""
+    if prediction.dice is None:
+        if prediction.images == 1:
+            return QCoreApplication.translate("PredictionOverlay", "Instant overlay: 1 labeled image")
+        text = QCoreApplication.translate("PredictionOverlay", "Instant overlay: {n} labeled images")
+        return text.format(n=formatting.number(prediction.images))
+    dice = f"{prediction.dice:.2f}"
+    if trained_dice is None:
+        return QCoreApplication.translate("PredictionOverlay", "Instant overlay: Dice {dice}").format(dice=dice)
+    text = QCoreApplication.translate("PredictionOverlay", "Instant overlay: Dice {dice} (trained model {trained})")
+    return text.format(dice=dice, trained=f"{trained_dice:.2f}")
+
+
 def after_step_text(step: int, result: str) -> str:
     """Return a result of a model in training with the number of training steps."""
     text = QCoreApplication.translate("PredictionOverlay", "After step {step}: {result}")
@@ -78,6 +94,14 @@ def regions_text(result: Prediction) -> str:
         return text
     pattern = QCoreApplication.translate("PredictionOverlay", "{prediction}; verdict: {verdict}")
     return pattern.format(prediction=text, verdict=result.verdict)
+
+
+def with_input(text: str, result: Prediction) -> str:
+    """Return the text of a result with the reasons why the image is unlike the training images, if it is."""
+    if result.input is None or result.input.ok:
+        return text
+    pattern = QCoreApplication.translate("PredictionOverlay", "{prediction}. Unlike the training images: {why}")
+    return pattern.format(prediction=text, why="; ".join(map(translate_message, result.input.why)))
 
 
 def verdict_text(prediction: Prediction | Preview) -> str:
