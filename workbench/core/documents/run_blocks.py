@@ -140,6 +140,7 @@ def settings_blocks(run: Run, *, only: Collection[str] | None = None) -> list[Bl
     model = {"unet": "UNet", "resnet": "ResNet"}.get(settings.model, "")
     fields = {"model": model, "quality": _value(settings.quality), "seed": settings.seed}
     ending = run.ending()
+    texts: list[str]
     if settings.model == "good":
         texts = [Message("good.card")]
     elif settings.epochs:
