@@ -7,7 +7,7 @@ from PySide6.QtCore import QStringListModel
 from PySide6.QtGui import QFont, QFontMetrics
 
 from workbench.ui.images.image_delegate import two_lines
-from workbench.ui.images.image_list_view import ImageListView
+from workbench.ui.images.images_panel import ImageListView
 
 ROWS = 1000
 

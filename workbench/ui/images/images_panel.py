@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QObject, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QAbstractItemView, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QLabel,
+    QListView,
+    QProgressBar,
+    QPushButton,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from workbench.core.project.image_row import ImageRow
 from workbench.core.text_patterns import fill
@@ -21,13 +33,144 @@ from workbench.ui.images.image_filters import (
     SearchErrors,
     SearchField,
 )
-from workbench.ui.images.image_list_view import ImageListView
 from workbench.ui.images.image_model import ImageListModel
-from workbench.ui.images.label_queue_header import LabelQueueHeader
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.images.thumbnail_view import ThumbnailView
+from workbench.ui.text import formatting, label_next_texts
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
+
+_LEAST_WIDTH = 220  # px
+_BESIDE_NAME = 112  # px of a row that its thumbnail, status and scroll bar take
+_NAME = "n" * 15  # of the length of a name that is not elided
+
+
+class ImageListView(QListView):
+    """List of rows of equal height.
+
+    All rows are laid out at once, which takes 10 ms for 100,000 of them. A layout in batches shows no rows until it is
+    complete, so that the list would flicker with each resize.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setUniformItemSizes(True)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setMouseTracking(True)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a width at which names of images can be distinguished, which depends on the size of texts."""
+        width = max(_LEAST_WIDTH, _BESIDE_NAME + self.fontMetrics().horizontalAdvance(_NAME))
+        return QSize(width, super().minimumSizeHint().height())
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self.updateGeometry()
+            QTimer.singleShot(0, self, lambda: self.scrollTo(self.currentIndex()))  # rows have another height
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the current row visible, for example when the panel below unfolds."""
+        current = self.currentIndex()
+        before = QRect(0, 0, self.viewport().width(), event.oldSize().height())
+        followed = current.isValid() and before.contains(self.visualRect(current).center())
+        super().resizeEvent(event)
+        if followed and not self._visible(current):
+            self.scrollTo(current)
+
+    def _visible(self, index: QModelIndex) -> bool:
+        row = self.visualRect(index)
+        return row.top() >= 0 and row.bottom() < self.viewport().height()
+
+
+class LabelQueueHeader(QWidget):
+    """Header of the queue; hidden without an active queue."""
+
+    def __init__(self, queue: LabelQueue, style: ThemeManager) -> None:
+        super().__init__()
+        self._queue = queue
+        self.next = QPushButton(self.tr("Label next"), objectName="left", checkable=True)
+        self.next.setToolTip(self.tr("Images that would improve the model most, with the reason for each"))
+        self.errors = QPushButton(self.tr("Label errors"), objectName="right", checkable=True)
+        self.errors.setToolTip(self.tr("Labels that a confident model contradicts"))
+        self.leave = QToolButton(icon=style.icon("close", "muted"))
+        self.leave.setToolTip(self.tr("Back to all images"))
+        self.leave.setAccessibleName(self.tr("Back to all images"))
+        self.text = QLabel(objectName="muted", wordWrap=True)
+        self.text.setTextFormat(Qt.TextFormat.PlainText)
+        self.bar = QProgressBar(textVisible=False)
+        self.stop = QPushButton(self.tr("Cancel"))
+        self.more = QPushButton(self.tr("Analyze more images"), objectName="link")
+        self.again = QPushButton(self.tr("Analyze again"), objectName="link")
+        self._place()
+        self.next.clicked.connect(lambda: self._activate("next"))
+        self.errors.clicked.connect(lambda: self._activate("errors"))
+        self.leave.clicked.connect(lambda: queue.activate(""))
+        self.stop.clicked.connect(queue.cancel)
+        self.more.clicked.connect(lambda: queue.refresh(more=True))
+        self.again.clicked.connect(lambda: queue.refresh())
+        queue.changed.connect(self.refresh)
+        queue.state_changed.connect(self.refresh)
+        queue.progressed.connect(self._progress)
+        self.refresh()
+
+    def _place(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 0, 8, 0)
+        column.setSpacing(6)
+        top = QHBoxLayout()
+        top.setSpacing(0)
+        top.addWidget(self.next, 1)
+        top.addWidget(self.errors, 1)
+        top.addSpacing(4)
+        top.addWidget(self.leave)
+        progress = QHBoxLayout()
+        progress.addWidget(self.bar, 1)
+        progress.addWidget(self.stop)
+        links = QHBoxLayout()
+        links.setSpacing(4)
+        links.addWidget(self.more)
+        links.addWidget(self.again)
+        links.addStretch(1)
+        column.addLayout(top)
+        column.addWidget(self.text)
+        column.addLayout(progress)
+        column.addLayout(links)
+
+    def refresh(self) -> None:
+        queue, result = self._queue, self._queue.result
+        self.setVisible(bool(queue.mode))
+        self.next.setChecked(queue.mode == "next")
+        self.errors.setChecked(queue.mode == "errors")
+        possible = queue.possible("errors") or queue.mode == "errors"
+        set_disabled_reason(self.errors, "" if possible else self.tr("Train a model first"))
+        for widget in (self.bar, self.stop):
+            widget.setVisible(queue.running)
+        complete = result is not None and result.analyzed + result.skipped >= result.total
+        self.more.setVisible(not queue.running and result is not None and not complete)
+        self.again.setVisible(not queue.running)
+        if queue.running:
+            self.bar.setRange(0, 0)
+            self.text.setText(self.tr("Analyzing images…"))
+        elif queue.mode == "errors" and queue.issue_list is not None:
+            self.text.setText(label_next_texts.label_issues_text(queue.issue_list, len(queue.keys)))
+        elif queue.mode == "next" and queue.ranking is not None:
+            self.text.setText(label_next_texts.label_next_text(queue.ranking))
+        else:
+            self.text.setText(self.tr("No images have been analyzed yet."))
+
+    def _activate(self, mode: str) -> None:
+        self._queue.activate(mode)
+        self.refresh()  # a click on the active button must not uncheck it
+
+    def _progress(self, done: int, total: int) -> None:
+        self.bar.setRange(0, max(1, total))
+        self.bar.setValue(done)
+        text = self.tr("Analyzing images: {done} of {total}")
+        self.text.setText(text.format(done=formatting.number(done), total=formatting.number(total)))
+
 
 _MARGIN = 8  # px, beside the fields
 
