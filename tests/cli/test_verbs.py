@@ -18,7 +18,7 @@ from workbench.core.problems import NotEnoughMemory
 from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS
 from workbench.core.project.project import Project
-from workbench.core.runs.shell_commands import command_line
+from workbench.core.runs.pip_commands import command_line
 from workbench.inference.io.image_io import write_png
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from workbench.core.names import free_path, numbered_names, split_names
+from workbench.core.text_patterns import free_path, numbered_names, split_names
 
 
 def test_names_are_numbered_from_two():

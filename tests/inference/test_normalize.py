@@ -7,7 +7,7 @@ import pytest
 
 from tests.inference.conftest import gray_settings
 from workbench.inference.model_settings import ModelSettings
-from workbench.inference.normalize import normalize, resize_for_network
+from workbench.inference.tiles import normalize, resize_for_network
 
 RNG = np.random.default_rng(4)
 

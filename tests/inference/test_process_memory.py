@@ -11,7 +11,7 @@ import pytest
 
 IMAGES = """
 import resource, sys
-from workbench.inference.process_memory import keep_freed_memory
+from workbench.inference.cpu_environment import keep_freed_memory
 if sys.argv[1] == "keep":
     keep_freed_memory()
 def work():
@@ -26,7 +26,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 CHURN = """
 import numpy as np, psutil
-from workbench.inference.process_memory import map_large_blocks
+from workbench.inference.cpu_environment import map_large_blocks
 
 map_large_blocks()
 np.ones(24 << 20, np.uint8)  # such a size was freed once: from then on the heap would serve it

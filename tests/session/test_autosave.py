@@ -21,7 +21,7 @@ from workbench.core.project.project import Project
 from workbench.core.runs.launch import worker_environment
 from workbench.session.journal import Journal, decode_records, encode_record
 from workbench.session.label import Label, MaskChanged, load_label, save_label
-from workbench.session.label_recovery import apply_records
+from workbench.session.rescue_journal import apply_records
 from workbench.session.session import Session
 
 

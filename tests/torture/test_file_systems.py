@@ -21,7 +21,6 @@ from workbench.core import problems
 from workbench.core.check.project_check import check
 from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.label_next.image_features import FeatureCache
-from workbench.core.names import as_text, is_text
 from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS, export_labels
 from workbench.core.project.image_index import ImageIndex, with_index
@@ -30,6 +29,7 @@ from workbench.core.project.label_merge import merge_project
 from workbench.core.project.packing import pack, unpack
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import collect
+from workbench.core.text_patterns import as_text, is_text
 from workbench.inference.io.image_io import encode_png, write_png
 from workbench.session.session import Session
 

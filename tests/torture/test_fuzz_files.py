@@ -30,15 +30,15 @@ from workbench.core.project.history import Patch
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
-from workbench.core.runs import events, settings_overrides, system_stats
-from workbench.core.runs.process_exit import to_problem
+from workbench.core.runs import events, system_stats, training_settings
+from workbench.core.runs.captured_program import to_problem
 from workbench.core.runs.run import Run, create_run, find_run
 from workbench.core.runs.run_health import diagnose
 from workbench.core.runs.run_history import machine_path, read_past, run_line
 from workbench.core.runs.run_series import STEP_VALUES, RunSeries
 from workbench.core.runs.training_settings import request
 from workbench.core.suggestions.suggestion_files import StoredSuggestions, load_stored, suggestions_path, write_stored
-from workbench.inference.batch.export_checks import self_test, verify_checks
+from workbench.inference.batch.export_package import self_test, verify_checks
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.batch.results_folder import ResultsFolder, predict_all
 from workbench.inference.batch.results_log import RESULTS_LOG_FILE, ResultsLogError
@@ -224,10 +224,10 @@ def _display(project: Project, run: Run) -> Target:
 
 
 def _training(project: Project, run: Run) -> Target:
-    settings_overrides.save_overrides(
-        project, settings_overrides.SettingsOverrides(unet={"patch": 128, "batch": 4, "mirror": True})
+    training_settings.save_overrides(
+        project, training_settings.SettingsOverrides(unet={"patch": 128, "batch": 4, "mirror": True})
     )
-    return Target(project.root / "training.json", lambda: settings_overrides.load_overrides(project))
+    return Target(project.root / "training.json", lambda: training_settings.load_overrides(project))
 
 
 def _proposals(project: Project, run: Run) -> Target:

@@ -22,7 +22,7 @@ from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.core.runs.dataset import collect
-from workbench.session.index_worker import images_in
+from workbench.session.image_list import images_in
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 ROOT = Path(__file__).parents[2]

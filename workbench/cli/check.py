@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.verb_runner import Console
-from workbench.core.check.findings import findings_csv, kind_texts
-from workbench.core.check.project_check import check
+from workbench.core.check.project_check import check, findings_csv, kind_texts
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_bytes
 from workbench.core.text_patterns import counted

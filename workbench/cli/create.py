@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.verb_runner import Console
-from workbench.core.images.unused_files import count_unused, unused_texts
-from workbench.core.names import split_names
+from workbench.core.images.image_files import count_unused, unused_texts
 from workbench.core.project.plausibility import image_concerns
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
-from workbench.core.text_patterns import counted
+from workbench.core.text_patterns import counted, split_names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -26,8 +26,7 @@ from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.runs import pip_commands
 from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.launch import code_command, is_frozen
-from workbench.core.runs.pip_commands import pip, pip_command, requirement
-from workbench.core.runs.shell_commands import command_line, in_sequence
+from workbench.core.runs.pip_commands import command_line, in_sequence, pip, pip_command, requirement
 from workbench.inference.cpu_environment import cores, cpu_environment
 from workbench.inference.engines.registry import KINDS, cannot_make
 

@@ -15,18 +15,15 @@ from workbench.cli.train import expectation_lines, summary
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import messages
 from workbench.core.documents.comparison_report import compare_evaluations, comparison_report, comparison_rows
-from workbench.core.documents.document import Document
-from workbench.core.documents.html_page import PRINT_PAGE, to_html
+from workbench.core.documents.document import PRINT_PAGE, Document, to_html
 from workbench.core.documents.metric_tables import rounded_area
-from workbench.core.documents.report_content import evaluation_report
-from workbench.core.documents.report_images import ReportImages
+from workbench.core.documents.report_content import ReportImages, evaluation_report
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
 from workbench.core.evaluation.figures import Alert
 from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.evaluation.split_evaluation import SplitEvaluation, evaluate_like
-from workbench.core.messages import Message
-from workbench.core.metric_units import metric_unit
+from workbench.core.messages import Message, metric_unit
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text

@@ -21,10 +21,10 @@ from workbench.core.runs.pip_commands import (
     paddle_command,
     paddle_command_here,
     pip_command,
+    remove_variable,
     replace_command,
     replace_paddle_command,
 )
-from workbench.core.runs.shell_commands import remove_variable
 
 _SECONDS = 300.0  # time limit of the training program's own checks
 _DRIVERS = "https://www.nvidia.com/drivers"

@@ -46,6 +46,7 @@ from workbench.core.model_problems import (
 from workbench.core.model_problems import (
     ParityFailed as ParityFailed,
 )
+from workbench.core.model_problems import Problem
 from workbench.core.model_problems import (
     ProposesNothing as ProposesNothing,
 )
@@ -82,7 +83,6 @@ from workbench.core.model_problems import (
 from workbench.core.model_problems import (
     WorkerFailed as WorkerFailed,
 )
-from workbench.core.problem import Problem
 
 
 class NotAProject(Problem):

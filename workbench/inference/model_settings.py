@@ -12,7 +12,7 @@ from numbers import Real
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from .io.atomic_write import write_atomic
+from .io.file_access import write_atomic
 from .io.json_io import JsonError, read_json
 from .verdict_rule import VerdictRule
 

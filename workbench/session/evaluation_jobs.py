@@ -16,12 +16,11 @@ from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_comparison import RunComparison, compare_runs
-from workbench.session.jobs import Job
-from workbench.session.tasks import Task
+from workbench.session.tasks import Job, Task
 
 if TYPE_CHECKING:
     from workbench.core.documents.document import Document, DocumentImage
-    from workbench.core.documents.report_images import ReportImages
+    from workbench.core.documents.report_content import ReportImages
     from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
     from workbench.core.evaluation.gauge_study import GaugeStudy
     from workbench.core.evaluation.part_plan import NextParts
@@ -72,7 +71,7 @@ class EvaluationReportJob(Job):
         self._start(project, lambda images: comparison_report(project, *parts, images, datetime.now()), path, write)
 
     def _start(self, project: Project, make: Callable[[ReportImages], Document], path: Path, write: Write) -> None:
-        from workbench.core.documents.report_images import ReportImages
+        from workbench.core.documents.report_content import ReportImages
 
         if self.running:
             return
@@ -93,7 +92,7 @@ class EvaluationComparisonJob(Job):
 
         from workbench.core.adoption.adopted_run import refresh_dataset
         from workbench.core.documents.comparison_report import compare_evaluations
-        from workbench.core.documents.report_images import ReportImages
+        from workbench.core.documents.report_content import ReportImages
         from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, evaluate_like, evaluate_run
 
         def work(task: Task) -> ComparedEvaluations | None:

@@ -21,8 +21,8 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.runs.run import Run
 from workbench.core.suggestions.suggestions import MOST
+from workbench.inference.cpu_environment import release_free_memory
 from workbench.inference.io.tiff_regions import ImageArray
-from workbench.inference.process_memory import release_free_memory
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, call_at_end
 

@@ -13,13 +13,12 @@ from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, ModelFileRefused, NotPacked, Problem
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
-from workbench.session.jobs import Job, ThinnedProgress
 from workbench.session.session import Session
-from workbench.session.tasks import Task
+from workbench.session.tasks import Job, Task, ThinnedProgress
 
 if TYPE_CHECKING:
-    from workbench.core.adoption.adoption_options import AdoptionOptions
-    from workbench.core.check.findings import Finding
+    from workbench.core.adoption.network_file import AdoptionOptions
+    from workbench.core.check.project_check import Finding
     from workbench.core.check.project_statistics import ProjectStatistics
     from workbench.core.project.formats.label_export import LabelExportOptions
     from workbench.core.project.label_merge import Keep, MergeReport

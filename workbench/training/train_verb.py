@@ -7,7 +7,7 @@ import contextlib
 
 from workbench.core.messages import Message
 from workbench.core.problems import Problem, RunBroken, RunInUse
-from workbench.core.runs import process_exit
+from workbench.core.runs import captured_program
 from workbench.core.runs.events import Event, Progress
 from workbench.core.runs.launch import processes, rank_of_this_process
 from workbench.core.runs.run import Run
@@ -85,7 +85,9 @@ def _claim(
         lock.acquire(options.lock_seconds, on_wait=waiting, cancelled=cancelled)
     except RunInUse as problem:
         if options.apart:
-            Reporter(None, Clock(), run.ranks / "rank-0.jsonl")(process_exit.from_problem(problem, log=run.log_path))
+            Reporter(None, Clock(), run.ranks / "rank-0.jsonl")(
+                captured_program.from_problem(problem, log=run.log_path)
+            )
         raise
     held.callback(lock.release)
     return lock
@@ -123,7 +125,7 @@ def _train_until_signal(run: Run, report: Reporter, channel: ControlChannel, clo
     except KeyboardInterrupt:
         if not channel.stop:
             raise
-        return process_exit.stopped_event(run.name, 0.0, usable=run.usable, resumable=run.resumable)
+        return captured_program.stopped_event(run.name, 0.0, usable=run.usable, resumable=run.resumable)
 
 
 def _train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, resume: bool) -> Event:

@@ -28,9 +28,8 @@ from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session
 from workbench.session.spot_finder import SpotFinder
 from workbench.session.suggest_all import SuggestAll
-from workbench.session.training.continuous_training import ContinuousTraining
 from workbench.session.training.export_job import ExportJob
-from workbench.session.training.saved_overrides import SavedOverrides
+from workbench.session.training.saved_overrides import ContinuousTraining, SavedOverrides
 from workbench.session.training.shown_runs import RunList, RunMonitor
 from workbench.session.training.telemetry import TelemetryThread
 from workbench.session.training.training_control import TrainingControl

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.core.check.findings import tiny_holes
-from workbench.core.check.project_check import check
+from workbench.core.check.project_check import check, tiny_holes
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import is_good
 from workbench.core.project.project import Grouping

@@ -8,8 +8,7 @@ from datetime import datetime
 import numpy as np
 import pytest
 
-from workbench.core.image_list.image_search import TERMS, SearchError, completions, parse, select
-from workbench.core.image_list.image_table import ImageTable, group_of
+from workbench.core.image_list.image_search import TERMS, ImageTable, SearchError, completions, group_of, parse, select
 from workbench.core.image_list.thumbnail_cache import label_thumbnail
 from workbench.core.project.image_index import ImageIndex
 from workbench.core.project.image_row import ImageRow, count_regions

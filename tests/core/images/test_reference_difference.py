@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.core.geometry.drawing import Rect
-from workbench.core.images.reference_difference import align, difference, difference_map
+from workbench.core.images.display import align, difference, difference_map
 from workbench.inference.io.opencv import cv2
 
 

@@ -69,7 +69,7 @@ def test_a_failed_save_keeps_the_old_mask(project, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("workbench.inference.io.atomic_write.Path.replace", full)
+    monkeypatch.setattr("workbench.inference.io.file_access.Path.replace", full)
     with pytest.raises(problems.CannotWrite) as caught:
         annotation.save_mask(project, "a.png", np.ones((5, 6), np.uint8))
     assert "No space left" in str(caught.value)

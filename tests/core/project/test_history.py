@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.core.geometry.drawing import Paint, Rect, draw_segment, segment_rect
-from workbench.core.geometry.polygons import draw_polygon, polygon_rect
+from workbench.core.geometry.drawing import Paint, Rect, draw_polygon, draw_segment, polygon_rect, segment_rect
 from workbench.core.project.history import TILE, StepRecording
 from workbench.session.journal import decode_records, encode_record
 

@@ -200,7 +200,7 @@ def test_a_version_of_another_program_is_kept_once_while_saving_fails(root, monk
         theirs = annotation.encode_mask(np.zeros((40, 50), np.uint8), [])
         mask.write_bytes(theirs)
         with monkeypatch.context() as patched:
-            patched.setattr("workbench.inference.io.atomic_write.replace_path", _refuse_masks(mask))
+            patched.setattr("workbench.inference.io.file_access.replace_path", _refuse_masks(mask))
             for _ in range(4):
                 with pytest.raises(problems.CannotWrite):
                     annotation.save_label(project, KEY, mask=NEW[0], note=NEW[1], files=known)

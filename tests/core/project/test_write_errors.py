@@ -11,7 +11,7 @@ from tests.disk import fill_up, small_disk
 from workbench.cli.verb_runner import run_verb
 from workbench.core import problems
 from workbench.core.project.storage import write_bytes
-from workbench.inference.io.atomic_write import keep_root
+from workbench.inference.io.file_access import keep_root
 
 
 def test_folder_that_was_moved(tmp_path):

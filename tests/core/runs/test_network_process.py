@@ -20,7 +20,7 @@ from tests.core.click_model.toy_click_networks import toy_encoder, toy_pair
 from workbench import cli
 from workbench.core import problems
 from workbench.core.adoption.adopted_run import AdoptionCancelled, adopt
-from workbench.core.adoption.adoption_options import AdoptionOptions
+from workbench.core.adoption.network_file import AdoptionOptions
 from workbench.core.click_model.click_model import ClickCancelled, ClickModel, Prompts
 from workbench.core.geometry.drawing import Rect
 from workbench.core.project import annotation

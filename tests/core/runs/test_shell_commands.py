@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from workbench.core.runs import pip_commands, shell_commands
-from workbench.core.runs.shell_commands import command_line, in_sequence, remove_variable, shell_of
+from workbench.core.runs import pip_commands
+from workbench.core.runs.pip_commands import command_line, in_sequence, remove_variable, shell_of
 
 PYTHON = r"C:\Users\Li Na\.venv\Scripts\python.exe"
 
@@ -57,7 +57,7 @@ def test_shell_is_the_nearest_program_that_is_one(programs, shell):
 
 
 def test_pip_commands_are_those_of_the_shell(monkeypatch):
-    monkeypatch.setattr(shell_commands, "user_shell", lambda: "powershell")
+    monkeypatch.setattr(pip_commands, "user_shell", lambda: "powershell")
     monkeypatch.setattr(pip_commands.sys, "executable", PYTHON)
     command = pip_commands.replace_paddle_command(pip_commands.BUILDS[0])
     first, second = command.split("; ")

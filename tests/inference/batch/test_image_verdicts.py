@@ -11,7 +11,7 @@ import pytest
 
 from tests.inference.conftest import BRIGHT, DARK, gray_export, spotted
 from workbench.inference.batch import runner
-from workbench.inference.batch.export_checks import self_test, write_checks, write_reference_results
+from workbench.inference.batch.export_package import self_test, write_checks, write_reference_results
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import Predictor

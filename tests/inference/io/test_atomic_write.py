@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.inference.io import atomic_write
+from workbench.inference.io import file_access
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def blocked(monkeypatch):
 
         monkeypatch.setattr(Path, "replace", replace)
         monkeypatch.setattr(Path, "rename", replace)
-        monkeypatch.setattr(atomic_write, "PAUSES", (0.001, 0.001, 0.001))
+        monkeypatch.setattr(file_access, "PAUSES", (0.001, 0.001, 0.001))
         return attempts
 
     return block
@@ -39,7 +39,7 @@ def test_move_is_repeated_while_the_path_is_in_use(tmp_path, blocked, folder):
     else:
         source.write_bytes(b"1")
     attempts = blocked(3)
-    atomic_write.replace_path(source, target)
+    file_access.replace_path(source, target)
     assert target.exists() and not source.exists() and len(attempts) == 4
 
 
@@ -48,5 +48,5 @@ def test_move_fails_if_the_path_stays_in_use(tmp_path, blocked):
     source.mkdir()
     blocked(10)
     with pytest.raises(PermissionError):
-        atomic_write.replace_path(source, tmp_path / "finished")
+        file_access.replace_path(source, tmp_path / "finished")
     assert source.is_dir()

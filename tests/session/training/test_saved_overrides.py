@@ -9,8 +9,7 @@ import pytest
 from workbench.core.problems import BadSettings, ProjectBroken
 from workbench.core.runs import dataset
 from workbench.core.runs.run import create_run
-from workbench.core.runs.settings_overrides import adjustable_settings
-from workbench.core.runs.training_settings import request
+from workbench.core.runs.training_settings import adjustable_settings, request
 from workbench.session.training.saved_overrides import SavedOverrides
 
 

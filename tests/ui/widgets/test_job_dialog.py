@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QListWidget
 
 from tests.ui.layout_faults import cut
-from workbench.session.jobs import Job
+from workbench.session.tasks import Job
 from workbench.ui.widgets.job_dialog import JobDialog
 
 

@@ -18,12 +18,12 @@ from workbench.cli.serving.engine_batcher import EngineBatcher
 from workbench.cli.serving.responses import Extra, Form, HttpError, Limits, write_response
 from workbench.cli.serving.server_metrics import Counters
 from workbench.cli.serving.upload import read_upload
+from workbench.inference.cpu_environment import release_free_memory
 from workbench.inference.engines import EngineError
 from workbench.inference.io.image_header import describe
 from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, Prediction, PredictionCancelled, Predictor
-from workbench.inference.process_memory import release_free_memory
 
 # Called as (result, name of the image or None) in a worker thread; result: a reason if there is no prediction.
 ResultCallback = Callable[[Prediction | str, str | None], None]

@@ -21,10 +21,9 @@ from typing import Any
 
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, Trouble, decode
-from workbench.core.runs.run import Run
+from workbench.core.runs.run import Run, RunName
 from workbench.core.runs.run_history import LineTail, machine_path
 from workbench.core.runs.run_lock import is_training
-from workbench.core.runs.run_name import RunName
 from workbench.core.runs.system_stats import GpuSample, SystemSample, decode_sample
 from workbench.core.runs.training_settings import concerns
 

@@ -19,7 +19,7 @@ from workbench.core.images.image_files import thumbnail
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.project.storage import check_links, file_stamp
-from workbench.inference.io.atomic_write import make_folder, replace_path
+from workbench.inference.io.file_access import make_folder, replace_path
 from workbench.inference.io.image_io import ReadError, decode_image, encode_png
 from workbench.inference.io.opencv import cv2
 

@@ -20,9 +20,9 @@ from workbench.core.project import label_transaction, storage
 from workbench.core.project.label_transaction import Kind, KnownFiles
 from workbench.core.project.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
 from workbench.core.stored_model import StoredModel
-from workbench.inference.io import size_limits
+from workbench.inference.io import image_io
+from workbench.inference.io.file_access import open_regular
 from workbench.inference.io.opencv import cv2
-from workbench.inference.io.regular_files import open_regular
 
 Status = Literal["new", "started", "done"]
 Split = Literal["train", "val", "test"]
@@ -241,7 +241,7 @@ def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
                 )
             if file.mode not in ("1", "P", "L"):
                 raise problems.MaskBroken(path=str(path), why=Message("mask.not_ids", mode=file.mode))
-            too_large = size_limits.size_problem(width, height, width * height)
+            too_large = image_io.size_problem(width, height, width * height)
             if too_large:
                 raise problems.MaskBroken(path=str(path), why=too_large)
             return np.array(file, dtype=np.uint8, order="C")

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from workbench.core import file_lock
 from workbench.core.messages import Message
-from workbench.core.names import is_text
 from workbench.core.project.storage import leads_outside
-from workbench.inference.io import atomic_write
+from workbench.core.text_patterns import is_text
+from workbench.inference.io import file_access
 
 # SQLite messages for errors of the system, after which the file is kept.
 _SYSTEM_ERRORS = ("locked", "busy", "is full", "readonly", "unable to open", "disk I/O", "locking protocol", "denied")
@@ -66,7 +66,7 @@ def _is_limited(path: Path) -> bool:
             fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             os.fsync(file.fileno())
         except OSError as error:
-            return error.errno in (*file_lock.UNSUPPORTED, *atomic_write.UNSUPPORTED)
+            return error.errno in (*file_lock.UNSUPPORTED, *file_access.UNSUPPORTED)
     return False
 
 
@@ -91,7 +91,7 @@ class _Copy(sqlite3.Connection):
                 self.execute("VACUUM INTO ?", (f"{temporary.as_uri()}?nolock=1",))
                 for suffix in ("-wal", "-shm"):  # of a computer with locks; they do not belong to the new file
                     self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-                atomic_write.replace_path(temporary, self._path)
+                file_access.replace_path(temporary, self._path)
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         super().close()

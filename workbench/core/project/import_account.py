@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from workbench.core.images.unused_files import count_unused, unused_texts
+from workbench.core.images.image_files import count_unused, unused_texts
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import (
     FAULTS,

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from workbench.core.messages import Message
-from workbench.core.names import numbered_names
 from workbench.core.problems import (
     ImageBroken,
     MaskBroken,
@@ -34,6 +33,7 @@ from workbench.core.project.import_request import Ledger, Tally
 from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.project.project_labels import ProjectLabel, labeled_keys
 from workbench.core.project.storage import inside, same_content
+from workbench.core.text_patterns import numbered_names
 
 Keep = Literal["mine", "theirs", "newer"]
 CHOICES: tuple[Keep, ...] = ("mine", "theirs", "newer")

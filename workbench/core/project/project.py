@@ -35,7 +35,7 @@ from workbench.core.project.shared_keys import own_key, separate_keys, shared_so
 from workbench.core.project.source_trust import need_trust, project_places, trust, trust_copy
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
-from workbench.inference.io.atomic_write import keep_root
+from workbench.inference.io.file_access import keep_root
 
 __all__ = [
     "BACKGROUND",

@@ -18,9 +18,9 @@ from typing import Any
 
 from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.messages import Message
-from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, ProjectBroken
-from workbench.inference.io.atomic_write import make_folder, replace_path, replacing, sweep, write_atomic
+from workbench.core.text_patterns import free_path
+from workbench.inference.io.file_access import make_folder, replace_path, replacing, sweep, write_atomic
 
 # Folders written under the project lock only. Runs belong to their training process, which may outlive the window.
 _FOLDERS = ("masks", "notes", "proposals", "pictures", "journal")

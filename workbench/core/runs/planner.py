@@ -11,11 +11,10 @@ import numpy as np
 from workbench.core import problems
 from workbench.core.messages import Message, join
 from workbench.core.project.project import Project
-from workbench.core.runs import gpu_plan
-from workbench.core.runs.dataset import Dataset, Item
+from workbench.core.runs import gpu_facts
+from workbench.core.runs.dataset import Dataset, ImageStatistics, Item, advise_masks, measure_sample, thinness
 from workbench.core.runs.gpu_plan import MANY_STEPS, START_SECONDS, STEPPING, uses_gpu
 from workbench.core.runs.held_out import mostly_one_class
-from workbench.core.runs.image_statistics import ImageStatistics, advise_masks, measure_sample, thinness
 from workbench.core.runs.launch import processes
 from workbench.core.runs.network_stats import multiplications, receptive_field
 from workbench.core.runs.training_settings import TrainingSettings
@@ -225,9 +224,9 @@ def _plan_size(draft: _Draft) -> None:
 def _plan_gpu_size(side: int, draft: _Draft) -> None:
     """Choose network size and batch on a GPU. The training adapts both to the GPU before its first step."""
     model, request = draft.request.model, draft.request
-    for key, value in gpu_plan.SIZES[model][request.quality].items():
-        draft.choose(key, value, Message(gpu_plan.REASONS[key]))
-    draft.choose("batch", gpu_plan.planned_batch(model, side, request.device), Message(gpu_plan.BATCH_REASON))
+    for key, value in gpu_facts.SIZES[model][request.quality].items():
+        draft.choose(key, value, Message(gpu_facts.REASONS[key]))
+    draft.choose("batch", gpu_facts.planned_batch(model, side, request.device), Message(gpu_facts.BATCH_REASON))
 
 
 def _plan_course(draft: _Draft) -> None:

@@ -24,10 +24,8 @@ from workbench.core.runs.events import (
     Unknown,
     decode,
 )
-from workbench.core.runs.run import Run
-from workbench.core.runs.run_choice import summarize_events
+from workbench.core.runs.run import Run, RunName, summarize_events
 from workbench.core.runs.run_health import RunState
-from workbench.core.runs.run_name import RunName
 from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.system_stats import read_samples
 

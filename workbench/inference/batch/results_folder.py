@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..engines import EngineError
-from ..io.atomic_write import (
+from ..io.file_access import (
     replacing,
     sweep,
 )

@@ -9,17 +9,16 @@ from pathlib import Path
 
 from PySide6.QtCore import QLocale, QObject, Signal
 
-from workbench.core.names import free_path
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.resources import matching_language
-from workbench.core.runs import process_exit
+from workbench.core.runs import captured_program
 from workbench.core.runs.child_process import ChildProcess, StopTimeouts
 from workbench.core.runs.events import Event, Failed, Finished, Progress
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.run import Run
-from workbench.session.jobs import Job
-from workbench.session.tasks import Task
+from workbench.core.text_patterns import free_path
+from workbench.session.tasks import Job, Task
 
 Command = Callable[[Run, Path, Sequence[str]], Sequence[str]]
 _EARLY = 0.1  # fraction done below which no remaining time is estimated
@@ -104,8 +103,8 @@ class ExportJob(Job):
             partial(self._on_ended, child.log),
             partial(self._on_ended, child.log),
             on_progress=self._on_event,
-            as_problem=lambda error: process_exit.to_problem(
-                process_exit.failed_event("export", str(error), child.log), "export", child.log
+            as_problem=lambda error: captured_program.to_problem(
+                captured_program.failed_event("export", str(error), child.log), "export", child.log
             ),
             interrupt=lambda: child.stop(None),
         )
@@ -129,7 +128,7 @@ class ExportJob(Job):
         elif isinstance(ending, Problem):
             self.failed.emit(ending)
         elif isinstance(ending, Failed):
-            self.failed.emit(process_exit.to_problem(ending, "export", log))
+            self.failed.emit(captured_program.to_problem(ending, "export", log))
         else:
             self.failed.emit(WorkerFailed(what="export", why="it was stopped", log=str(log)))
 

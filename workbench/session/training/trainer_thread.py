@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QThread, Signal
 
 from workbench.core.problems import Problem
-from workbench.core.runs import process_exit
+from workbench.core.runs import captured_program
 from workbench.core.runs.captured_program import end_process
 from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts
 from workbench.core.runs.events import Event, Failed, Finished, Started, encode, encode_command
@@ -200,9 +200,9 @@ class TrainerThread(QThread):
         try:
             ending = self._run_child(self._child) if self._child is not None else self._follow()
         except Problem as problem:
-            ending = process_exit.from_problem(problem, self._time)
+            ending = captured_program.from_problem(problem, self._time)
         except OSError as error:
-            ending = process_exit.failed_event("training", str(error), self.training_run.log_path, self._time)
+            ending = captured_program.failed_event("training", str(error), self.training_run.log_path, self._time)
         self.live = False
         if ending is not None and not self._detached:
             self.ended.emit(ending)
@@ -228,7 +228,9 @@ class TrainerThread(QThread):
         ending = self._emit_event(child.events())
         if ending is None and not self._detached:
             if child.forced and self._stopping:
-                ending = process_exit.stopped_event(run.name, self._time, usable=run.usable, resumable=run.resumable)
+                ending = captured_program.stopped_event(
+                    run.name, self._time, usable=run.usable, resumable=run.resumable
+                )
             else:
                 ending = child.exit_event("training", self._time)
             append_ending(run, ending)
@@ -269,9 +271,11 @@ class TrainerThread(QThread):
                 break
         if ending is None and not self._detached:
             if stop_sent:
-                ending = process_exit.stopped_event(run.name, self._time, usable=run.usable, resumable=run.resumable)
+                ending = captured_program.stopped_event(
+                    run.name, self._time, usable=run.usable, resumable=run.resumable
+                )
             else:
-                why = process_exit.cause(None, "")
-                ending = process_exit.failed_event("training", why, run.log_path, self._time)
+                why = captured_program.cause(None, "")
+                ending = captured_program.failed_event("training", why, run.log_path, self._time)
             self.reported.emit(ending)
         return ending

@@ -15,7 +15,7 @@ from workbench.session.display_presets import DisplayPresets, ReferenceCompariso
 from workbench.session.image_pages import ImagePages
 from workbench.session.preferences import Preferences
 from workbench.session.session import Session
-from workbench.session.training.continuous_training import ContinuousTraining
+from workbench.session.training.saved_overrides import ContinuousTraining
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.interactions.region_navigator import RegionNavigator
 from workbench.ui.check.report_commands import ReportCommands

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.check.findings import KINDS, Finding, Kind, findings_csv, kind_texts
+from workbench.core.check.project_check import KINDS, Finding, Kind, findings_csv, kind_texts
 from workbench.core.text_patterns import fill
 from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session

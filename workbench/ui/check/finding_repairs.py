@@ -16,7 +16,7 @@ from workbench.ui.text.formatting import capitalized
 from workbench.ui.text.translation import translate_message
 
 if TYPE_CHECKING:
-    from workbench.core.check.findings import Finding, Kind
+    from workbench.core.check.project_check import Finding, Kind
 
 _Index = QModelIndex | QPersistentModelIndex
 

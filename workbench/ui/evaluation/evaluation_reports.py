@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def write_document(document: Document, path: Path, language: str) -> None:
     """Write a document as HTML or PDF, by the suffix. Raises CannotWrite."""
-    from workbench.core.documents.html_page import PRINT_PAGE, to_html
+    from workbench.core.documents.document import PRINT_PAGE, to_html
 
     if path.suffix.lower() == ".pdf":
         from workbench.ui.text.pdf_file import write_pdf  # imported here to keep the start of the window fast

@@ -9,10 +9,9 @@ from datetime import datetime
 import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
-from workbench.core.image_list.image_search import SearchError, parse, select
-from workbench.core.image_list.image_table import ImageTable, next_row
-from workbench.core.names import as_text
+from workbench.core.image_list.image_search import ImageTable, SearchError, next_row, parse, select
 from workbench.core.project.image_row import ImageRow
+from workbench.core.text_patterns import as_text
 from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
 from workbench.ui.text import formatting

@@ -7,10 +7,9 @@ from pathlib import Path
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QSize, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QWidget
 
-from workbench.core.names import free_path
 from workbench.core.project.exporting import EXPORT_FORMATS, ExportNames, LabelExportReport
 from workbench.core.project.formats.label_export import LabelExportOptions
-from workbench.core.text_patterns import fill
+from workbench.core.text_patterns import fill, free_path
 from workbench.session.project_jobs import LabelExportJob, LabelExportRequest
 from workbench.session.session import Session
 from workbench.ui.label_files.import_report import SkippedList

@@ -21,8 +21,8 @@ from workbench.core.project.class_merge import ClassMergePlan
 from workbench.core.project.file_transaction import MOST_BYTES, MOST_CHANGES, FilePass
 from workbench.core.project.project import BACKGROUND, ClassInfo
 from workbench.core.text_patterns import fill
-from workbench.session.class_merge_job import ClassMergeJob
 from workbench.session.session import Session
+from workbench.session.transaction_job import ClassMergeJob
 from workbench.ui.text.formatting import duration, listed, number, size
 
 _MB = 1 << 20

@@ -18,11 +18,11 @@ from workbench.core.runs.pip_commands import (
     BuildChoice,
     InstalledBuild,
     choose_for_machine,
+    command_line,
     installed_build,
     mismatch,
     replace_paddle_command,
 )
-from workbench.core.runs.shell_commands import command_line
 from workbench.session.tasks import TaskRunner
 from workbench.ui.text.formatting import capitalized, translate_message
 from workbench.ui.widgets.screen_fit import set_width_for_text

@@ -10,13 +10,11 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from workbench.core.images.image_files import IMAGE_SUFFIXES
-from workbench.core.names import free_path
 from workbench.core.problems import CopyOrMoved, Problem
 from workbench.core.project.project import read_project_file
 from workbench.core.project.source_trust import need_trust, project_places
-from workbench.core.text_patterns import fill
-from workbench.session.jobs import ThinnedProgress
-from workbench.session.tasks import Task, TaskRunner
+from workbench.core.text_patterns import fill, free_path
+from workbench.session.tasks import Task, TaskRunner, ThinnedProgress
 from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.project.leave_guard import LeaveGuard
 from workbench.ui.project.recent_projects import RecentProjects

@@ -8,10 +8,9 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from workbench.core.names import free_path
 from workbench.core.project.source_locations import holds_labeled_images
 from workbench.core.project.trash import Removal
-from workbench.core.text_patterns import fill
+from workbench.core.text_patterns import fill, free_path
 from workbench.ui.services import Services
 from workbench.ui.text.formatting import listed, number
 from workbench.ui.widgets.message_bar import MessageBar

@@ -18,7 +18,7 @@ from PySide6.QtGui import QGuiApplication, QImageReader
 from PySide6.QtWidgets import QApplication
 
 from workbench import __version__
-from workbench.inference.process_memory import map_large_blocks
+from workbench.inference.cpu_environment import map_large_blocks
 from workbench.session.preferences import Preferences
 from workbench.ui.actions.menus import default_shortcuts
 from workbench.ui.project.leave_guard import LeaveScope

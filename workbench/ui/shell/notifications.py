@@ -11,7 +11,7 @@ from PySide6.QtGui import QDesktopServices, QKeySequence
 from workbench.core import problems
 from workbench.core.text_patterns import fill
 from workbench.session.error_log import ErrorReport
-from workbench.session.index_worker import Added
+from workbench.session.image_list import Added
 from workbench.session.training.export_job import DEFAULT_OPTIONS
 from workbench.session.undo import UndoCommand
 from workbench.session.verdict_steps import VerdictChange

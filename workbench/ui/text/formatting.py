@@ -12,13 +12,12 @@ from typing import Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QLocale
 
-from workbench.core import messages, metric_units, problems
+from workbench.core import messages, problems
+from workbench.core.runs.captured_program import failed_problem
 from workbench.core.runs.events import Failed, Finished, Profiled, Started, Step, Trouble
-from workbench.core.runs.process_exit import failed_problem
-from workbench.core.runs.run import Run
-from workbench.core.runs.run_name import RunName
+from workbench.core.runs.run import Run, RunName
 from workbench.core.text_patterns import fill
-from workbench.session.index_worker import Added
+from workbench.session.image_list import Added
 from workbench.ui.text import formatting
 from workbench.ui.text.translation import translate_message
 
@@ -116,8 +115,8 @@ _UNITS = (
 
 
 def metric_unit(largest: float, power: int) -> tuple[str, float]:
-    """Return the unit of `metric_units` in the language of the window, and its size in µm or µm²."""
-    unit, size = metric_units.metric_unit(largest, power)
+    """Return the unit of `core.messages` in the language of the window, and its size in µm or µm²."""
+    unit, size = messages.metric_unit(largest, power)
     return QCoreApplication.translate("words", unit), size
 
 

@@ -19,8 +19,7 @@ from PySide6.QtWidgets import (
 
 from workbench.core.problems import BadSettings, Problem
 from workbench.core.runs.run import Run
-from workbench.core.runs.settings_overrides import Choices
-from workbench.core.runs.training_settings import TrainingSettings, request
+from workbench.core.runs.training_settings import Choices, TrainingSettings, request
 from workbench.session.training.saved_overrides import SavedOverrides
 from workbench.ui.text import formatting, settings_texts
 from workbench.ui.training.settings_page import SettingsPage, field_for

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 
 from workbench.core.runs.events import LabelsAdded
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
-from workbench.session.training.continuous_training import ContinuousTraining
+from workbench.session.training.saved_overrides import ContinuousTraining
 from workbench.ui.text import formatting
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.keyboard import set_key_tip

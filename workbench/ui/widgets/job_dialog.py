@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.session.jobs import Job
+from workbench.session.tasks import Job
 from workbench.ui.text.formatting import number, problem_text
 from workbench.ui.widgets.screen_fit import set_width_for_text
 

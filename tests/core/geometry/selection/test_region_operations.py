@@ -22,8 +22,7 @@ from workbench.core.geometry.selection import (
     smooth,
     with_outline,
 )
-from workbench.core.geometry.selection.region_measurements import thinned
-from workbench.core.geometry.selection.region_operations import MAX_CORNERS
+from workbench.core.geometry.selection.region_operations import MAX_CORNERS, thinned
 
 
 def selected(inside, x=0, y=0):

@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
-from workbench.core.names import numbered_names
 from workbench.core.project.formats.base import comparable, is_good, suffix_of, without_suffix
 from workbench.core.project.formats.mask_values import parse_text
 from workbench.core.project.formats.shape_labels import BACKGROUND, IGNORE
+from workbench.core.text_patterns import numbered_names
 
 Accepts = Callable[[str], bool]
 

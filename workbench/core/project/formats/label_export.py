@@ -13,13 +13,13 @@ import numpy as np
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images.image_files import copy_upright
-from workbench.core.names import is_text
 from workbench.core.problems import CannotWrite, ImageBroken
 from workbench.core.project import annotation
 from workbench.core.project.formats.export_names import ExportedNames
 from workbench.core.project.formats.original_names import FILE, ExportedFile, ExportRecord
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
 from workbench.core.project.storage import write_json
+from workbench.core.text_patterns import is_text
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.io.opencv import cv2
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.names import as_text, is_text
 from workbench.core.project.formats.base import FileTree, UnreadableLabel
 from workbench.core.project.formats.label_export import (
     ExportedImage,
@@ -29,7 +28,8 @@ from workbench.core.project.formats.shapes import Shape, checked
 from workbench.core.project.formats.text_files import LARGEST, json_files, load
 from workbench.core.project.project import DONT_CARE
 from workbench.core.project.storage import write_json, write_text
-from workbench.inference.io import size_limits
+from workbench.core.text_patterns import as_text, is_text
+from workbench.inference.io import image_io
 from workbench.inference.io.opencv import cv2
 
 _KINDS = {
@@ -125,7 +125,7 @@ def _bitmap(encoded: Any) -> np.ndarray:
         raise ValueError(Message("import.no_mask"))
     try:
         with Image.open(io.BytesIO(base64.b64decode(encoded))) as file:
-            too_large = size_limits.size_problem(file.width, file.height, file.width * file.height)
+            too_large = image_io.size_problem(file.width, file.height, file.width * file.height)
             if too_large:
                 raise ValueError(too_large)
             return np.array(file.convert("L")) > 0

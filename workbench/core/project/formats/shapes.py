@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.geometry.drawing import NOTHING, Paint, Rect, draw_region, draw_segment
-from workbench.core.geometry.polygons import draw_polygon, polygon_rect
+from workbench.core.geometry.drawing import NOTHING, Paint, Rect, draw_polygon, draw_region, draw_segment, polygon_rect
 from workbench.core.messages import Message
 from workbench.inference.io.opencv import cv2
 
