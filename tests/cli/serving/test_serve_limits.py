@@ -21,7 +21,7 @@ import pytest
 
 from tests.cli.serving.conftest import png, until
 from tests.inference.conftest import spotted
-from workbench.cli.serving.upload import IMAGE_TYPES
+from workbench.cli.serving.request_handler import IMAGE_TYPES
 from workbench.inference.predictor import Predictor
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows neither such signals nor such limits")

@@ -18,8 +18,7 @@ from tests.inference.conftest import BRIGHT, DARK, spotted
 from workbench.cli.serving import request_handler
 from workbench.cli.serving.http_app import description
 from workbench.cli.serving.http_app import test_page as page_of_tests
-from workbench.cli.serving.responses import HttpError, choose_form
-from workbench.cli.serving.server_metrics import WIDTH, Counters
+from workbench.cli.serving.responses import WIDTH, Counters, HttpError, choose_form
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.overlay_drawing import overlay

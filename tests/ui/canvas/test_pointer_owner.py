@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QPoint
 
 from tests.ui.canvas.pointer_input import B, M, paints_without_a_button
 from workbench.session.spot_finder import SpotFinder
-from workbench.ui.canvas.interactions.context_menu import ContextMenu
+from workbench.ui.canvas.context_menu import ContextMenu
 
 
 def test_left_press_during_a_pan_starts_no_stroke(mouse):

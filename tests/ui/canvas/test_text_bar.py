@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QFontMetrics, QImage, QPainter
 
-from workbench.ui.canvas.items.text_bar import END, HEIGHT, bar_width, draw_bar
+from workbench.ui.canvas.canvas_items import END, HEIGHT, bar_width, draw_bar
 
 
 @pytest.mark.parametrize("ends", [1, 2])

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QSlider
 from tests.ui.images.list_projects import CountedList, HundredThousand
 from workbench.core.project.project import DONT_CARE, Project
 from workbench.inference.io.image_io import write_png
-from workbench.ui.canvas.layers.prediction_layer import MODES
+from workbench.ui.canvas.layers.canvas_layers import MODES
 from workbench.ui.images.image_delegate import shown_folder
 from workbench.ui.images.image_model import RowRole
 from workbench.ui.labels.classes_panel import eye_rect

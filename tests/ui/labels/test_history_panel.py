@@ -11,7 +11,7 @@ from tests.conftest import fill_project
 from workbench.core.project.project import Project
 from workbench.session.session import Session
 from workbench.ui.labels.history_panel import HistoryPanel, StateRole, TimeRole, time_text
-from workbench.ui.widgets.collapsible_section import CollapsibleSection
+from workbench.ui.widgets.text_labels import CollapsibleSection
 from workbench.ui.widgets.theme import ThemeManager
 
 

@@ -14,8 +14,7 @@ from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import write_png
 from workbench.session.next_step import ENOUGH, NextStep, RunFacts, Workflow, WorkflowState, next_step, workflow
 from workbench.ui.help.guide_window import GuideWindow
-from workbench.ui.project.new_project_dialog import NewProjectDialog
-from workbench.ui.project.quick_project_dialog import QuickProjectDialog
+from workbench.ui.project.new_project_dialog import NewProjectDialog, QuickProjectDialog
 from workbench.ui.shell.stage_bar import step_text
 
 LEFT = Qt.MouseButton.LeftButton

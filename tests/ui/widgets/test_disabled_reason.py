@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QPushButton
 
-from workbench.ui.widgets.disabled_reason import set_disabled_reason
+from workbench.ui.widgets.text_labels import set_disabled_reason
 
 
 def test_reason_is_added_to_the_tooltip_and_removed_again(qtbot):

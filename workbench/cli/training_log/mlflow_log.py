@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench import __version__
-from workbench.cli.training_log.run_values import Scalar, Text, project_name
+from workbench.cli.training_log.log_targets import Scalar, Text, project_name
 from workbench.core.runs.run import Run
 
 _RUN_TAG = "workbench.run"

@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.training_log.run_values import Scalar, Text
+from workbench.cli.training_log.log_targets import Scalar, Text
 from workbench.core.runs.run import Run
 
 _SUFFIX = ".workbench"

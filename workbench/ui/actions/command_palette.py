@@ -15,8 +15,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QListView
 
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import Command, Submenu
-from workbench.ui.text.formatting import plain
-from workbench.ui.text.translation import counterparts
+from workbench.ui.text.formatting import counterparts, plain
 from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_badge, draw_row_background, state_color
 from workbench.ui.widgets.theme import ThemeManager
 

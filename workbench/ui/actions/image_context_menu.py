@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
 from workbench.ui.actions.image_menu import copy_paths, show_in_folder
-from workbench.ui.images.bulk_actions import SplitMenu
+from workbench.ui.images.thumbnail_view import SplitMenu
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text.formatting import plain
 

@@ -9,11 +9,9 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QMenuBar
 
 from workbench.ui.actions.command_table import Command, MenuTable, RecentProjectsPlace, Submenu
-from workbench.ui.actions.edit_menu import EditMenu, HelpMenu
 from workbench.ui.actions.image_menu import ImageMenu
-from workbench.ui.actions.label_menu import LabelMenu
-from workbench.ui.actions.project_menu import ProjectMenu
-from workbench.ui.actions.train_menu import TrainMenu
+from workbench.ui.actions.label_menu import LabelMenu, TrainMenu
+from workbench.ui.actions.project_menu import EditMenu, HelpMenu, ProjectMenu
 from workbench.ui.actions.view_menu import ViewMenu
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 

@@ -1,11 +1,16 @@
-"""Check dialog: findings of the project check by kind, with repairs and a table for spreadsheets."""
+"""Check dialog: findings of the project check by kind, with repairs and a table for spreadsheets.
+
+Dialog with a report on the labels of the project, which is computed again on request and saved as CSV.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
+    QFileDialog,
     QHBoxLayout,
     QHeaderView,
     QLabel,
@@ -19,14 +24,51 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.check.project_check import KINDS, Finding, Kind, findings_csv, kind_texts
+from workbench.core.problems import Problem
+from workbench.core.project.storage import write_bytes
 from workbench.core.text_patterns import fill
+from workbench.inference.text_safety import SUFFIX
 from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
 from workbench.ui.check.finding_repairs import FindingModel, FindingRepairs
-from workbench.ui.check.report_dialog import ReportDialog
-from workbench.ui.text.formatting import number
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import number, translate_message
+from workbench.ui.widgets.job_dialog import JobDialog
 from workbench.ui.widgets.screen_fit import resize_for_text
+
+
+class ReportDialog(JobDialog):
+    """Base of the check and the statistics. Not modal; closing it keeps the report and a running computation."""
+
+    while_running = "continue"
+
+    def __init__(self, session: Session, job: ReportJob, parent: QWidget) -> None:
+        super().__init__(job, parent)
+        self.session, self.report = session, job
+        self.start_button.setAutoDefault(False)
+        self.start_button.setDefault(False)
+        job.changed.connect(self.refresh)
+        session.project_closed.connect(self.close)
+
+    def begin(self) -> None:
+        self.report.start()
+
+    def save_csv(
+        self, title: str, name: str, content: bytes, definitions: Callable[[str, bytes], bytes] | None = None
+    ) -> None:
+        """Write a table to a file that the user chooses.
+
+        name: proposed file name. definitions: returns the content of a file beside the table, from its name and it.
+        """
+        folder = self.session.project.root if self.session.project is not None else Path.home()
+        path, _ = QFileDialog.getSaveFileName(self, title, str(folder / name), self.tr("CSV files (*.csv)"))
+        if path:
+            try:
+                write_bytes(Path(path), content)
+                if definitions is not None:
+                    write_bytes(Path(path + SUFFIX), definitions(Path(path).name, content))
+            except Problem as problem:
+                self.show_failure(problem)
+
 
 _KindRole = Qt.ItemDataRole.UserRole
 

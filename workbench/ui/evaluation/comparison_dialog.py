@@ -36,8 +36,8 @@ from workbench.session.evaluation_jobs import ComparedEvaluations
 from workbench.ui.evaluation.defect_browser import outline_legend
 from workbench.ui.services import Services
 from workbench.ui.text import formatting
+from workbench.ui.text.formatting import translate_message
 from workbench.ui.text.run_texts import comparison_text
-from workbench.ui.text.translation import translate_message
 from workbench.ui.widgets.screen_fit import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 

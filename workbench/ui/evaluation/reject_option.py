@@ -11,8 +11,8 @@ from workbench.core.messages import Message
 from workbench.core.text_patterns import fill
 from workbench.ui.evaluation.confusion_table import interval
 from workbench.ui.text import formatting
-from workbench.ui.text.translation import translate_message
-from workbench.ui.widgets.disabled_reason import set_disabled_reason
+from workbench.ui.text.formatting import translate_message
+from workbench.ui.widgets.text_labels import set_disabled_reason
 
 _STEPS = 1000
 

@@ -13,8 +13,7 @@ from workbench.core.text_patterns import fill, free_path
 from workbench.session.project_jobs import LabelExportJob, LabelExportRequest
 from workbench.session.session import Session
 from workbench.ui.label_files.import_report import SkippedList
-from workbench.ui.text.formatting import number
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import number, translate_message
 from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
 from workbench.ui.widgets.screen_fit import resize_on_screen
 

@@ -33,7 +33,7 @@ from workbench.core.images.display import (
 from workbench.session.display_presets import DisplayPresets
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.text.formatting import number
-from workbench.ui.widgets.disabled_reason import set_disabled_reason
+from workbench.ui.widgets.text_labels import set_disabled_reason
 
 _BINS = 128
 _GRAB_DISTANCE = 7  # logical pixels around a handle

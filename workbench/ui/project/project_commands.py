@@ -25,8 +25,7 @@ from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.question_dialog import CANCEL, Answer, Question, ask_trust
 
 if TYPE_CHECKING:
-    from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog
-    from workbench.ui.project.quick_project_dialog import QuickProjectDialog
+    from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog, QuickProjectDialog
 
 
 class SampleCreator(QObject):
@@ -112,7 +111,7 @@ class ProjectCommands(QObject):
 
     def make_project(self, folder: Path) -> QuickProjectDialog:
         """Show the dialog that makes a project of a folder of images."""
-        from workbench.ui.project.quick_project_dialog import QuickProjectDialog
+        from workbench.ui.project.new_project_dialog import QuickProjectDialog
 
         dialog = QuickProjectDialog(folder, self.projects_folder(), self._window)
         dialog.chosen.connect(self._create)

@@ -47,7 +47,7 @@ class SourceCommands(QObject):
 
     def show_sources(self) -> None:
         """Show the dialog with the image folders and the removed images."""
-        from workbench.ui.project.sources_dialog import SourcesDialog
+        from workbench.ui.project.transfer_dialogs import SourcesDialog
 
         dialog = SourcesDialog(self._session, self._window)
         dialog.add_requested.connect(self.add)
@@ -205,7 +205,7 @@ class SourceCommands(QObject):
 
     def _parent(self) -> QWidget:
         """Return the dialog that is open, or the window, as the parent of another dialog."""
-        from workbench.ui.project.sources_dialog import SourcesDialog
+        from workbench.ui.project.transfer_dialogs import SourcesDialog
 
         dialog = self._window.findChild(SourcesDialog)
         return dialog if dialog is not None and dialog.isVisible() else self._window

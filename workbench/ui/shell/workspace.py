@@ -11,8 +11,8 @@ from workbench.session.preferences import Preferences
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.predictions.layers_panel import LayersPanel
 from workbench.ui.training.train_controls import TrainControls
-from workbench.ui.widgets.collapsible_section import CollapsibleSection
 from workbench.ui.widgets.screen_fit import available_area
+from workbench.ui.widgets.text_labels import CollapsibleSection
 
 _TRAINING_HEIGHT = 250  # px, of the open training panel
 _LARGEST_SHARE = 0.4  # of the height that the training panel takes when it opens

@@ -8,8 +8,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from workbench.core.text_patterns import fill
 from workbench.ui.text import formatting
-from workbench.ui.text.formatting import number
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import number, translate_message
 
 _USABLE_RECALL = 0.1  # share of the defects; a model that detects fewer is exported with a warning
 # Engine -> name, purpose.

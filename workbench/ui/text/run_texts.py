@@ -16,7 +16,7 @@ from workbench.session.session import Session
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text import formatting, settings_texts
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import translate_message
 
 if TYPE_CHECKING:
     from workbench.session.training.shown_runs import RunList

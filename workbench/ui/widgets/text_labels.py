@@ -1,4 +1,9 @@
-"""Labels for icons and for texts that are elided or wrapped, and the alignment of texts in fields."""
+"""Labels for icons and for texts that are elided or wrapped, and the alignment of texts in fields.
+
+Foldable section of a side panel.
+
+Controls that name in their tooltip why they are disabled.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,78 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QRect, QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QIcon, QPainter, QResizeEvent, QTextLayout
-from PySide6.QtWidgets import QDoubleSpinBox, QLabel, QLineEdit, QSizePolicy, QSpinBox, QWidget
+from PySide6.QtWidgets import (
+    QDoubleSpinBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSizePolicy,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.ui.widgets.theme import ThemeManager
+
+
+class CollapsibleSection(QWidget):
+    """Heading above `body` with an optional small button at its end; stores the folded state."""
+
+    toggled = Signal(bool)
+
+    def __init__(
+        self, name: str, title: str, body: QWidget, style: ThemeManager, button: QWidget | None = None
+    ) -> None:
+        super().__init__()
+        self._name, self._style, self.body = name, style, body
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 4, 8, 4)
+        column.setSpacing(4)
+        top = QHBoxLayout()
+        top.setSpacing(2)
+        self.heading = QPushButton(title, objectName="section")
+        self.heading.setCheckable(True)
+        self.heading.setToolTip(self.tr("Fold or unfold this section"))
+        top.addWidget(self.heading, 1)
+        if button is not None:
+            top.addWidget(button)
+        column.addLayout(top)
+        column.addWidget(body)
+        self.heading.setChecked(QSettings().value(f"sections/{name}", True, bool))
+        body.setVisible(self.heading.isChecked())
+        self.heading.toggled.connect(self._fold)
+        self._update_icon()
+
+    def _fold(self, expanded: bool) -> None:
+        self.body.setVisible(expanded)
+        QSettings().setValue(f"sections/{self._name}", expanded)
+        self._update_icon()
+
+    def _update_icon(self) -> None:
+        name = "chevron-down" if self.heading.isChecked() else "chevron-right"
+        self.heading.setIcon(self._style.icon(name, "muted"))
+
+
+_TIP, _SHOWN = "reasonTip", "reasonShown"  # dynamic properties of the widget
+
+
+def set_disabled_reason(widget: QWidget, reason: str) -> None:
+    """Disable a control and add the reason to its tooltip, or enable it and restore the tooltip if `reason` is "".
+
+    Tooltips that are set in between are kept.
+    """
+    tip = widget.toolTip()
+    if tip == widget.property(_SHOWN):  # that of an earlier reason
+        tip = widget.property(_TIP)
+    shown = f"{tip}\n{reason}" if tip and reason else reason or tip
+    widget.setProperty(_TIP, tip)
+    widget.setProperty(_SHOWN, shown if reason else None)
+    widget.setToolTip(shown)
+    widget.setAccessibleDescription(reason)
+    widget.setEnabled(not reason)
 
 
 class IconLabel(QWidget):

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.ui.canvas.tools.tool_input import choose, wait_for_tasks
-from workbench.ui.canvas.interactions.context_menu import RegionMenu
+from workbench.ui.canvas.context_menu import RegionMenu
 
 K = Qt.Key
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
