@@ -11,7 +11,6 @@ from pathlib import Path
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
     QFileDialog,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QListWidget,
@@ -19,7 +18,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSplitter,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -33,6 +31,7 @@ from workbench.session.session import Session
 from workbench.ui.check.finding_repairs import FindingModel, FindingRepairs
 from workbench.ui.text.formatting import number, translate_message
 from workbench.ui.widgets.job_dialog import JobDialog
+from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.screen_fit import resize_for_text
 
 
@@ -92,14 +91,10 @@ class CheckDialog(ReportDialog):
         self.refresh()
 
     def _make_lists(self) -> QSplitter:
-        self.kinds = QListWidget(objectName="rows")
-        self.kinds.setAccessibleName(self.tr("Kinds of findings"))
+        self.kinds = QListWidget(objectName="rows", accessibleName=self.tr("Kinds of findings"))
         self.kinds.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.kinds.currentItemChanged.connect(self._show_kind)
         right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(12, 0, 0, 0)
-        column.setSpacing(8)
         self.advice = QLabel(wordWrap=True)
         self.model = FindingModel(self)
         self.table = QTableView(objectName="rows", showGrid=False, cornerButtonEnabled=False)
@@ -117,12 +112,9 @@ class CheckDialog(ReportDialog):
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(lambda index, _: self._open(index))
         self.table.selectionModel().selectionChanged.connect(self._update_repairs)
-        self.repair_row = QHBoxLayout()
-        self.repair_row.setSpacing(8)
+        self.repair_row = in_row(spacing=8)
         self.scope = QLabel(objectName="muted")
-        column.addWidget(self.advice)
-        column.addWidget(self.table, 1)
-        column.addLayout(self.repair_row)
+        in_column(self.advice, (self.table, 1), self.repair_row, owner=right, margins=(12, 0, 0, 0), spacing=8)
         splitter = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         splitter.addWidget(self.kinds)
         splitter.addWidget(right)
@@ -203,8 +195,7 @@ class CheckDialog(ReportDialog):
             self.repair_row.takeAt(0)
         self.repair_buttons = []
         for repair in self._repairs.buttons.get(kind, ()) if kind is not None else ():
-            button = QPushButton(repair.text)
-            button.setAutoDefault(False)
+            button = QPushButton(repair.text, autoDefault=False)
             button.clicked.connect(lambda _=False, repair=repair: repair.apply(self.selected()))
             self.repair_row.addWidget(button)
             self.repair_buttons.append(button)

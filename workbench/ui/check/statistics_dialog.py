@@ -37,6 +37,7 @@ from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
 from workbench.ui.check.check_dialog import ReportDialog
 from workbench.ui.text.formatting import clauses, listed, metric_unit, model_name, number
+from workbench.ui.widgets.layouts import in_row
 from workbench.ui.widgets.screen_fit import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 from workbench.ui.widgets.themed_plot import ThemedPlot
@@ -151,9 +152,7 @@ class StatisticsDialog(ReportDialog):
         self.refresh()
 
     def _make_table(self) -> QTableWidget:
-        table = QTableWidget(0, 10)
-        table.setObjectName("rows")
-        table.setAccessibleName(self.tr("Classes"))
+        table = QTableWidget(0, 10, objectName="rows", accessibleName=self.tr("Classes"))
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -171,12 +170,8 @@ class StatisticsDialog(ReportDialog):
         return table
 
     def _make_choice(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        self.chosen_class = QComboBox()
-        self.chosen_class.setAccessibleName(self.tr("Class"))
-        self.measure = QComboBox()
-        self.measure.setAccessibleName(self.tr("Measure"))
+        self.chosen_class = QComboBox(accessibleName=self.tr("Class"))
+        self.measure = QComboBox(accessibleName=self.tr("Measure"))
         self.measure.addItem(self.tr("Area"), "area")
         self.measure.addItem(self.tr("Length (longest side)"), "length")
         self.measure.addItem(self.tr("Feret diameter, maximum"), "feret_max")
@@ -194,11 +189,9 @@ class StatisticsDialog(ReportDialog):
             self.measure.setItemData(index, text, Qt.ItemDataRole.ToolTipRole)
         self.chosen_class.currentIndexChanged.connect(self._draw)
         self.measure.currentIndexChanged.connect(self._draw)
-        row.addWidget(QLabel(self.tr("Region sizes"), objectName="heading"))
-        row.addStretch(1)
-        row.addWidget(self.chosen_class)
-        row.addWidget(self.measure)
-        return row
+        return in_row(
+            QLabel(self.tr("Region sizes"), objectName="heading"), 1, self.chosen_class, self.measure, spacing=8
+        )
 
     # --- commands --------------------------------------------------------------------------------
 

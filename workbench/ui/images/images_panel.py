@@ -9,14 +9,12 @@ from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QObject, QP
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHBoxLayout,
     QLabel,
     QListView,
     QProgressBar,
     QPushButton,
     QStackedWidget,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -37,6 +35,7 @@ from workbench.ui.images.image_model import ImageListModel, ThumbnailProvider
 from workbench.ui.images.thumbnail_view import ThumbnailView
 from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.layouts import Gap, in_column, in_row
 from workbench.ui.widgets.text_labels import set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -94,11 +93,9 @@ class LabelQueueHeader(QWidget):
         self.next.setToolTip(self.tr("Images that would improve the model most, with the reason for each"))
         self.errors = QPushButton(self.tr("Label errors"), objectName="right", checkable=True)
         self.errors.setToolTip(self.tr("Labels that a confident model contradicts"))
-        self.leave = QToolButton(icon=style.icon("close", "muted"))
-        self.leave.setToolTip(self.tr("Back to all images"))
+        self.leave = QToolButton(icon=style.icon("close", "muted"), toolTip=self.tr("Back to all images"))
         self.leave.setAccessibleName(self.tr("Back to all images"))
-        self.text = QLabel(objectName="muted", wordWrap=True)
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
+        self.text = QLabel(objectName="muted", wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.bar = QProgressBar(textVisible=False)
         self.stop = QPushButton(self.tr("Cancel"))
         self.more = QPushButton(self.tr("Analyze more images"), objectName="link")
@@ -116,27 +113,10 @@ class LabelQueueHeader(QWidget):
         self.refresh()
 
     def _place(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 0, 8, 0)
-        column.setSpacing(6)
-        top = QHBoxLayout()
-        top.setSpacing(0)
-        top.addWidget(self.next, 1)
-        top.addWidget(self.errors, 1)
-        top.addSpacing(4)
-        top.addWidget(self.leave)
-        progress = QHBoxLayout()
-        progress.addWidget(self.bar, 1)
-        progress.addWidget(self.stop)
-        links = QHBoxLayout()
-        links.setSpacing(4)
-        links.addWidget(self.more)
-        links.addWidget(self.again)
-        links.addStretch(1)
-        column.addLayout(top)
-        column.addWidget(self.text)
-        column.addLayout(progress)
-        column.addLayout(links)
+        top = in_row((self.next, 1), (self.errors, 1), Gap(4), self.leave, spacing=0)
+        progress = in_row((self.bar, 1), self.stop)
+        links = in_row(self.more, self.again, 1, spacing=4)
+        in_column(top, self.text, progress, links, owner=self, margins=(8, 0, 8, 0), spacing=6)
 
     def refresh(self) -> None:
         queue, result = self._queue, self._queue.result
@@ -216,26 +196,16 @@ class ImagesPanel(QWidget):
         self._restyle()
 
     def _build(self, style: ThemeManager) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 8, 0, 0)
-        column.setSpacing(6)
         self.search = SearchField(self._session, self.model, style)
         self.search.textChanged.connect(self._filter_changed)
-        top = QVBoxLayout()
-        top.setContentsMargins(_MARGIN, 0, _MARGIN, 0)
-        top.setSpacing(6)
-        top.addWidget(self.search)
         self.queue_header = LabelQueueHeader(self._queue, style)
         self.filters = ImageFilters(self.model, style)
         self.filters.changed.connect(self._filter_changed)
         self.filters.thumbnails_requested.connect(self.toggle_thumbnails)
         self.thumbnails_toggled.connect(self.filters.thumbnails.setChecked)
         self.filters.queue_requested.connect(lambda: self._queue.activate("next"))
-        top.addWidget(self.filters)
         self.search_errors = SearchErrors()
-        top.addWidget(self.search_errors)
-        column.addWidget(self.queue_header)
-        column.addLayout(top)
+        top = in_column(self.search, self.filters, self.search_errors, margins=(_MARGIN, 0, _MARGIN, 0), spacing=6)
         self.view = ImageListView()
         self.view.setAccessibleName(self.tr("Images"))
         self.view.setModel(self.model)
@@ -255,10 +225,9 @@ class ImagesPanel(QWidget):
         self.empty_queue_page.all.clicked.connect(lambda: self._queue.activate(""))
         for page in (self.view, self.empty_page, self.no_match_page, self.empty_queue_page):
             self.pages.addWidget(page)
-        column.addWidget(self.pages, 1)
         self.count = QLabel(objectName="muted")
         self.count.setContentsMargins(12, 4, 12, 7)
-        column.addWidget(self.count)
+        in_column(self.queue_header, top, (self.pages, 1), self.count, owner=self, margins=(0, 8, 0, 0), spacing=6)
 
     def minimumSizeHint(self) -> QSize:
         """As wide as the filters while a queue hides them: the canvas does not move."""

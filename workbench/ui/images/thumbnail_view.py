@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QStackedWidget,
     QTableView,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -32,6 +31,7 @@ from workbench.ui.images.image_delegate import CELL, ThumbnailDelegate
 from workbench.ui.images.image_model import ImageListModel, ThumbnailProvider
 from workbench.ui.text.formatting import number
 from workbench.ui.widgets.keyboard import set_key_tip
+from workbench.ui.widgets.layouts import in_column
 from workbench.ui.widgets.theme import ThemeManager
 
 _MAX_VERDICTS = 6  # verdicts with a button
@@ -143,8 +143,7 @@ class ThumbnailView(QWidget):
         self._session, self._style = session, style
         self._selected_keys: list[str] = []
         self.model = model
-        self.list_view = QListView()
-        self.list_view.setAccessibleName(self.tr("Thumbnails"))
+        self.list_view = QListView(accessibleName=self.tr("Thumbnails"))
         self.list_view.setModel(self.model)
         self.list_view.setItemDelegate(ThumbnailDelegate(session, thumbnails, style))
         self.list_view.setViewMode(QListView.ViewMode.IconMode)
@@ -155,8 +154,7 @@ class ThumbnailView(QWidget):
         self.list_view.setLayoutMode(QListView.LayoutMode.Batched)
         self.list_view.setBatchSize(500)
         self.list_view.setMouseTracking(True)
-        self.table_view = QTableView(objectName="imageTable")
-        self.table_view.setAccessibleName(self.tr("Image table"))
+        self.table_view = QTableView(objectName="imageTable", accessibleName=self.tr("Image table"))
         self.table_view.setModel(self.model)
         self.table_view.setSelectionModel(self.list_view.selectionModel())
         self.table_view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -181,13 +179,9 @@ class ThumbnailView(QWidget):
         self._pages = QStackedWidget()
         self._pages.addWidget(self.list_view)
         self._pages.addWidget(self.table_view)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
         self.bulk = BulkActions(session, self.selected)
         self._bar = self._make_bar()
-        layout.addLayout(self._bar)
-        layout.addWidget(self._pages, 1)
+        in_column(self._bar, (self._pages, 1), owner=self, margins=0, spacing=0)
         self.list_view.selectionModel().selectionChanged.connect(self._update_bar)
         self.model.modelAboutToBeReset.connect(self._save_selection)
         self.model.modelReset.connect(self._restore_selection)
@@ -207,8 +201,7 @@ class ThumbnailView(QWidget):
         self.selection_label = QLabel(objectName="muted")
         self.all_button = QPushButton(self.tr("Select all"))
         self.all_button.clicked.connect(self.select_all)
-        row = QHBoxLayout()
-        row.setSpacing(0)
+        row = QHBoxLayout(spacing=0)
         row.addWidget(self.thumbnail_button)
         row.addWidget(self.table_button)
         row.addSpacing(6)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QWidget
 
 from workbench.core.geometry.drawing import Rect
 from workbench.session.label_issue_review import LabelIssueReview
@@ -26,6 +26,7 @@ from workbench.ui.canvas.region_navigator import RegionNavigator
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.shortcuts import with_key
 from workbench.ui.text import evaluation_texts
+from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:
@@ -257,23 +258,15 @@ class LabelIssueBar(QFrame):
         self.certainty = QLabel(objectName="muted", wordWrap=True)
         for label in (self.text, self.certainty):
             label.setTextFormat(Qt.TextFormat.PlainText)  # names of classes are user input
-        self.accept = QPushButton(objectName="primary")
-        self.accept.setToolTip(self.tr("Replace the label by the prediction"))
+        self.accept = QPushButton(objectName="primary", toolTip=self.tr("Replace the label by the prediction"))
         self.keep = QPushButton(with_key(self.tr("Keep my label"), "keep_label"))
         self.keep.setToolTip(self.tr("Keep the label and do not flag this region again"))
-        self.next = QPushButton()
-        self.next.setToolTip(self.tr("Go to the next flagged region of this image"))
+        self.next = QPushButton(toolTip=self.tr("Go to the next flagged region of this image"))
         self.accept.clicked.connect(issues.accept_model)
         self.keep.clicked.connect(issues.keep_label)
         self.next.clicked.connect(lambda: issues.step(1))
-        texts = QVBoxLayout()
-        texts.setSpacing(1)
-        texts.addWidget(self.text)
-        texts.addWidget(self.certainty)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 8, 10, 8)
-        row.setSpacing(8)
-        row.addLayout(texts, 1)
+        texts = in_column(self.text, self.certainty, spacing=1)
+        row = in_row((texts, 1), owner=self, margins=(12, 8, 10, 8), spacing=8)
         for button in (self.accept, self.keep, self.next):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # the canvas keeps the keyboard focus
             row.addWidget(button, 0, Qt.AlignmentFlag.AlignVCenter)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QPushButton, QSlider, QWidget
 
 from workbench.session.display_presets import ReferenceComparison
 from workbench.ui.canvas.layers.canvas_layers import MODES, MaskStyle, Mode, PredictionStyle
@@ -16,6 +16,7 @@ from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay, is_preview
 from workbench.ui.text import formatting
 from workbench.ui.widgets.keyboard import set_key_tip
+from workbench.ui.widgets.layouts import in_row
 from workbench.ui.widgets.text_labels import ElidedLabel, set_disabled_reason
 
 
@@ -85,8 +86,7 @@ class PredictionDisplay(QWidget):
         self.step_name.setMinimumWidth(width)
 
     def _add_thresholds(self) -> None:
-        self.class_choice = QComboBox()
-        self.class_choice.setAccessibleName(self.tr("Class of the threshold"))
+        self.class_choice = QComboBox(accessibleName=self.tr("Class of the threshold"))
         self.class_choice.currentIndexChanged.connect(lambda _: self._refresh())
         self.name = QLabel(self.tr("Threshold"), objectName="muted")
         self.threshold = QSlider(Qt.Orientation.Horizontal, minimum=1, maximum=99, pageStep=5)
@@ -240,10 +240,7 @@ class LayersPanel(QWidget):
         self.choose = QPushButton(self.tr("Use current image"))
         self.choose.setToolTip(self.tr("Use the current image as the defect-free reference image"))
         self.choose.clicked.connect(comparison.choose)
-        row = QHBoxLayout()
-        row.setSpacing(6)
-        row.addWidget(self.reference, 1)
-        row.addWidget(self.choose)
+        row = in_row((self.reference, 1), self.choose, spacing=6)
         grid.addWidget(self.difference.check, 3, 0)
         grid.addWidget(self.difference.slider, 3, 1)
         grid.addLayout(row, 4, 0, 1, 2)

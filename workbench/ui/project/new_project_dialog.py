@@ -33,6 +33,7 @@ from workbench.ui.label_files.label_files_controller import detect
 from workbench.ui.label_files.path_choices import choose_label_file
 from workbench.ui.text.export_texts import format_with_count
 from workbench.ui.text.formatting import listed, number
+from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.screen_fit import fit_height, set_width_for_text
 from workbench.ui.widgets.text_labels import center_text
 
@@ -124,12 +125,7 @@ class NewProjectDialog(QDialog):
         self.verdicts = QLineEdit(placeholderText=self.tr("OK, NG"))
         for field in (self.name, self.classes, self.verdicts):
             center_text(field)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 20, 22, 18)
-        column.setSpacing(14)
-        form = QFormLayout()
-        form.setHorizontalSpacing(14)
-        form.setVerticalSpacing(10)
+        form = QFormLayout(horizontalSpacing=14, verticalSpacing=10)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         form.addRow(_label(self.tr("&Name"), self.name), self.name)
         title = self.tr("Folder for the project")
@@ -151,19 +147,13 @@ class NewProjectDialog(QDialog):
             (self.tr("&Verdicts"), self.verdicts, self.tr("Optional. Results for a whole image, for ResNet.")),
         ):
             form.addRow(_label(label, field), _with_hint(field, hint))
-        column.addLayout(form)
         self.message = QLabel(objectName="muted", wordWrap=True)
-        column.addWidget(self.message)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
         cancel = QPushButton(self.tr("Cancel"))
         cancel.clicked.connect(self.reject)
-        self.create = QPushButton(self.tr("Create project"), objectName="primary")
-        self.create.setDefault(True)
+        self.create = QPushButton(self.tr("Create project"), objectName="primary", default=True)
         self.create.clicked.connect(self.accept)
-        buttons.addWidget(cancel)
-        buttons.addWidget(self.create)
-        column.addLayout(buttons)
+        buttons = in_row(1, cancel, self.create)
+        in_column(form, self.message, buttons, owner=self, margins=(22, 20, 22, 18), spacing=14)
         for field in (self.name, self.location, self.images, self.labels):
             field.textChanged.connect(self._check)
         for field in (self.images, self.labels):
@@ -278,19 +268,13 @@ class NewProjectDialog(QDialog):
         """Return a row of a field and a button that chooses a folder. file: another button chooses a label file."""
         field.setToolTip(tip)
         field.setAccessibleName(tip)
-        row = QHBoxLayout()
-        row.setSpacing(6)
-        button = QPushButton(self.tr("Browse…"))
-        button.setToolTip(tip)
+        button = QPushButton(self.tr("Browse…"), toolTip=tip)
         button.setAutoDefault(False)  # after the choice of a file, Enter creates the project
         button.clicked.connect(lambda: self._browse(field, title))
-        row.addWidget(field, 1)
-        row.addWidget(button)
+        row = in_row((field, 1), button, spacing=6)
         if file:
             button.setText(self.tr("Folder…"))
-            other = QPushButton(self.tr("File or zip…"))
-            other.setToolTip(tip)
-            other.setAutoDefault(False)
+            other = QPushButton(self.tr("File or zip…"), toolTip=tip, autoDefault=False)
             other.clicked.connect(lambda: self._browse_file(field))
             row.addWidget(other)
         return row
@@ -324,17 +308,11 @@ def _label(text: str, field: QLineEdit) -> QLabel:
 
 
 def _with_hint(field: QWidget, hint: str) -> QVBoxLayout:
-    column = QVBoxLayout()
-    column.setSpacing(4)
-    column.addWidget(field)
-    column.addWidget(_muted(hint))
-    return column
+    return in_column(field, _muted(hint), spacing=4)
 
 
 def _muted(text: str) -> QLabel:
-    label = QLabel(text, wordWrap=True)
-    label.setObjectName("muted")
-    return label
+    return QLabel(text, wordWrap=True, objectName="muted")
 
 
 class QuickProjectDialog(QDialog):
@@ -373,9 +351,7 @@ class QuickProjectDialog(QDialog):
         )
         for label in (title, self.found, place):
             label.setTextFormat(Qt.TextFormat.PlainText)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(24, 20, 24, 18)
-        column.setSpacing(6)
+        column = in_column(owner=self, margins=(24, 20, 24, 18), spacing=6)
         for widget in (title, self.count, self.found):
             column.addWidget(widget)
         column.addSpacing(10)
@@ -391,20 +367,13 @@ class QuickProjectDialog(QDialog):
         detect(self._tasks, [folder], self._show_labels)
 
     def _buttons(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
         self.details = QPushButton(self.tr("More options…"), autoDefault=False)
         self.details.clicked.connect(self._ask_details)
         cancel = QPushButton(self.tr("Cancel"), autoDefault=False)
         cancel.clicked.connect(self.reject)
-        self.create = QPushButton(self.tr("Create project"), objectName="primary")
-        self.create.setDefault(True)
+        self.create = QPushButton(self.tr("Create project"), objectName="primary", default=True)
         self.create.clicked.connect(self.accept)
-        row.addWidget(self.details)
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(self.create)
-        return row
+        return in_row(self.details, 1, cancel, self.create, spacing=8)
 
     def accept(self) -> None:
         super().accept()

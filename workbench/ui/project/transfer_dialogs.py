@@ -35,6 +35,7 @@ from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.ui.text.formatting import listed, number, problem_text, size, translate_message
 from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
+from workbench.ui.widgets.layouts import in_row
 from workbench.ui.widgets.screen_fit import resize_for_text
 
 Reports = tuple[list[SourceReport], list[Removal]]
@@ -195,8 +196,7 @@ def _fill(table: QTableWidget, rows: list[tuple[str, ...]]) -> None:
 
 
 def _row(*buttons: QPushButton) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(8)
+    row = in_row(spacing=8)
     for button in buttons:
         button.setAutoDefault(False)
         row.addWidget(button)

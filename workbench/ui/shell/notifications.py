@@ -14,7 +14,7 @@ from typing import Any
 import PySide6
 from PySide6.QtCore import QCoreApplication, QObject, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QFontDatabase, QFontInfo, QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QLabel, QPlainTextEdit, QPushButton, QWidget
 
 from workbench import __version__
 from workbench.core import problems
@@ -31,6 +31,7 @@ from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text import export_texts, formatting
 from workbench.ui.text.formatting import added_text
 from workbench.ui.widgets.keyboard import TEXTS
+from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.screen_fit import resize_for_text, text_scale
 
@@ -59,35 +60,24 @@ class ErrorDetails(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Unexpected error"))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(22, 20, 22, 18)
-        layout.setSpacing(14)
         title = QLabel(report.summary, objectName="heading", wordWrap=True)
         title.setTextFormat(Qt.TextFormat.PlainText)  # the text may quote a file
-        layout.addWidget(title)
-        self.text = QPlainTextEdit(report_text(report), readOnly=True)
-        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.text = QPlainTextEdit(report_text(report), readOnly=True, lineWrapMode=QPlainTextEdit.LineWrapMode.NoWrap)
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
         font.setPointSizeF(QFontInfo(font).pointSizeF() * text_scale())
         self.text.setFont(font)
         self.text.setAccessibleName(self.tr("Details of the error"))
-        layout.addWidget(self.text, 1)
         location = QLabel(self.tr("Log folder: {path}").format(path=folder), objectName="muted", wordWrap=True)
         location.setTextFormat(Qt.TextFormat.PlainText)
         location.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        layout.addWidget(location)
-        buttons = QHBoxLayout()
         self.folder_button = QPushButton(self.tr("Show log folder"))
         self.folder_button.clicked.connect(lambda: show_folder(folder))
         self.copy_button = QPushButton(self.tr("Copy report"), objectName="primary")
         self.copy_button.clicked.connect(lambda: copy_report(report))
         close = QPushButton(self.tr("Close"))
         close.clicked.connect(self.accept)
-        buttons.addWidget(self.folder_button)
-        buttons.addStretch(1)
-        buttons.addWidget(close)
-        buttons.addWidget(self.copy_button)
-        layout.addLayout(buttons)
+        buttons = in_row(self.folder_button, 1, close, self.copy_button)
+        in_column(title, (self.text, 1), location, buttons, owner=self, margins=(22, 20, 22, 18), spacing=14)
         self.copy_button.setDefault(True)
         resize_for_text(self, 720, 440)
 

@@ -37,8 +37,7 @@ class Workspace(QSplitter):
         training: QWidget,
     ) -> None:
         super().__init__(Qt.Orientation.Vertical, childrenCollapsible=False)
-        center = QWidget()
-        center.setMinimumWidth(_LEAST_CENTER)
+        center = QWidget(minimumWidth=_LEAST_CENTER)
         column = without_margins(QVBoxLayout(center))
         column.addWidget(header)
         column.addWidget(options)

@@ -13,7 +13,6 @@ from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, 
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QListView,
     QProgressBar,
@@ -22,7 +21,6 @@ from PySide6.QtWidgets import (
     QSpinBox,
     QStyledItemDelegate,
     QToolTip,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -35,6 +33,7 @@ from workbench.ui.suggestions.suggestions_controller import SuggestionsControlle
 from workbench.ui.text import formatting
 from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_background, draw_row_background, state_color
 from workbench.ui.widgets.keyboard import set_key_tip
+from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import align_text, set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -218,8 +217,7 @@ class SuggestionFilter(QWidget):
             grid.addWidget(label, row, 0)
             grid.addWidget(spin, row, 1)
         grid.setColumnStretch(0, 1)
-        self.clear = QPushButton(objectName="link")
-        self.clear.setToolTip(self.tr("Show all suggestions"))
+        self.clear = QPushButton(objectName="link", toolTip=self.tr("Show all suggestions"))
         self.clear.clicked.connect(self._clear)
         grid.addWidget(self.clear, 2, 0, 1, 2)
         self.refresh()
@@ -252,9 +250,6 @@ class SuggestionsPanel(QWidget):
         super().__init__(parent)
         self._session, self._controller = session, controller
         self._classes: dict[int, tuple[str, str]] = {}  # name and "#rrggbb" by class id
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
         self.model: ListModel[Suggestion] = ListModel(
             {
                 Qt.ItemDataRole.DisplayRole: lambda suggestion: self._class(suggestion)[0],
@@ -273,12 +268,7 @@ class SuggestionsPanel(QWidget):
         self.hint = QLabel(wordWrap=True, objectName="muted")
         self.hint.setContentsMargins(6, 0, 6, 4)
         self.filter = SuggestionFilter(controller.suggestions)
-        column.addWidget(self.hint)
-        column.addWidget(self.filter)
-        column.addWidget(self.view)
-        row = QHBoxLayout()
-        row.setContentsMargins(4, 0, 4, 0)
-        row.setSpacing(6)
+        row = in_row(margins=(4, 0, 4, 0), spacing=6)
         self.accept_all, self.reject_all = QPushButton(self.tr("Accept all")), QPushButton(self.tr("Reject all"))
         set_key_tip(self.accept_all, self.tr("Accept all suggestions in this image"), "accept_all")
         self.reject_all.setToolTip(self.tr("This model will not suggest these regions again. Can be undone."))
@@ -288,12 +278,10 @@ class SuggestionsPanel(QWidget):
             # The buttons shrink in a narrow panel instead of widening it.
             button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             row.addWidget(button, 1)
-        column.addLayout(row)
         self.restore = QPushButton(objectName="link")
         self.restore.clicked.connect(controller.suggestions.restore_rejected)
-        column.addWidget(self.restore)
         self.progress = SuggestAllCard(controller)
-        column.addWidget(self.progress)
+        in_column(self.hint, self.filter, self.view, row, self.restore, self.progress, owner=self, margins=0, spacing=4)
         for signal in (controller.changed, session.note_changed, session.image_opened, session.project_closed):
             signal.connect(self.refresh)
         self.refresh()
@@ -361,12 +349,9 @@ class SuggestAllCard(QFrame):
     def __init__(self, controller: SuggestionsController) -> None:
         super().__init__(objectName="card")
         self._job, self._start_time, self._total = controller.job, 0.0, 0
-        column = QVBoxLayout(self)
-        column.setContentsMargins(10, 8, 10, 8)
-        column.setSpacing(6)
+        column = in_column(owner=self, margins=(10, 8, 10, 8), spacing=6)
         self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.bar = QProgressBar(textVisible=False)
-        self.bar.setAccessibleName(self.tr("Progress"))
+        self.bar = QProgressBar(textVisible=False, accessibleName=self.tr("Progress"))
         self.cancel = QPushButton(self.tr("Cancel"))
         self.cancel.clicked.connect(self._cancel)
         for widget in (self.text, self.bar, self.cancel):

@@ -21,12 +21,12 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from workbench.session.tasks import Job
 from workbench.ui.text.formatting import number, problem_text
+from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.screen_fit import set_width_for_text
 
 
@@ -69,15 +69,9 @@ class PathField(QWidget):
         if self._choices:
             self.line.textChanged.connect(self._show_choice)
             self._show_choice()
-        button = QPushButton(self.tr("Browse…"))
-        button.setAutoDefault(False)
-        button.setToolTip(title)
+        button = QPushButton(self.tr("Browse…"), autoDefault=False, toolTip=title)
         button.clicked.connect(self._browse)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
-        row.addWidget(self.input, 1)
-        row.addWidget(button)
+        in_row((self.input, 1), button, owner=self, margins=0, spacing=6)
 
     @property
     def path(self) -> Path | None:
@@ -119,9 +113,6 @@ class JobDialog(QDialog):
         super().__init__(parent)
         set_width_for_text(self, 620)
         self.job, self.action, self.cancel_action = job, "", self.tr("Cancel")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 18, 22, 16)
-        column.setSpacing(12)
         self.fields = QWidget()
         self.fields.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)  # long texts cut no field
         self.form = QFormLayout(self.fields)
@@ -131,26 +122,20 @@ class JobDialog(QDialog):
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.status.hide()
-        self.bar = QProgressBar(textVisible=False)
-        self.bar.setAccessibleName(self.tr("Progress"))
-        self.body = QVBoxLayout()
-        self.body.setSpacing(12)
+        self.bar = QProgressBar(textVisible=False, accessibleName=self.tr("Progress"))
+        self.body = in_column(spacing=12)
         self.body.addStretch(0)  # takes the space that no widget below takes
-        column.addWidget(self.fields)
-        column.addWidget(self.status)
-        column.addWidget(self.bar)
-        column.addLayout(self.body, 1)
         row = self._buttons = QHBoxLayout()
         row.addStretch(1)
-        self.close_button = QPushButton(self.tr("Close"))
-        self.close_button.setAutoDefault(False)
+        self.close_button = QPushButton(self.tr("Close"), autoDefault=False)
         self.close_button.clicked.connect(self.reject)
-        self.start_button = QPushButton(objectName="primary")
-        self.start_button.setDefault(True)
+        self.start_button = QPushButton(objectName="primary", default=True)
         self.start_button.clicked.connect(self.start)
         row.addWidget(self.close_button)
         row.addWidget(self.start_button)
-        column.addLayout(row)
+        in_column(
+            self.fields, self.status, self.bar, (self.body, 1), row, owner=self, margins=(22, 18, 22, 16), spacing=12
+        )
         job.state_changed.connect(self.refresh)
         job.failed.connect(self.show_failure)
         job.progressed.connect(self._progressed)
@@ -208,8 +193,7 @@ class JobDialog(QDialog):
 
     def add_options(self, *boxes: QWidget) -> None:
         """Add check boxes side by side below the fields."""
-        row = QHBoxLayout()
-        row.setSpacing(22)
+        row = in_row(spacing=22)
         for box in boxes:
             row.addWidget(box)
         row.addStretch(1)
@@ -217,8 +201,7 @@ class JobDialog(QDialog):
 
     def add_button(self, text: str, on_click: Callable[[], object], *, link: bool = False) -> QPushButton:
         """Add a button on the left and return it."""
-        button = QPushButton(text, objectName="link" if link else "")
-        button.setAutoDefault(False)
+        button = QPushButton(text, objectName="link" if link else "", autoDefault=False)
         button.clicked.connect(lambda: on_click())
         self._buttons.insertWidget(self._buttons.indexOf(self.close_button) - 1, button)
         return button

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
 
 from workbench.core.problems import UntrustedPlaces
 from workbench.core.project.source_trust import trust_named
+from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.screen_fit import set_width_for_text
 
 CANCEL = "cancel"
@@ -51,9 +52,7 @@ class Question(QDialog):
         self.details = [_text(text, "") for text in details if text]
         self.buttons: dict[str, QPushButton] = {}
         self._answer = CANCEL
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 20, 22, 18)
-        column.setSpacing(10)
+        column = in_column(owner=self, margins=(22, 20, 22, 18), spacing=10)
         for label in (self.question, *self.details):
             column.addWidget(label)
         column.addSpacing(6)
@@ -71,12 +70,10 @@ class Question(QDialog):
         return " ".join(label.text() for label in (self.question, *self.details))
 
     def _row(self, answers: Sequence[Answer]) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        row = in_row(spacing=8)
         for answer in sorted(answers, key=lambda answer: _PLACES.get(answer.kind, 1)):
             name = "primary" if answer.kind == "primary" else ""
-            button = QPushButton(answer.text, objectName=name)
-            button.setAutoDefault(answer.kind == "primary")
+            button = QPushButton(answer.text, objectName=name, autoDefault=answer.kind == "primary")
             button.setDefault(answer.kind == "primary")
             button.clicked.connect(lambda _=False, name=answer.name: self._choose(name))
             row.addWidget(button)
@@ -108,11 +105,7 @@ class Waiting(QDialog):
         self.label = _text(text, "heading")
         bar = QProgressBar(textVisible=False)
         bar.setRange(0, 0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 20, 22, 18)
-        column.setSpacing(14)
-        column.addWidget(self.label)
-        column.addWidget(bar)
+        column = in_column(self.label, bar, owner=self, margins=(22, 20, 22, 18), spacing=14)
         self.cancel = QPushButton(cancel or self.tr("Cancel"))
         self.cancel.clicked.connect(self.reject)
         column.addWidget(self.cancel, 0, Qt.AlignmentFlag.AlignRight)

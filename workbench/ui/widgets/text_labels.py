@@ -15,16 +15,15 @@ from PySide6.QtCore import QEvent, QRect, QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QIcon, QPainter, QResizeEvent, QTextLayout
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
     QSizePolicy,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
+from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.theme import ThemeManager
 
 
@@ -38,19 +37,12 @@ class CollapsibleSection(QWidget):
     ) -> None:
         super().__init__()
         self._name, self._style, self.body = name, style, body
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 4, 8, 4)
-        column.setSpacing(4)
-        top = QHBoxLayout()
-        top.setSpacing(2)
-        self.heading = QPushButton(title, objectName="section")
-        self.heading.setCheckable(True)
+        self.heading = QPushButton(title, objectName="section", checkable=True)
         self.heading.setToolTip(self.tr("Fold or unfold this section"))
-        top.addWidget(self.heading, 1)
+        top = in_row((self.heading, 1), spacing=2)
         if button is not None:
             top.addWidget(button)
-        column.addLayout(top)
-        column.addWidget(body)
+        in_column(top, body, owner=self, margins=(8, 4, 8, 4), spacing=4)
         self.heading.setChecked(QSettings().value(f"sections/{name}", True, bool))
         body.setVisible(self.heading.isChecked())
         self.heading.toggled.connect(self._fold)
