@@ -17,10 +17,9 @@ from workbench.core.project import class_merge
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.project.storage import write_json
 from workbench.core.runs import events, training_settings
+from workbench.core.runs.gpu_facts import GpuSample, decode_sample
 from workbench.core.runs.run import create_run, find_run
-from workbench.core.runs.run_health import diagnose
-from workbench.core.runs.run_history import read_past
-from workbench.core.runs.system_stats import GpuSample, decode_sample
+from workbench.core.runs.run_history import diagnose, read_past
 from workbench.core.runs.training_settings import request
 from workbench.core.suggestions.suggestion_files import load_stored
 from workbench.inference.io.json_io import JsonError, parse_json, read_json, read_lines

@@ -340,7 +340,7 @@ def test_session_does_not_import_paddle(root):
         "app = QCoreApplication([])\n"
         "from workbench.session.session import Session\n"
         "from workbench.session.training.training_control import TrainingControl\n"
-        "from workbench.session.training.export_job import ExportJob\n"
+        "from workbench.session.training.trainer_thread import ExportJob\n"
         "from workbench.session.predictions import Predictions\n"
         "from workbench.session.training.telemetry import TelemetryThread\n"
         "from workbench.core.runs.run import Run\n"

@@ -23,8 +23,7 @@ from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.label_next.image_features import FeatureCache
 from workbench.core.project import annotation
 from workbench.core.project.exporting import EXPORT_FORMATS, export_labels
-from workbench.core.project.image_index import ImageIndex, with_index
-from workbench.core.project.image_row import ImageRow
+from workbench.core.project.image_row import ImageIndex, ImageRow, with_index
 from workbench.core.project.label_merge import merge_project
 from workbench.core.project.packing import pack, unpack
 from workbench.core.project.project import Project

@@ -17,8 +17,7 @@ from tests.conftest import fill_project
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import FileTree
-from workbench.core.project.image_index import ImageIndex, with_index
-from workbench.core.project.image_row import ImageRow
+from workbench.core.project.image_row import ImageIndex, ImageRow, with_index
 from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.core.runs.dataset import collect

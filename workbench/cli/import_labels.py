@@ -24,7 +24,7 @@ from workbench.core.project.import_plan import ImportPlan, plan_import
 from workbench.core.project.import_request import CONFLICTS, UNLISTED, ImportReport, ImportRequest
 from workbench.core.project.label_files import open_labels
 from workbench.core.project.project import Project
-from workbench.core.project.project_file import is_project
+from workbench.core.project.project_json import is_project
 from workbench.core.text_patterns import counted
 
 _SHOWN = 20

@@ -13,8 +13,7 @@ from workbench.core.label_next.image_scan import AT_ONCE
 from workbench.core.label_next.label_advice import find_label_issues, rank_images
 from workbench.core.label_next.label_issues import LabelIssue, issue_to_json
 from workbench.core.label_next.label_ranking import issue_reason
-from workbench.core.project.image_index import ImageIndex, with_index
-from workbench.core.project.image_row import ImageRow
+from workbench.core.project.image_row import ImageIndex, ImageRow, with_index
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run, default_run, find_run
 from workbench.core.text_patterns import counted

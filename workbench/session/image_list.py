@@ -16,11 +16,10 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from workbench.core.images.image_files import IMAGE_SUFFIXES
 from workbench.core.problems import BadGrouping, FolderMissing, ImplausibleImages, Problem
 from workbench.core.project.grouping import check_pattern
-from workbench.core.project.image_index import ImageIndex, with_index
-from workbench.core.project.image_row import ImageRow
+from workbench.core.project.image_row import ImageIndex, ImageRow, with_index
 from workbench.core.project.plausibility import image_concerns
 from workbench.core.project.project import Project
-from workbench.core.project.project_file import is_project
+from workbench.core.project.project_json import is_project
 from workbench.core.project.sources import walk
 from workbench.inference.text_safety import natural_key
 from workbench.session.tasks import TaskRunner, ignore_failure

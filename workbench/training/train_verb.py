@@ -9,9 +9,8 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem, RunBroken, RunInUse
 from workbench.core.runs import captured_program
 from workbench.core.runs.events import Event, Progress
-from workbench.core.runs.launch import processes, rank_of_this_process
+from workbench.core.runs.launch import RunLock, processes, rank_of_this_process
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_lock import RunLock
 from workbench.training.control_channel import ControlChannel
 from workbench.training.reporter import Clock, Reporter, forget_launcher, need_paddle, print_to, run_to_final_event
 

@@ -8,10 +8,17 @@ from datetime import datetime
 import numpy as np
 import pytest
 
-from workbench.core.image_list.image_search import TERMS, ImageTable, SearchError, completions, group_of, parse, select
-from workbench.core.image_list.thumbnail_cache import label_thumbnail
-from workbench.core.project.image_index import ImageIndex
-from workbench.core.project.image_row import ImageRow, count_regions
+from workbench.core.image_list.image_search import (
+    TERMS,
+    ImageTable,
+    SearchError,
+    completions,
+    group_of,
+    label_thumbnail,
+    parse,
+    select,
+)
+from workbench.core.project.image_row import ImageIndex, ImageRow, count_regions
 from workbench.core.project.project import ClassInfo, Grouping
 
 CLASSES = [ClassInfo(id=1, name="scratch", color="#111111"), ClassInfo(id=7, name="oil Stain", color="#222222")]

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.core.image_list import thumbnail_cache
-from workbench.core.image_list.thumbnail_cache import ThumbnailCache
+from workbench.core.image_list import image_search
+from workbench.core.image_list.image_search import ThumbnailCache
 from workbench.core.problems import ImageBroken
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
@@ -36,7 +36,7 @@ def cached_files(project) -> list[Path]:
 def test_large_image_is_decoded_once(project, monkeypatch):
     first = ThumbnailCache(project, 192).get(KEY)
     assert max(first.shape) == 192 and len(cached_files(project)) == 1
-    monkeypatch.setattr(thumbnail_cache, "thumbnail", lambda *_: pytest.fail("decoded again"))
+    monkeypatch.setattr(image_search, "thumbnail", lambda *_: pytest.fail("decoded again"))
     assert np.array_equal(ThumbnailCache(project, 192).get(KEY), first)
 
 
@@ -63,8 +63,8 @@ def test_small_images_are_not_cached_and_read_only_projects_not_written(project)
 
 
 def test_folder_size_is_limited(project, monkeypatch):
-    monkeypatch.setattr(thumbnail_cache, "CHECK_INTERVAL", 1)
-    monkeypatch.setattr(thumbnail_cache, "LIMIT", 100_000)
+    monkeypatch.setattr(image_search, "CHECK_INTERVAL", 1)
+    monkeypatch.setattr(image_search, "LIMIT", 100_000)
     cache = ThumbnailCache(project, 192)
     for seed in range(2, 8):
         write_png(project.image_path(f"{seed}.png"), noise(seed))

@@ -17,11 +17,10 @@ from tests import saved_label
 from tests.saved_label import EMPTY, KEY, NEW, OLD, files, is_label, read, save_new
 from workbench.core import problems
 from workbench.core.project import annotation, label_transaction, storage
-from workbench.core.project.annotation import Note
+from workbench.core.project.annotation import Note, ProjectLabel
 from workbench.core.project.label_transaction import KnownFiles
 from workbench.core.project.packing import pack, unpack
 from workbench.core.project.project import Project
-from workbench.core.project.project_labels import ProjectLabel
 
 ACCESSES = {"open", "os.rename", "os.remove", "os.mkdir", "os.scandir", "os.truncate", "os.link"}  # audited calls
 

@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import fill_project
 from workbench.core import problems
 from workbench.core.project import annotation
-from workbench.core.project.image_index import ImageIndex, with_index
+from workbench.core.project.image_row import ImageIndex, with_index
 from workbench.core.project.project import Grouping, Project
 from workbench.core.runs import events, run_history
 from workbench.core.runs.launch import worker_command, worker_environment

@@ -8,8 +8,7 @@ from tests.session.stored_result import stored_result
 from workbench.core.messages import Message
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
-from workbench.core.runs.run_health import HealthFinding
-from workbench.core.runs.run_history import RunLine
+from workbench.core.runs.run_history import HealthFinding, RunLine
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import result_text, run_name, short_results
 from workbench.ui.text.run_texts import (

@@ -16,7 +16,7 @@ from workbench.core.problems import CannotWrite, UntrustedPlaces
 from workbench.inference.io.json_io import JsonError, read_json
 
 if TYPE_CHECKING:
-    from workbench.core.project.project_file import ProjectFile
+    from workbench.core.project.project_json import ProjectFile
 
 _REMEMBERED = 500  # projects and data sets
 _PLACES = 10  # of one name: a project and its copies

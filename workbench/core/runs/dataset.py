@@ -22,10 +22,9 @@ from workbench.core import problems
 from workbench.core.images.image_files import image_size, read
 from workbench.core.messages import Message, MessageModel, Text, join
 from workbench.core.project import annotation
-from workbench.core.project.annotation import ids_in, load_mask
+from workbench.core.project.annotation import has_label_files, ids_in, load_mask
 from workbench.core.project.grouping import group
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
-from workbench.core.project.project_labels import has_label_files
 from workbench.core.runs.held_out import (
     FEWEST,
     FEWEST_PARTS,

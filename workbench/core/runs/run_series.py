@@ -17,7 +17,7 @@ from operator import attrgetter
 import numpy as np
 
 from workbench.core.runs.events import Evaluated, Event, Started, Step, overall_dice
-from workbench.core.runs.system_stats import SystemSample, training_gpus
+from workbench.core.runs.gpu_facts import SystemSample, training_gpus
 from workbench.inference.text_safety import csv_cell
 
 MOST = 1600  # points of a drawn curve

@@ -26,9 +26,8 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.runs import captured_program
 from workbench.core.runs.events import Failed, Finished, Started, decode, decode_command, encode_command
-from workbench.core.runs.launch import launcher_command, launcher_environment, processes, worker_command
+from workbench.core.runs.launch import RunLock, launcher_command, launcher_environment, processes, worker_command
 from workbench.core.runs.run import Run
-from workbench.core.runs.run_lock import RunLock
 from workbench.training.device import check
 from workbench.training.distributed.process_group import check_batch
 from workbench.training.reporter import LAUNCHER_FOLDER, write_all

@@ -13,8 +13,8 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QRect, QRectF, QSize, Q
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QListView, QStyledItemDelegate
 
-from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import Command, Submenu
+from workbench.ui.actions.menus import Actions
 from workbench.ui.text.formatting import counterparts, plain
 from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_badge, draw_row_background, state_color
 from workbench.ui.widgets.layouts import in_column

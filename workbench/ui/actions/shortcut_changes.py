@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.session.preferences import Preferences
-from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import Submenu
+from workbench.ui.actions.menus import Actions
 from workbench.ui.shortcuts import (
     FIXED_KEYS,
     change_shortcuts,

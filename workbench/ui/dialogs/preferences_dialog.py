@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext
+from workbench.ui.actions.menus import Actions
 from workbench.ui.actions.shortcut_changes import ShortcutChanges, ShortcutConflict, usable, without_keypad
 from workbench.ui.canvas.option_bar import ClickModelStatus
 from workbench.ui.dialogs.preference_pages import PreferenceFields, SettingsForm

@@ -32,7 +32,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
-from workbench.session.evaluation_jobs import ComparedEvaluations
+from workbench.session.project_jobs import ComparedEvaluations
 from workbench.ui.evaluation.defect_browser import outline_legend
 from workbench.ui.services import Services
 from workbench.ui.text import formatting

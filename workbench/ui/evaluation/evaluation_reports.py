@@ -14,8 +14,8 @@ from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text
 from workbench.core.runs.run import Run
-from workbench.session.evaluation_jobs import ComparedEvaluations
-from workbench.session.training.export_job import language_of_window
+from workbench.session.project_jobs import ComparedEvaluations
+from workbench.session.training.trainer_thread import language_of_window
 from workbench.ui.services import Services
 from workbench.ui.widgets.theme import ThemeManager
 

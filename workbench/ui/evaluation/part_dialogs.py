@@ -29,7 +29,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.project.image_row import ImageRow
 from workbench.core.runs.run import Run
-from workbench.session.evaluation_jobs import GaugeJob, NextPartsJob
+from workbench.session.project_jobs import GaugeJob, NextPartsJob
 from workbench.session.session import Session
 from workbench.ui.evaluation.headline_metrics import HeadlineMetric
 from workbench.ui.text import evaluation_texts, formatting

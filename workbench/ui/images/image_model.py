@@ -15,8 +15,15 @@ import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QImage, QPixmap
 
-from workbench.core.image_list.image_search import ImageTable, SearchError, next_row, parse, select
-from workbench.core.image_list.thumbnail_cache import ThumbnailCache, label_thumbnail
+from workbench.core.image_list.image_search import (
+    ImageTable,
+    SearchError,
+    ThumbnailCache,
+    label_thumbnail,
+    next_row,
+    parse,
+    select,
+)
 from workbench.core.problems import ImageBroken, Problem
 from workbench.core.project.annotation import read_mask
 from workbench.core.project.image_row import ImageRow, Numbers

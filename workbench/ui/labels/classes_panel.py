@@ -32,7 +32,7 @@ from workbench.ui.widgets.item_views import draw_row_background, state_color
 from workbench.ui.widgets.layouts import in_column
 from workbench.ui.widgets.theme import ThemeManager
 
-# Name of each color of `core.project.project_file.PALETTE`, and of other common colors.
+# Name of each color of `core.project.project_json.PALETTE`, and of other common colors.
 COLOR_NAMES: dict[str, str] = {
     "#e69f00": QT_TRANSLATE_NOOP("colors", "Amber"),
     "#56b4e9": QT_TRANSLATE_NOOP("colors", "Sky blue"),

@@ -31,8 +31,8 @@ from workbench.core.text_patterns import free_path
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.ui.label_files.label_files_controller import detect
 from workbench.ui.label_files.path_choices import choose_label_file
-from workbench.ui.text.export_texts import format_with_count
 from workbench.ui.text.formatting import listed, number
+from workbench.ui.text.settings_texts import format_with_count
 from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.screen_fit import fit_height, set_width_for_text
 from workbench.ui.widgets.text_labels import center_text

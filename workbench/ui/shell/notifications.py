@@ -21,14 +21,14 @@ from workbench.core import problems
 from workbench.core.text_patterns import fill
 from workbench.session.error_log import ErrorReport
 from workbench.session.image_list import Added
-from workbench.session.training.export_job import DEFAULT_OPTIONS
+from workbench.session.training.trainer_thread import DEFAULT_OPTIONS
 from workbench.session.undo import UndoCommand
 from workbench.session.verdict_steps import VerdictChange
 from workbench.ui.labels.history_panel import step_text
 from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_text, with_key
-from workbench.ui.text import export_texts, formatting
+from workbench.ui.text import formatting, settings_texts
 from workbench.ui.text.formatting import added_text
 from workbench.ui.widgets.keyboard import TEXTS
 from workbench.ui.widgets.layouts import in_column, in_row
@@ -327,13 +327,13 @@ class Notifications(QObject):
         parities = result.get("parity") or {}
         first = next(iter(result.get("formats") or parities), "")
         parity = formatting.parity_text({first: parities.get(first)})
-        weakness = export_texts.weakness_text(self._run_list.metrics_of(self._export_job.run))
+        weakness = settings_texts.weakness_text(self._run_list.metrics_of(self._export_job.run))
         if self._export_job.options != DEFAULT_OPTIONS:
             ExportReport(result, self._commands.show_path, self._messages.window(), weakness).show()
         self._messages.show_message(
             "warning" if weakness else "success",
             text,
-            weakness or " ".join(filter(None, (parity, export_texts.speed_text(result)))),
+            weakness or " ".join(filter(None, (parity, settings_texts.speed_text(result)))),
             button=self.tr("Open folder"),
             callback=lambda: self._commands.show_path(path),
             topic="export",

@@ -9,8 +9,8 @@ from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QPainter, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from workbench.ui.actions.actions import Actions
-from workbench.ui.project.recent_projects import RecentProject, RecentProjects
+from workbench.ui.actions.menus import Actions
+from workbench.ui.project.project_commands import RecentProject, RecentProjects
 from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import ElidedLabel, IconLabel
 from workbench.ui.widgets.theme import ThemeManager

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
-from workbench.ui.actions.actions import Actions
 from workbench.ui.actions.command_table import CommandContext, DialogRequests
-from workbench.ui.actions.image_context_menu import ImageMenus
-from workbench.ui.actions.menus import RUN_MENU, TOOL_STRIP, enable_submenus, fill_menu_bar
+from workbench.ui.actions.menus import RUN_MENU, TOOL_STRIP, Actions, ImageMenus, enable_submenus, fill_menu_bar
 from workbench.ui.actions.shortcut_changes import ShortcutChanges, ShortcutsDialog
 from workbench.ui.canvas.canvas_items import PageIndicator
 from workbench.ui.canvas.canvas_widget import Canvas
@@ -37,13 +35,12 @@ from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.project.source_commands import SourceCommands
 from workbench.ui.services import Services
 from workbench.ui.shell.canvas_header import CanvasHeader
-from workbench.ui.shell.missing_folder import MissingFolder
 from workbench.ui.shell.notifications import Notifications
 from workbench.ui.shell.stage_pages import add_stage_bar
 from workbench.ui.shell.status_bar import StatusBar
 from workbench.ui.shell.tool_strip import ToolColumn
 from workbench.ui.shell.welcome import Welcome
-from workbench.ui.shell.workspace import SidePanel, WindowState, Workspace
+from workbench.ui.shell.workspace import MissingFolder, SidePanel, WindowState, Workspace
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.suggestions.suggestions_panel import SuggestionsPanel
 from workbench.ui.training.settings_controller import SettingsController

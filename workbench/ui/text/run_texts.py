@@ -9,8 +9,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from workbench.core.runs.events import Progress
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
-from workbench.core.runs.run_health import HealthFinding
-from workbench.core.runs.run_history import RunLine
+from workbench.core.runs.run_history import HealthFinding, RunLine
 from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.session.training.training_control import TrainingControl
