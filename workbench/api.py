@@ -19,11 +19,11 @@ from workbench.core.project.exporting import LabelExportReport
 from workbench.core.project.formats.label_export import LabelExportOptions
 from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.project import Project
-from workbench.core.runs.child_process import new_run, requested_settings, run_training
 from workbench.core.runs.events import Event
 from workbench.core.runs.model_lookup import model_folder, open_model, open_network
 from workbench.core.runs.run import Run
 from workbench.core.runs.samples import IGNORED, LabeledProject, MapDataset, Sample
+from workbench.core.runs.training_process import new_run, requested_settings, run_training
 from workbench.inference.engines import EngineError
 from workbench.inference.model_settings import SettingsError
 from workbench.inference.predictor import Prediction, Predictor

@@ -18,11 +18,11 @@ from workbench.core.images.image_files import read
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.captured_program import run_captured
-from workbench.core.runs.child_process import new_run
 from workbench.core.runs.export_options import COMMAND_LINE_FORMATS, ExportOptions
 from workbench.core.runs.launch import is_frozen, paddle_installed
 from workbench.core.runs.pip_commands import paddle_command_here
 from workbench.core.runs.run import Run
+from workbench.core.runs.training_process import new_run
 from workbench.core.runs.training_settings import request
 from workbench.core.sample.sample_project import best_threshold_dice, make_sample
 from workbench.core.text_patterns import counted

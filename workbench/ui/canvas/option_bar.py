@@ -106,13 +106,14 @@ class OptionBar(QWidget):
         self.spins: dict[str, QDoubleSpinBox] = {}
         self.sliders: dict[str, QSlider] = {}
         self.checks: dict[str, QCheckBox] = {}
+        self._row = in_row(owner=self, margins=(10, 0, 10, 0), spacing=7)
         # Fits the fields once all have a new style. A single shot would keep a widget that is deleted meanwhile.
         self._fit_timer = QTimer(self, singleShot=True, interval=0)
         self._fit_timer.timeout.connect(self._fit)
         self._make()
         self._fit()
         self.note = FittedNote()
-        self._row = in_row((self.note, 1), owner=self, margins=(10, 0, 10, 0), spacing=7)
+        self._row.addWidget(self.note, 1)
         canvas.tool_changed.connect(self.refresh)
         canvas.brush_changed.connect(self._show_diameter)
         canvas.options.changed.connect(self.refresh)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QDialog, QWidget
 
 from workbench.ui.canvas.canvas_widget import Canvas
-from workbench.ui.check.check_dialog import FindingRepairs
+from workbench.ui.check.finding_repairs import FindingRepairs
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.project.source_commands import SourceCommands
 from workbench.ui.services import Services
@@ -35,7 +35,7 @@ class ReportCommands(QObject):
 
     def check(self) -> None:
         """Show the check dialog, and start a check unless there is a result already."""
-        from workbench.ui.check.check_dialog import CheckDialog  # imported here to keep the start of the window fast
+        from workbench.ui.check.check_dialog import CheckDialog
 
         dialog = self._window.findChild(CheckDialog)
         if dialog is None:

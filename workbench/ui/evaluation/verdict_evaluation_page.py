@@ -22,8 +22,8 @@ from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation
 from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
-from workbench.session.image_verdicts import VerdictEvaluator
 from workbench.session.session import Session
+from workbench.session.verdict_evaluator import VerdictEvaluator
 from workbench.ui.evaluation.confusion_table import ConfusionTable
 from workbench.ui.evaluation.reject_option import RejectOption
 from workbench.ui.evaluation.verdict_gallery import VerdictBrowser

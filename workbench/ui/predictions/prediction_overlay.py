@@ -24,7 +24,7 @@ from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.shortcuts import key_text
-from workbench.ui.text.evaluation_texts import after_step_text, preview_text, trained_text, verdict_text
+from workbench.ui.text.prediction_texts import after_step_text, preview_text, trained_text, verdict_text
 
 if TYPE_CHECKING:
     from workbench.core.evaluation.prediction_maps import Maturity, PredictionMaps

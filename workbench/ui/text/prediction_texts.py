@@ -1,0 +1,98 @@
+"""Texts about the prediction for one image: regions, verdict, state of a model in training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+
+from workbench.core.runs.events import Preview
+from workbench.inference.model_settings import UNSURE
+from workbench.ui.text import formatting
+
+if TYPE_CHECKING:
+    from workbench.core.evaluation.prediction_maps import Maturity
+    from workbench.inference.predictor import Prediction
+
+
+_IMMATURE = {
+    "everything": QT_TRANSLATE_NOOP("PredictionOverlay", "the model still marks almost everything"),
+    "too_much": QT_TRANSLATE_NOOP("PredictionOverlay", "the model still marks far too much"),
+    "scattered": QT_TRANSLATE_NOOP("PredictionOverlay", "the model still marks many small regions"),
+    "nothing": QT_TRANSLATE_NOOP("PredictionOverlay", "the model still marks almost nothing"),
+    "uncertain": QT_TRANSLATE_NOOP("PredictionOverlay", "the model is still uncertain"),
+    "wrong": QT_TRANSLATE_NOOP("PredictionOverlay", "the model does not match the labels yet"),
+}
+
+_WEAK = {
+    "everything": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: almost everything"),
+    "too_much": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: far too much"),
+    "scattered": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: many small regions"),
+    "uncertain": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: uncertain"),
+    "wrong": QT_TRANSLATE_NOOP("PredictionOverlay", "Prediction: does not match labels"),
+}
+
+
+def trained_text(result: Prediction, maturity: Maturity | None) -> str:
+    """Return the number of predicted defects of a finished run, or why its regions are not shown."""
+    if maturity is None or maturity.mature:
+        return regions_text(result)
+    return QCoreApplication.translate("PredictionOverlay", _WEAK[maturity.state])
+
+
+def preview_text(step: int, maturity: Maturity | None) -> str:
+    """Return the state of the model after a training step: its regions, or why they are not shown."""
+    if maturity is None:
+        return QCoreApplication.translate("PredictionOverlay", "After step {step}").format(step=formatting.number(step))
+    count = maturity.facts.regions
+    if not maturity.mature:
+        result = QCoreApplication.translate("PredictionOverlay", _IMMATURE[maturity.state])
+    elif count == 0:
+        result = QCoreApplication.translate("PredictionOverlay", "no regions")
+    elif count == 1:
+        result = QCoreApplication.translate("PredictionOverlay", "1 region")
+    else:
+        result = QCoreApplication.translate("PredictionOverlay", "{n} regions").format(n=formatting.number(count))
+    return after_step_text(step, result)
+
+
+def after_step_text(step: int, result: str) -> str:
+    """Return a result of a model in training with the number of training steps."""
+    text = QCoreApplication.translate("PredictionOverlay", "After step {step}: {result}")
+    return text.format(step=formatting.number(step), result=result)
+
+
+def _defects_text(count: int) -> str:
+    """Return the number of predicted defects."""
+    if count == 0:
+        return QCoreApplication.translate("PredictionOverlay", "Prediction: no defects")
+    if count == 1:
+        return QCoreApplication.translate("PredictionOverlay", "Prediction: 1 defect")
+    return QCoreApplication.translate("PredictionOverlay", "Prediction: {n} defects").format(n=count)
+
+
+def regions_text(result: Prediction) -> str:
+    """Return the number of predicted defects, with the verdict if the model has a rule for it."""
+    text = _defects_text(len(result.regions) + result.left_out)
+    if result.verdict is None:
+        return text
+    pattern = QCoreApplication.translate("PredictionOverlay", "{prediction}; verdict: {verdict}")
+    return pattern.format(prediction=text, verdict=result.verdict)
+
+
+def verdict_text(prediction: Prediction | Preview) -> str:
+    """Return the predicted verdict with its probability."""
+    probabilities = prediction.probabilities or {}
+    if prediction.verdict == UNSURE and UNSURE not in probabilities and probabilities:
+        best = max(probabilities, key=probabilities.__getitem__)
+        text = QCoreApplication.translate(
+            "PredictionOverlay", "Prediction: unsure, most likely {verdict} ({probability})"
+        )
+        return text.format(verdict=best, probability=formatting.percent(probabilities[best]))
+    share = probabilities.get(prediction.verdict or "")
+    if share is None:
+        return QCoreApplication.translate("PredictionOverlay", "Prediction: {verdict}").format(
+            verdict=prediction.verdict or ""
+        )
+    text = QCoreApplication.translate("PredictionOverlay", "Prediction: {verdict} ({probability})")
+    return text.format(verdict=prediction.verdict or "", probability=formatting.percent(share))
