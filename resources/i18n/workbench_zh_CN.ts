@@ -2379,8 +2379,8 @@
         <translation>拒收的良品图片：{counts}</translation>
     </message>
     <message>
-        <source>AUROC of the anomaly score: {value} (95% CI {low}–{high})</source>
-        <translation>异常分数的 AUROC：{value}（95% 置信区间 {low}–{high}）</translation>
+        <source>AUROC of the anomaly score: {value} ({interval})</source>
+        <translation>异常分数的 AUROC：{value}（{interval}）</translation>
     </message>
     <message>
         <source>Threshold of the anomaly score: {n} px²</source>
@@ -8897,6 +8897,10 @@
         <translation>请缩短图片或文件夹的名称：加上后缀后，其长度超过了驱动器的限制。</translation>
     </message>
     <message>
+        <source>Make it writable, or close it in the program that has it open, then try again.</source>
+        <translation>请将其设为可写，或在打开它的程序中将其关闭，然后重试。</translation>
+    </message>
+    <message>
         <source>The drive does not support this kind of access. Use a folder on another drive. Nothing was changed.</source>
         <translation>该驱动器不支持这种访问方式。请使用其他驱动器上的文件夹。未做任何更改。</translation>
     </message>
@@ -8979,6 +8983,10 @@
     <message>
         <source>The file is not overwritten. Repair or delete it to label this image again.</source>
         <translation>该文件不会被覆盖。请修复或删除后再标注此图片。</translation>
+    </message>
+    <message>
+        <source>The file is not changed. Make it readable, or close it in the program that has it open.</source>
+        <translation>文件未被更改。请将其设为可读，或在打开它的程序中将其关闭。</translation>
     </message>
     <message>
         <source>The mask {path} contains class IDs that are not defined in this project: {ids}.</source>
@@ -9824,10 +9832,6 @@
     <message>
         <source>{low}–{high}%</source>
         <translation>{low}–{high}%</translation>
-    </message>
-    <message>
-        <source>95% CI {range}</source>
-        <translation>95% 置信区间 {range}</translation>
     </message>
     <message>
         <source>px²</source>
@@ -11871,6 +11875,10 @@
         <translation>其中的图片会与来源 {name} 的图片使用相同的键；以可写方式打开项目时会将其重命名</translation>
     </message>
     <message>
+        <source>another program has the file open, or this user may not read it</source>
+        <translation>另一个程序打开了该文件，或者当前用户无权读取它</translation>
+    </message>
+    <message>
         <source>the color ({color}) is not in use</source>
         <translation>颜色（{color}）未被使用</translation>
     </message>
@@ -12089,6 +12097,14 @@
     <message>
         <source>only {n} of at least {m} parts</source>
         <translation>只有 {n} 个零件，至少需要 {m} 个</translation>
+    </message>
+    <message>
+        <source>only {n} of at least {m} parts with such a label</source>
+        <translation>只有 {n} 个零件有此标注，至少需要 {m} 个</translation>
+    </message>
+    <message>
+        <source>only {n} {n:part|parts} with defective images and {k} with good ones, of at least {m} each</source>
+        <translation>只有 {n} 个零件有缺陷图片、{k} 个有良品图片，各至少需要 {m} 个</translation>
     </message>
     <message>
         <source>all verdicts are the same</source>
@@ -14065,10 +14081,6 @@
     <message>
         <source>the file is not valid JSON; the fault is in line {n}</source>
         <translation>文件不是有效的 JSON；错误在第 {n} 行</translation>
-    </message>
-    <message>
-        <source>this user may not read the file</source>
-        <translation>当前用户无权读取该文件</translation>
     </message>
     <message>
         <source>the value “{key}” is missing</source>

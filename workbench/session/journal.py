@@ -31,7 +31,7 @@ from workbench.core.problems import CannotWrite
 from workbench.core.project.annotation import Note
 from workbench.core.project.history import Patch
 from workbench.core.project.storage import check_links, key_hash
-from workbench.inference.io.file_access import make_folder
+from workbench.inference.io.file_access import make_folder, read_regular, remove_file
 from workbench.inference.io.json_io import parse_json
 
 FORMAT = 1
@@ -370,7 +370,7 @@ class Journal:
             if (match := _NAME.fullmatch(path.name)) is None:
                 continue
             try:
-                data = path.read_bytes()
+                data = read_regular(path)
             except OSError:
                 continue
             suffix, changes, records = match[3], [], []
@@ -440,7 +440,7 @@ def _write_all(file: io.FileIO, data: bytes) -> None:
 
 def _remove(path: Path) -> bool:
     with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
+        remove_file(path, missing_ok=True)
         return True
     return False
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +33,7 @@ from workbench.core.project.annotation import Note, backup_conflict
 from workbench.core.project.history import TILE, Content, Patch, StepRecording
 from workbench.core.project.project import Project
 from workbench.core.project.project_identity import rescue_folder
+from workbench.inference.io.file_access import discard_tree
 from workbench.session.journal import (
     NOTES,
     SHARED,
@@ -272,7 +272,7 @@ class RescueJournal:
         if self.keys or not self._complete:
             return False
         self.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        discard_tree(self.folder)
         return True
 
     def close(self) -> None:

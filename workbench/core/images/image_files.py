@@ -15,7 +15,7 @@ import numpy as np
 
 from workbench.core.messages import Message
 from workbench.core.problems import ImageBroken
-from workbench.inference.io import image_io
+from workbench.inference.io import file_access, image_io
 from workbench.inference.io.file_access import replacing
 from workbench.inference.io.image_io import (
     IMAGE_SUFFIXES,
@@ -128,7 +128,7 @@ def _by_region(path: Path, page: int = 0) -> TiffImage | None:
     except NotByRegion:
         return None
     except OSError as error:
-        raise ImageBroken(path=str(path), why=error.strerror or str(error)) from error
+        raise ImageBroken(path=str(path), why=file_access.reason(error)) from error
 
 
 def image_size(path: Path) -> tuple[int, int]:

@@ -33,6 +33,7 @@ from workbench.core.project.import_request import Ledger, Tally
 from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.project.storage import inside, same_content
 from workbench.core.text_patterns import numbered_names
+from workbench.inference.io.file_access import remove_file
 
 Keep = Literal["mine", "theirs", "newer"]
 CHOICES: tuple[Keep, ...] = ("mine", "theirs", "newer")
@@ -131,7 +132,7 @@ class _JournalWriter:
     def remove_kept(self) -> None:
         """Delete the copies of labels that stay as they are."""
         for path in self._kept:
-            path.unlink(missing_ok=True)
+            remove_file(path, missing_ok=True)
 
 
 class _Merge:

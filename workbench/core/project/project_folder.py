@@ -22,7 +22,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, ProjectGone, ProjectLocked, ProjectTaken
 from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.storage import check_links, write_json
-from workbench.inference.io.file_access import keep_root
+from workbench.inference.io.file_access import keep_root, read_regular
 
 State = tuple[tuple[int, int], tuple[int, int, int]]
 
@@ -82,7 +82,7 @@ def _state(root: Path) -> State:
 
 def _read(root: Path) -> bytes:
     try:
-        return (root / "project.json").read_bytes()
+        return read_regular(root / "project.json")
     except OSError:
         return b""
 

@@ -28,6 +28,7 @@ from workbench.core.problems import (
 from workbench.core.project.sources import Source
 from workbench.core.project.storage import backup_conflict, file_stamp, write_json
 from workbench.core.stored_model import StoredModel
+from workbench.inference.io.file_access import read_regular
 from workbench.inference.io.json_io import JsonError, read_json
 
 FORMAT = 1
@@ -344,7 +345,7 @@ class ProjectJson:
             raise
         self._base, self._stamp = ours, file_stamp(self.path)
         try:
-            self.content = self.path.read_bytes()
+            self.content = read_regular(self.path)
         except OSError:
             self._stamp = ""
 
@@ -357,7 +358,7 @@ class ProjectJson:
         """Merge changes of another program. Return the file's content as found, {} if unreadable."""
         stamp = file_stamp(self.path)
         try:
-            content = self.path.read_bytes()
+            content = read_regular(self.path)
         except OSError:
             return {}
         if content == self.content:

@@ -36,6 +36,7 @@ from workbench.core.runs.held_out import (
 )
 from workbench.core.stored_model import StoredModel
 from workbench.core.text_patterns import as_text, is_text
+from workbench.inference.io.file_access import read_regular
 from workbench.inference.io.opencv import cv2
 
 
@@ -198,7 +199,7 @@ def _segmentation_item(project: Project, key: str, note: annotation.Note) -> Ite
         verdict=note.verdict,
         classes=ids,
         pixels=[int(pixels[id]) for id in ids],
-        mask_hash=hashlib.sha256(path.read_bytes()).hexdigest()[:16],
+        mask_hash=hashlib.sha256(read_regular(path)).hexdigest()[:16],
     )
 
 

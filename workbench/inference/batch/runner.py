@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from ..cpu_environment import keep_freed_memory
 from ..engines import NAMES, EngineError
+from ..io import file_access
 from ..model_settings import SettingsError
 from ..predictor import Prediction, Predictor
 from ..text_safety import terminal_text
@@ -54,7 +55,7 @@ def _main(argv: Sequence[str], folder: Path | str) -> int:
         raise
     except OSError as error:
         prefix = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{prefix}{error.strerror or error}.", options)
+        return _fail(f"{prefix}{file_access.reason(error)}.", options)
     except KeyboardInterrupt:
         return _fail("Stopped. What was finished is in the folder of results.", options)
     if options.json:

@@ -1,6 +1,11 @@
-"""Atomic file writing: a file is either the old one or the complete new one.
+"""Access to files that another program may hold for a moment.
 
-Opening of untrusted files: only regular files are opened, and headers are read without the rest of the file.
+On Windows a file that a virus scanner, a backup or a synchronized folder reads cannot be opened, replaced or removed
+until that program has closed it. Such an access is repeated for two seconds; on other systems it fails at once, because
+a refusal means that the permission is missing.
+
+Files are written atomically: a file is either the old one or the complete new one. Of untrusted files only regular
+ones are opened, and headers are read without the rest of the file.
 """
 
 from __future__ import annotations
@@ -10,94 +15,63 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
-_BLOCK = 1 << 16  # bytes per read of a FileView
+PAUSES = (0.01, 0.03, 0.06, 0.1, 0.2, 0.4, 0.6, 0.6) if sys.platform == "win32" else ()  # seconds
+
+_NOT_EMPTY = 145  # error of Windows: a file of the folder is removed, but still held open
+
+Result = TypeVar("Result")
 
 
-class NotRegular(OSError):
-    """Pipe, device, socket or folder in place of a file; opening it could block forever."""
-
-    def __init__(self, path: Path | str) -> None:
-        super().__init__(errno.EINVAL, "it is not a regular file", str(path))
-
-
-def require_regular(path: Path | str) -> None:
-    """Raise NotRegular unless `path` is a regular file or a link to one; OSError if it cannot be accessed."""
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise NotRegular(path)
-
-
-def open_regular(path: Path | str) -> FileIO:
-    """Open a regular file for reading, following links, without blocking. Raises OSError, including NotRegular."""
-    require_regular(path)
-    # The file may have been replaced meanwhile: without O_NONBLOCK, opening a pipe blocks until a writer connects.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    descriptor = os.open(path, flags)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise NotRegular(path)
-        return os.fdopen(descriptor, "rb", buffering=0)
-    except BaseException:
-        os.close(descriptor)
-        raise
+def patiently(access: Callable[..., Result], *arguments: Any) -> Result:
+    """Return access(*arguments), repeated while another program holds the file. Raises OSError."""
+    for pause in PAUSES:
+        try:
+            return access(*arguments)
+        except OSError as error:
+            if not isinstance(error, PermissionError) and getattr(error, "winerror", None) != _NOT_EMPTY:
+                raise
+        time.sleep(pause)
+    return access(*arguments)
 
 
-def read_regular(path: Path | str) -> bytes:
-    """Return the content of a regular file. Raises OSError."""
-    with open_regular(path) as file:
-        return file.read()
+def reason(error: BaseException) -> str:
+    """Return why an access failed, as a part of a sentence, in the words of the system where they are helpful."""
+    if isinstance(error, PermissionError) and sys.platform == "win32":
+        return "another program has it open, or its permissions do not allow it"
+    return getattr(error, "strerror", None) or str(error)
 
 
-def load_regular(path: Path | str, limit: int | None = None) -> np.ndarray:
-    """Return the content of a regular file as uint8 (n,). Raises OSError, and ValueError beyond `limit` bytes."""
-    with open_regular(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        if limit is not None and size > limit:
-            raise ValueError(f"its {size / 1e6:.0f} MB are over the limit of {limit / 1e6:.0f} MB for a file")
-        return np.fromfile(file, np.uint8)
+def remove_file(path: Path, *, missing_ok: bool = False) -> None:
+    """Remove a file. Raises OSError."""
+    patiently(path.unlink, missing_ok)
 
 
-class FileView:
-    """Read-only view of an open file with index and slice access like memoryview; only requested blocks are read."""
+def remove_tree(folder: Path) -> None:
+    """Remove a folder with its files. What was removed before an error remains so. Raises OSError."""
+    patiently(shutil.rmtree, os.fspath(folder))
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._size = os.fstat(file.fileno()).st_size
-        self._start, self._block = 0, b""
 
-    def __len__(self) -> int:
-        return self._size
-
-    def __getitem__(self, key: slice | int) -> bytes | int:
-        if not isinstance(key, slice):
-            data = self._bytes(key, min(key + 1, self._size)) if key >= 0 else b""
-            if not data:
-                raise IndexError(key)
-            return data[0]
-        start, stop, _ = key.indices(self._size)
-        return self._bytes(start, stop)
-
-    def _bytes(self, start: int, stop: int) -> bytes:
-        if not (self._start <= start and stop <= self._start + len(self._block)):
-            self._file.seek(start)
-            self._start, self._block = start, self._file.read(max(_BLOCK, stop - start))
-        return self._block[start - self._start : max(start, stop) - self._start]
+def discard_tree(folder: Path) -> None:
+    """Remove a folder with its files, as far as possible."""
+    with contextlib.suppress(OSError):
+        remove_tree(folder)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _in_progress: set[str] = set()  # temporary files that this process is writing
 
-# Seconds. On Windows a file cannot be replaced while it is open for reading; readers finish soon.
-PAUSES = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
 _ROOTS: set[Path] = set()
 UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)  # answers of network drives without fsync
 
@@ -156,14 +130,8 @@ def sweep(
 
 
 def replace_path(temporary: Path, path: Path) -> None:
-    """Move a file or folder to `path`, and repeat on Windows while another program holds it open. Raises OSError."""
-    for pause in PAUSES:
-        try:
-            temporary.replace(path)
-            return
-        except PermissionError:
-            time.sleep(pause)
-    temporary.replace(path)
+    """Move a file or folder to `path`. Raises OSError."""
+    patiently(temporary.replace, path)
 
 
 @contextlib.contextmanager
@@ -187,7 +155,81 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
         except FileExistsError as error:
             raise OSError(errno.EOPNOTSUPP, "the drive cannot replace files", str(path)) from error
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            remove_file(temporary, missing_ok=True)
         raise
     finally:
         _in_progress.discard(temporary.name)
+
+
+_BLOCK = 1 << 16  # bytes per read of a FileView
+
+
+class NotRegular(OSError):
+    """Pipe, device, socket or folder in place of a file; opening it could block forever."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def require_regular(path: Path | str) -> None:
+    """Raise NotRegular unless `path` is a regular file or a link to one; OSError if it cannot be accessed."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise NotRegular(path)
+
+
+def open_regular(path: Path | str) -> FileIO:
+    """Open a regular file for reading, following links, without blocking. Raises OSError, including NotRegular."""
+    require_regular(path)
+    # The file may have been replaced meanwhile: without O_NONBLOCK, opening a pipe blocks until a writer connects.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    descriptor = patiently(os.open, path, flags)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotRegular(path)
+        return os.fdopen(descriptor, "rb", buffering=0)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_regular(path: Path | str) -> bytes:
+    """Return the content of a regular file. Raises OSError."""
+    with open_regular(path) as file:
+        return file.read()
+
+
+def load_regular(path: Path | str, limit: int | None = None) -> np.ndarray:
+    """Return the content of a regular file as uint8 (n,). Raises OSError, and ValueError beyond `limit` bytes."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if limit is not None and size > limit:
+            raise ValueError(f"its {size / 1e6:.0f} MB are over the limit of {limit / 1e6:.0f} MB for a file")
+        return np.fromfile(file, np.uint8)
+
+
+class FileView:
+    """Read-only view of an open file with index and slice access like memoryview; only requested blocks are read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._size = os.fstat(file.fileno()).st_size
+        self._start, self._block = 0, b""
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, key: slice | int) -> bytes | int:
+        if not isinstance(key, slice):
+            data = self._bytes(key, min(key + 1, self._size)) if key >= 0 else b""
+            if not data:
+                raise IndexError(key)
+            return data[0]
+        start, stop, _ = key.indices(self._size)
+        return self._bytes(start, stop)
+
+    def _bytes(self, start: int, stop: int) -> bytes:
+        if not (self._start <= start and stop <= self._start + len(self._block)):
+            self._file.seek(start)
+            self._start, self._block = start, self._file.read(max(_BLOCK, stop - start))
+        return self._block[start - self._start : max(start, stop) - self._start]

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from . import file_access
 from .file_access import FileView, load_regular, open_regular, write_atomic
 from .image_header import ImageHeader, apply_orientation, describe, inspect, page_index
 from .opencv import cv2
@@ -137,7 +138,7 @@ def _load(path: Path | str) -> np.ndarray:
 def _cannot_open(path: Path | str, error: Exception) -> ReadError:
     if isinstance(error, FileNotFoundError):
         return ReadError(path, "there is no such file")
-    why = getattr(error, "strerror", None) or str(error)
+    why = file_access.reason(error)
     return ReadError(path, f"the file cannot be opened ({why})")
 
 

@@ -22,7 +22,7 @@ from workbench.core import resources
 from workbench.core.project.storage import write_json
 from workbench.core.runs.export_options import LINE_SIDES
 from workbench.inference.engines.onnx_engine import session_options
-from workbench.inference.io.file_access import make_folder, write_atomic
+from workbench.inference.io.file_access import make_folder, read_regular, write_atomic
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import EngineOptions, ModelSettings
 from workbench.inference.predictor import Engine
@@ -152,7 +152,7 @@ def write_examples(folder: Path) -> None:
     for path in sorted(path for path in source.rglob("*") if path.is_file()):
         target = folder / EXAMPLES_FOLDER / path.relative_to(source)
         make_folder(target.parent)
-        write_atomic(target, path.read_bytes())
+        write_atomic(target, read_regular(path))
 
 
 # --- reference ----------------------------------------------------------------------------------------
