@@ -14,8 +14,7 @@ from workbench.core.problems import DeviceMissing, WorkerFailed
 from workbench.core.runs import gpu_facts
 from workbench.core.runs.events import Finished, Preview, Progress, Trouble
 from workbench.core.runs.run import write_settings
-from workbench.training import device, finalize, previews, profiler, reporter, training_context
-from workbench.training import training_loop as loop
+from workbench.training import device, finalize, previews, profiler, reporter, training_context, training_loop as loop
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device, first_line, gpu_failure
 from workbench.training.evaluator import DygraphEngine

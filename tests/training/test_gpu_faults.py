@@ -29,9 +29,9 @@ from workbench.training import (
     device_settings,
     profiler,
     training_context,
+    training_loop as loop,
     validation,
 )
-from workbench.training import training_loop as loop
 from workbench.training.__main__ import main
 from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device, is_out_of_memory

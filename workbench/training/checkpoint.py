@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 import paddle
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import load as decode
-from safetensors.numpy import save as encode
+from safetensors.numpy import load as decode, save as encode
 
 from workbench.core.evaluation.intervals import difference_error, sum_by_part
 from workbench.core.json_files import load_object

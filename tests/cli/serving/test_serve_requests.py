@@ -17,8 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.cli.serving.conftest import png
 from tests.inference.conftest import BRIGHT, DARK, spotted
 from workbench.cli.serving import request_handler
-from workbench.cli.serving.http_app import description
-from workbench.cli.serving.http_app import test_page as page_of_tests
+from workbench.cli.serving.http_app import description, test_page as page_of_tests
 from workbench.cli.serving.responses import WIDTH, Counters, HttpError, choose_form
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.model_settings import load_settings, save_settings

@@ -9,8 +9,7 @@ import zlib
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from PIL import Image
 
 from workbench.core.geometry.drawing import Paint, Rect, draw_polygon, draw_segment, polygon_rect, segment_rect

@@ -6,8 +6,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.core.geometry.selection.selections import everywhere
 from workbench.core.geometry.drawing import Rect, polygon_inside
