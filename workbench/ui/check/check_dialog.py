@@ -11,7 +11,6 @@ from pathlib import Path
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import (
     QFileDialog,
-    QHeaderView,
     QLabel,
     QListWidget,
     QListWidgetItem,
@@ -30,6 +29,7 @@ from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
 from workbench.ui.check.finding_repairs import FindingModel, FindingRepairs
 from workbench.ui.text.formatting import number, translate_message
+from workbench.ui.widgets.item_views import show_as_rows
 from workbench.ui.widgets.job_dialog import JobDialog
 from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.screen_fit import resize_for_text
@@ -97,18 +97,11 @@ class CheckDialog(ReportDialog):
         right = QWidget()
         self.advice = QLabel(wordWrap=True)
         self.model = FindingModel(self)
-        self.table = QTableView(objectName="rows", showGrid=False, cornerButtonEnabled=False)
-        self.table.setAccessibleName(self.tr("Findings"))
+        self.table = QTableView()
         self.table.setModel(self.model)
-        self.table.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
-        self.table.setTabKeyNavigation(False)
-        self.table.setWordWrap(False)
-        self.table.verticalHeader().hide()
+        show_as_rows(self.table, self.tr("Findings"), stretch=1)
         self.table.verticalHeader().setDefaultSectionSize(26)
-        header = self.table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        header.resizeSection(0, 220)
+        self.table.horizontalHeader().resizeSection(0, 220)
         self.table.activated.connect(self._open)
         self.table.selectionModel().currentRowChanged.connect(lambda index, _: self._open(index))
         self.table.selectionModel().selectionChanged.connect(self._update_repairs)

@@ -37,6 +37,7 @@ from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
 from workbench.ui.check.check_dialog import ReportDialog
 from workbench.ui.text.formatting import clauses, listed, metric_unit, model_name, number
+from workbench.ui.widgets.item_views import show_as_rows
 from workbench.ui.widgets.layouts import in_row
 from workbench.ui.widgets.screen_fit import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
@@ -152,20 +153,12 @@ class StatisticsDialog(ReportDialog):
         self.refresh()
 
     def _make_table(self) -> QTableWidget:
-        table = QTableWidget(0, 10, objectName="rows", accessibleName=self.tr("Classes"))
-        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table = QTableWidget(0, 10, minimumHeight=110)
+        table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        show_as_rows(table, self.tr("Classes"), stretch=0)
         table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        table.setTabKeyNavigation(False)
-        table.setShowGrid(False)
-        table.setMinimumHeight(110)
-        table.verticalHeader().hide()
         table.verticalHeader().setDefaultSectionSize(26)
-        header = table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        header.setDefaultAlignment(_RIGHT)
+        table.horizontalHeader().setDefaultAlignment(_RIGHT)
         table.itemSelectionChanged.connect(self._select_class)
         return table
 

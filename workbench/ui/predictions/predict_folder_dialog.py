@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader, QPixmap
-from PySide6.QtWidgets import QCheckBox, QHeaderView, QLabel, QSizePolicy, QSplitter, QTableView, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QSizePolicy, QSplitter, QTableView, QWidget
 
 from workbench.core.text_patterns import fill
 from workbench.inference.batch.results_log import RESULTS_LOG_FILE
@@ -19,6 +19,7 @@ from workbench.session.folder_prediction import FolderPrediction, FolderRequest,
 from workbench.session.tasks import TaskRunner
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import translate_message
+from workbench.ui.widgets.item_views import show_as_rows
 from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
 from workbench.ui.widgets.screen_fit import resize_for_text
 
@@ -191,17 +192,10 @@ class PredictFolderDialog(JobDialog):
 
     def _make_results(self) -> QSplitter:
         self.results = ResultsModel(self)
-        self.table = QTableView(objectName="rows", showGrid=False, cornerButtonEnabled=False)
+        self.table = QTableView(selectionMode=QTableView.SelectionMode.SingleSelection)
         self.table.setModel(self.results)
-        self.table.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
-        self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        self.table.setAccessibleName(self.tr("Results"))
-        self.table.setTabKeyNavigation(False)
-        self.table.setWordWrap(False)
-        self.table.verticalHeader().hide()
+        show_as_rows(self.table, self.tr("Results"), stretch=1)
         header = self.table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
         for section, width in ((0, 200), (2, 106), (3, 96)):
             header.resizeSection(section, max(width, header.sectionSizeHint(section)))
         self.table.activated.connect(self._open)

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QPushButton,
     QTableWidget,
@@ -34,6 +33,7 @@ from workbench.session.project_jobs import PackingJob, ProjectMergeJob
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.ui.text.formatting import listed, number, problem_text, size, translate_message
+from workbench.ui.widgets.item_views import show_as_rows
 from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
 from workbench.ui.widgets.layouts import in_row
 from workbench.ui.widgets.screen_fit import resize_for_text
@@ -159,22 +159,14 @@ class SourcesDialog(QDialog):
 
 
 def _table(titles: list[str], name: str) -> QTableWidget:
-    table = QTableWidget(0, len(titles), objectName="rows")
+    table = QTableWidget(0, len(titles))
     table.setHorizontalHeaderLabels(titles)
-    table.setAccessibleName(name)
-    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    show_as_rows(table, name, stretch=1)
     table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-    table.setTabKeyNavigation(False)
-    table.setShowGrid(False)
-    table.setWordWrap(False)
-    table.verticalHeader().hide()
     table.verticalHeader().setDefaultSectionSize(26)
     header = table.horizontalHeader()
-    header.setHighlightSections(False)
     header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     table.horizontalHeaderItem(_NUMBERS).setTextAlignment(_RIGHT)
-    header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
     header.resizeSection(0, 170)
     header.resizeSection(2, 120)
     return table
