@@ -11723,6 +11723,18 @@
         <translation>{n} 个对象与同类的其他对象相接，已合并为一个区域。</translation>
     </message>
     <message>
+        <source>{n} {n:shape lies|shapes lie} mostly outside of the image and {n:was|were} cut at its edge. {n:Its|Their} numbers may have another meaning.</source>
+        <translation>有 {n} 个形状大部分位于图像之外，已在图像边缘裁剪。其数值可能另有含义。</translation>
+    </message>
+    <message>
+        <source>{first} and {second} name the classes differently; keep one of them, or choose the data.yaml</source>
+        <translation>{first} 与 {second} 中的类别名称不一致；请只保留其中一个，或直接选择 data.yaml</translation>
+    </message>
+    <message>
+        <source>it names the classes differently than {file}</source>
+        <translation>其中的类别名称与 {file} 不一致</translation>
+    </message>
+    <message>
         <source>{n} {n:number of a single object was|numbers of single objects were} not imported.</source>
         <translation>未导入 {n} 个单个对象的编号。</translation>
     </message>
@@ -11775,12 +11787,12 @@
         <translation>其中没有任何标注带有形状</translation>
     </message>
     <message>
-        <source>images or annotations are missing in the file</source>
-        <translation>文件中缺少图片或标注条目</translation>
+        <source>the number after the box is no confidence; rotated boxes are read as four points</source>
+        <translation>边界框后面的数字不是置信度；旋转框须以四个点表示</translation>
     </message>
     <message>
-        <source>the file is not a list of polygons</source>
-        <translation>文件不是多边形列表</translation>
+        <source>images or annotations are missing in the file</source>
+        <translation>文件中缺少图片或标注条目</translation>
     </message>
     <message>
         <source>the number of coordinates is odd</source>
@@ -11869,6 +11881,22 @@
     <message>
         <source>the image {path} is outside of the imported folder and is not read</source>
         <translation>图片 {path} 在导入的文件夹之外，未读取</translation>
+    </message>
+    <message>
+        <source>all its coordinates are from 0 to 1, so they seem to be fractions of the image&apos;s width and height</source>
+        <translation>所有坐标都在 0 到 1 之间，看起来是相对图像宽度和高度的比例值</translation>
+    </message>
+    <message>
+        <source>{file} became the label of {image}, the only image of its name, which is in the folder of another part; check it</source>
+        <translation>{file} 已作为 {image} 的标注，这是唯一同名的图像，但位于另一个工件的文件夹中；请检查</translation>
+    </message>
+    <message>
+        <source>the file lists the image twice, with different sizes, so its labels may be those of two images</source>
+        <translation>该文件两次列出此图像且尺寸不同，其标注可能属于两张图像</translation>
+    </message>
+    <message>
+        <source>it has predictions, but no annotation</source>
+        <translation>它只有预测结果，没有标注</translation>
     </message>
     <message>
         <source>its images would have the keys of those of the source {name}; opening the project for writing renames it</source>

@@ -28,8 +28,8 @@ from workbench.core.project import annotation, import_journal
 from workbench.core.project.annotation import ProjectLabel, continues, labeled_keys, united_history
 from workbench.core.project.file_transaction import dropped_text
 from workbench.core.project.grouping import FileTable
+from workbench.core.project.import_account import Ledger, Tally
 from workbench.core.project.import_journal import ImportJournal
-from workbench.core.project.import_request import Ledger, Tally
 from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.project.storage import inside, same_content
 from workbench.core.text_patterns import numbered_names
