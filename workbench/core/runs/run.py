@@ -6,7 +6,7 @@
 predictions made during training: at most 12 steps per image, and one for all but the latest 24 images. `held_out/`
 holds copies of the masks for evaluation as they were at the start of the run, whose hashes are in dataset.json, which
 also lists later additions. The trainer is
-the only writer while it runs, which `core.runs.run_lock` enforces. `adopted.json` marks a network that was trained
+the only writer while it runs, which `core.runs.launch` enforces. `adopted.json` marks a network that was trained
 elsewhere, see `core.adoption`: there is nothing but `best/` without weights, dataset.json and one event.
 
 Name of a run folder: the time of its start, the model, and a number for runs within one second.

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QListView
 from workbench.ui.actions.command_table import Command, Submenu
 from workbench.ui.actions.menus import Actions
 from workbench.ui.text.formatting import counterparts, plain
+from workbench.ui.widgets.box_layouts import in_column
 from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_badge, draw_row_background, state_color
-from workbench.ui.widgets.layouts import in_column
 from workbench.ui.widgets.theme import ThemeManager
 
 _WORD_START, _RUN, _GAP = 8, 5, 1  # points: letter at the start of a word, letter beside the last one, per gap

@@ -31,7 +31,7 @@ from workbench.ui.shortcuts import (
     key_text,
 )
 from workbench.ui.text.formatting import plain
-from workbench.ui.widgets.layouts import in_column, in_row
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.screen_fit import resize_for_text
 from workbench.ui.widgets.text_labels import line_height
 

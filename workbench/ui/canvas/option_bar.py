@@ -26,7 +26,7 @@ from workbench.ui.canvas.tools.tool_options import LINES, MAX_DIAMETER, RANGES
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import problem_text
-from workbench.ui.widgets.layouts import in_row
+from workbench.ui.widgets.box_layouts import in_row
 from workbench.ui.widgets.text_labels import FittedNote, align_text
 
 

@@ -29,9 +29,9 @@ from workbench.session.project_jobs import ReportJob
 from workbench.session.session import Session
 from workbench.ui.check.finding_repairs import FindingModel, FindingRepairs
 from workbench.ui.text.formatting import number, translate_message
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.item_views import show_as_rows
 from workbench.ui.widgets.job_dialog import JobDialog
-from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.screen_fit import resize_for_text
 
 

@@ -19,8 +19,8 @@ from workbench.core.image_list.image_search import SearchError, completions
 from workbench.session.session import Session
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.text.formatting import listed
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.keyboard import set_key_tip
-from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 

@@ -35,7 +35,7 @@ from workbench.ui.images.image_model import ImageListModel, ThumbnailProvider
 from workbench.ui.images.thumbnail_view import ThumbnailView
 from workbench.ui.text import formatting, label_next_texts
 from workbench.ui.text.formatting import number
-from workbench.ui.widgets.layouts import Gap, in_column, in_row
+from workbench.ui.widgets.box_layouts import Gap, in_column, in_row
 from workbench.ui.widgets.text_labels import set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 

@@ -30,8 +30,8 @@ from workbench.session.session import Session
 from workbench.ui.images.image_delegate import CELL, ThumbnailDelegate
 from workbench.ui.images.image_model import ImageListModel, ThumbnailProvider
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.box_layouts import in_column
 from workbench.ui.widgets.keyboard import set_key_tip
-from workbench.ui.widgets.layouts import in_column
 from workbench.ui.widgets.theme import ThemeManager
 
 _MAX_VERDICTS = 6  # verdicts with a button

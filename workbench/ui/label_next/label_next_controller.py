@@ -26,7 +26,7 @@ from workbench.ui.canvas.region_navigator import RegionNavigator
 from workbench.ui.images.images_panel import ImagesPanel
 from workbench.ui.shortcuts import with_key
 from workbench.ui.text import label_next_texts
-from workbench.ui.widgets.layouts import in_column, in_row
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.message_bar import MessageBar
 
 if TYPE_CHECKING:

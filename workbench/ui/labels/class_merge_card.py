@@ -22,7 +22,7 @@ from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.session.transaction_job import ClassMergeJob
 from workbench.ui.text.formatting import duration, listed, number, size
-from workbench.ui.widgets.layouts import in_column, in_row
+from workbench.ui.widgets.box_layouts import in_column, in_row
 
 _MB = 1 << 20
 

@@ -28,8 +28,8 @@ from workbench.session.session import Session
 from workbench.ui.labels.class_merge_card import ClassMergeCard, ClassMergeDialog
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text.formatting import number
+from workbench.ui.widgets.box_layouts import in_column
 from workbench.ui.widgets.item_views import draw_row_background, state_color
-from workbench.ui.widgets.layouts import in_column
 from workbench.ui.widgets.theme import ThemeManager
 
 # Name of each color of `core.project.project_json.PALETTE`, and of other common colors.

@@ -32,7 +32,7 @@ from workbench.core.images.display import (
 from workbench.session.display_presets import DisplayPresets
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.text.formatting import number
-from workbench.ui.widgets.layouts import in_row
+from workbench.ui.widgets.box_layouts import in_row
 from workbench.ui.widgets.text_labels import set_disabled_reason
 
 _BINS = 128

@@ -23,8 +23,8 @@ from workbench.core.project.history import Patch
 from workbench.session.session import Session
 from workbench.ui.canvas.tools.tool_registry import TOOLS
 from workbench.ui.text.formatting import capitalized, plain
+from workbench.ui.widgets.box_layouts import in_column
 from workbench.ui.widgets.item_views import draw_row_background
-from workbench.ui.widgets.layouts import in_column
 from workbench.ui.widgets.text_labels import CollapsibleSection
 from workbench.ui.widgets.theme import ThemeManager
 

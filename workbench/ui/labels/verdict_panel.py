@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from workbench.session.session import Session
 from workbench.ui.shortcuts import key_text, with_key
-from workbench.ui.widgets.layouts import in_column, in_row
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.theme import ThemeManager
 
 _MARGIN, _GAP = 9, 6  # px, beside and between name and key

@@ -15,8 +15,8 @@ from workbench.ui.canvas.layers.canvas_layers import MODES, MaskStyle, Mode, Pre
 from workbench.ui.canvas.layers.canvas_scene import CanvasScene
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay, is_preview
 from workbench.ui.text import formatting
+from workbench.ui.widgets.box_layouts import in_row
 from workbench.ui.widgets.keyboard import set_key_tip
-from workbench.ui.widgets.layouts import in_row
 from workbench.ui.widgets.text_labels import ElidedLabel, set_disabled_reason
 
 

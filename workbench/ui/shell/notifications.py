@@ -30,8 +30,8 @@ from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text import formatting, settings_texts
 from workbench.ui.text.formatting import added_text
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.keyboard import TEXTS
-from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.screen_fit import resize_for_text, text_scale
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QToolButton, QWidget
 from workbench.ui.actions.menus import ActionTable, Bar
 from workbench.ui.text.formatting import plain
 from workbench.ui.view_settings import ViewSettings
-from workbench.ui.widgets.layouts import in_row
+from workbench.ui.widgets.box_layouts import in_row
 
 
 class CommandButton(QToolButton):

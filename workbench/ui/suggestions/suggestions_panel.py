@@ -31,9 +31,9 @@ from workbench.session.session import Session
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.suggestions.suggestions_controller import SuggestionsController
 from workbench.ui.text import formatting
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.item_views import ItemRole, ListModel, draw_background, draw_row_background, state_color
 from workbench.ui.widgets.keyboard import set_key_tip
-from workbench.ui.widgets.layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import align_text, set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 

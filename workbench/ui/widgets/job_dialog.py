@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 
 from workbench.session.tasks import Job
 from workbench.ui.text.formatting import number, problem_text
-from workbench.ui.widgets.layouts import in_column, in_row
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.screen_fit import set_width_for_text
 
 

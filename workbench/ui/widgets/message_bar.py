@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from workbench.ui.shortcuts import with_key
 from workbench.ui.text.formatting import problem_text
-from workbench.ui.widgets.layouts import in_column, in_row
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QProgressBar, QPushB
 
 from workbench.core.problems import UntrustedPlaces
 from workbench.core.project.source_trust import trust_named
-from workbench.ui.widgets.layouts import in_column, in_row
+from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.screen_fit import set_width_for_text
 
 CANCEL = "cancel"
