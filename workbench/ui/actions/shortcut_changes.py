@@ -182,8 +182,7 @@ class ShortcutsDialog(QDialog):
         area.setWidget(body)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
         column = in_column(self.search, (area, 1), owner=self, margins=(18, 16, 18, 16), spacing=12)
-        change = QPushButton(self.tr("Change shortcuts…"), autoDefault=False)
-        change.clicked.connect(self.change_requested)
+        change = QPushButton(self.tr("Change shortcuts…"), autoDefault=False, clicked=self.change_requested)
         column.addWidget(change, 0, Qt.AlignmentFlag.AlignLeft)
         resize_for_text(self, 860, 640)
 

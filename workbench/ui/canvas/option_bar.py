@@ -108,8 +108,7 @@ class OptionBar(QWidget):
         self.checks: dict[str, QCheckBox] = {}
         self._row = in_row(owner=self, margins=(10, 0, 10, 0), spacing=7)
         # Fits the fields once all have a new style. A single shot would keep a widget that is deleted meanwhile.
-        self._fit_timer = QTimer(self, singleShot=True, interval=0)
-        self._fit_timer.timeout.connect(self._fit)
+        self._fit_timer = QTimer(self, singleShot=True, interval=0, timeout=self._fit)
         self._make()
         self._fit()
         self.note = FittedNote()
@@ -211,8 +210,7 @@ class OptionBar(QWidget):
             self._toggle(auto, self.tr("Auto"), tip, field=name)
 
     def _check(self, name: str, text: str, change, tip: str = "", field: str = "") -> None:
-        check = QCheckBox(text, toolTip=tip)
-        check.toggled.connect(change)
+        check = QCheckBox(text, toolTip=tip, toggled=change)
         self.checks[name] = check
         self._put(field or name, check)
 

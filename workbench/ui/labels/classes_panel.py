@@ -184,10 +184,9 @@ class ClassesPanel(QWidget):
         # A drop inserts the row at its new place before it removes the old one.
         self._drop_timer = QTimer(self, singleShot=True, interval=0, timeout=self._reordered)
         self.model.rowsRemoved.connect(lambda *_: None if self._updating else self._drop_timer.start())
-        self.add_button = QToolButton(icon=style.icon("plus"))
-        self.add_button.clicked.connect(self.add)
-        self.add_button.setToolTip(self.tr("Add class"))
-        self.add_button.setAccessibleName(self.tr("Add class"))
+        self.add_button = QToolButton(
+            icon=style.icon("plus"), clicked=self.add, toolTip=self.tr("Add class"), accessibleName=self.tr("Add class")
+        )
         session.project_opened.connect(self._update_list)
         session.project_closed.connect(self._update_list)
         session.classes_changed.connect(self._update_list)

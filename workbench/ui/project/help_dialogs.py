@@ -90,8 +90,7 @@ class GpuCheckDialog(QDialog):
             test = self.tr("Test the GPU (a few minutes, writes gpu-report.md):")
             self._add_command("acceptance", test, command_line(program_command("doctor", "--gpu")))
         self._column.addStretch(1)
-        close = QPushButton(self.tr("Close"))
-        close.clicked.connect(self.accept)
+        close = QPushButton(self.tr("Close"), clicked=self.accept)
         self._column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
 
     def _summary(self, findings: GpuFindings) -> str:
@@ -126,8 +125,7 @@ class GpuCheckDialog(QDialog):
     def _add_command(self, name: str, title: str, command: str) -> None:
         self._column.addWidget(_label(title))
         field = QLineEdit(command, readOnly=True, accessibleName=title, cursorPosition=0)
-        copy = QPushButton(self.tr("Copy"))
-        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(command))
+        copy = QPushButton(self.tr("Copy"), clicked=lambda: QGuiApplication.clipboard().setText(command))
         row = in_row((field, 1), copy)
         self._column.addLayout(row)
         self.commands[name] = field
@@ -176,7 +174,6 @@ class AboutDialog(QDialog):
             margins=(26, 22, 26, 18),
             spacing=12,
         )
-        close = QPushButton(self.tr("Close"))
-        close.clicked.connect(self.accept)
+        close = QPushButton(self.tr("Close"), clicked=self.accept)
         column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
         set_width_for_text(self, 460)

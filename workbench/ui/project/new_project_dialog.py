@@ -148,10 +148,8 @@ class NewProjectDialog(QDialog):
         ):
             form.addRow(_label(label, field), _with_hint(field, hint))
         self.message = QLabel(objectName="muted", wordWrap=True)
-        cancel = QPushButton(self.tr("Cancel"))
-        cancel.clicked.connect(self.reject)
-        self.create = QPushButton(self.tr("Create project"), objectName="primary", default=True)
-        self.create.clicked.connect(self.accept)
+        cancel = QPushButton(self.tr("Cancel"), clicked=self.reject)
+        self.create = QPushButton(self.tr("Create project"), objectName="primary", default=True, clicked=self.accept)
         buttons = in_row(1, cancel, self.create)
         in_column(form, self.message, buttons, owner=self, margins=(22, 20, 22, 18), spacing=14)
         for field in (self.name, self.location, self.images, self.labels):
@@ -367,12 +365,9 @@ class QuickProjectDialog(QDialog):
         detect(self._tasks, [folder], self._show_labels)
 
     def _buttons(self) -> QHBoxLayout:
-        self.details = QPushButton(self.tr("More options…"), autoDefault=False)
-        self.details.clicked.connect(self._ask_details)
-        cancel = QPushButton(self.tr("Cancel"), autoDefault=False)
-        cancel.clicked.connect(self.reject)
-        self.create = QPushButton(self.tr("Create project"), objectName="primary", default=True)
-        self.create.clicked.connect(self.accept)
+        self.details = QPushButton(self.tr("More options…"), autoDefault=False, clicked=self._ask_details)
+        cancel = QPushButton(self.tr("Cancel"), autoDefault=False, clicked=self.reject)
+        self.create = QPushButton(self.tr("Create project"), objectName="primary", default=True, clicked=self.accept)
         return in_row(self.details, 1, cancel, self.create, spacing=8)
 
     def accept(self) -> None:

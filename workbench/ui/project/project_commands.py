@@ -57,8 +57,7 @@ class RecentProjects(QObject):
     def __init__(self, window: QWidget, session: Session, preferences: Preferences, messages: MessageBar) -> None:
         super().__init__(window)
         self._window, self._session, self._preferences, self._messages = window, session, preferences, messages
-        self.menu = QMenu(self.tr("Open &recent"), window)
-        self.menu.aboutToShow.connect(self._fill_menu)
+        self.menu = QMenu(self.tr("Open &recent"), window, aboutToShow=self._fill_menu)
         session.project_opened.connect(self._record)
         session.image_opened.connect(self._record)
 

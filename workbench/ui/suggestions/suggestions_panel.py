@@ -217,8 +217,7 @@ class SuggestionFilter(QWidget):
             grid.addWidget(label, row, 0)
             grid.addWidget(spin, row, 1)
         grid.setColumnStretch(0, 1)
-        self.clear = QPushButton(objectName="link", toolTip=self.tr("Show all suggestions"))
-        self.clear.clicked.connect(self._clear)
+        self.clear = QPushButton(objectName="link", toolTip=self.tr("Show all suggestions"), clicked=self._clear)
         grid.addWidget(self.clear, 2, 0, 1, 2)
         self.refresh()
 
@@ -278,8 +277,7 @@ class SuggestionsPanel(QWidget):
             # The buttons shrink in a narrow panel instead of widening it.
             button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             row.addWidget(button, 1)
-        self.restore = QPushButton(objectName="link")
-        self.restore.clicked.connect(controller.suggestions.restore_rejected)
+        self.restore = QPushButton(objectName="link", clicked=controller.suggestions.restore_rejected)
         self.progress = SuggestAllCard(controller)
         in_column(self.hint, self.filter, self.view, row, self.restore, self.progress, owner=self, margins=0, spacing=4)
         for signal in (controller.changed, session.note_changed, session.image_opened, session.project_closed):
@@ -352,8 +350,7 @@ class SuggestAllCard(QFrame):
         column = in_column(owner=self, margins=(10, 8, 10, 8), spacing=6)
         self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.bar = QProgressBar(textVisible=False, accessibleName=self.tr("Progress"))
-        self.cancel = QPushButton(self.tr("Cancel"))
-        self.cancel.clicked.connect(self._cancel)
+        self.cancel = QPushButton(self.tr("Cancel"), clicked=self._cancel)
         for widget in (self.text, self.bar, self.cancel):
             column.addWidget(widget)
         self._job.began.connect(self._start)

@@ -69,8 +69,7 @@ class PathField(QWidget):
         if self._choices:
             self.line.textChanged.connect(self._show_choice)
             self._show_choice()
-        button = QPushButton(self.tr("Browse…"), autoDefault=False, toolTip=title)
-        button.clicked.connect(self._browse)
+        button = QPushButton(self.tr("Browse…"), autoDefault=False, toolTip=title, clicked=self._browse)
         in_row((self.input, 1), button, owner=self, margins=0, spacing=6)
 
     @property
@@ -127,10 +126,8 @@ class JobDialog(QDialog):
         self.body.addStretch(0)  # takes the space that no widget below takes
         row = self._buttons = QHBoxLayout()
         row.addStretch(1)
-        self.close_button = QPushButton(self.tr("Close"), autoDefault=False)
-        self.close_button.clicked.connect(self.reject)
-        self.start_button = QPushButton(objectName="primary", default=True)
-        self.start_button.clicked.connect(self.start)
+        self.close_button = QPushButton(self.tr("Close"), autoDefault=False, clicked=self.reject)
+        self.start_button = QPushButton(objectName="primary", default=True, clicked=self.start)
         row.addWidget(self.close_button)
         row.addWidget(self.start_button)
         in_column(
@@ -201,8 +198,7 @@ class JobDialog(QDialog):
 
     def add_button(self, text: str, on_click: Callable[[], object], *, link: bool = False) -> QPushButton:
         """Add a button on the left and return it."""
-        button = QPushButton(text, objectName="link" if link else "", autoDefault=False)
-        button.clicked.connect(lambda: on_click())
+        button = QPushButton(text, objectName="link" if link else "", autoDefault=False, clicked=lambda: on_click())
         self._buttons.insertWidget(self._buttons.indexOf(self.close_button) - 1, button)
         return button
 

@@ -189,8 +189,7 @@ class BarMessage(QFrame):
 
     def start_timer(self, on_end: Callable[[], None]) -> None:
         """Fade the message out after some time without the pointer over it, then call `on_end`."""
-        self._timer = QTimer(self, singleShot=True, interval=_TIMEOUT)
-        self._timer.timeout.connect(lambda: self._fade(on_end))
+        self._timer = QTimer(self, singleShot=True, interval=_TIMEOUT, timeout=lambda: self._fade(on_end))
         self._timer.start()
 
     def _fade(self, on_end: Callable[[], None]) -> None:
@@ -224,6 +223,5 @@ class BarMessage(QFrame):
         return True
 
     def add_button(self, text: str, callback: Callable[[], None]) -> None:
-        button = QPushButton(text)
-        button.clicked.connect(lambda: callback())
+        button = QPushButton(text, clicked=lambda: callback())
         self._row.insertWidget(self._row.count() - 1, button, 0, Qt.AlignmentFlag.AlignVCenter)

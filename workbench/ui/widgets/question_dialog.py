@@ -106,8 +106,7 @@ class Waiting(QDialog):
         bar = QProgressBar(textVisible=False)
         bar.setRange(0, 0)
         column = in_column(self.label, bar, owner=self, margins=(22, 20, 22, 18), spacing=14)
-        self.cancel = QPushButton(cancel or self.tr("Cancel"))
-        self.cancel.clicked.connect(self.reject)
+        self.cancel = QPushButton(cancel or self.tr("Cancel"), clicked=self.reject)
         column.addWidget(self.cancel, 0, Qt.AlignmentFlag.AlignRight)
         self.rejected.connect(self.cancelled)
 
