@@ -8,16 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.training_log.log_targets import (
-    TARGETS,
-    LogNotWritten,
-    LogTarget,
-    RunReader,
-    Scalar,
-    follow,
-    open_log,
-    run_settings,
-)
+from workbench.cli.training_log.log_targets import TARGETS, LogNotWritten, LogTarget, open_log
+from workbench.cli.training_log.run_values import RunReader, Scalar, follow, run_settings
 from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core.messages import first_line
 from workbench.core.problems import Problem

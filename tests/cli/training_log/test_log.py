@@ -12,8 +12,9 @@ import pytest
 
 from workbench import cli
 from workbench.cli import log
-from workbench.cli.training_log import log_targets
-from workbench.cli.training_log.log_targets import STEP_NAMES, TARGETS, Scalar, Text
+from workbench.cli.training_log import run_values
+from workbench.cli.training_log.log_targets import TARGETS
+from workbench.cli.training_log.run_values import STEP_NAMES, Scalar, Text
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, Trouble, encode
 from workbench.core.runs.gpu_facts import GpuSample, SystemSample, encode_sample
 from workbench.core.runs.launch import RunLock
@@ -143,7 +144,7 @@ def test_values_computed_again_after_a_resume_are_written_once(run, recorder, tm
 
 @pytest.mark.parametrize("ending", [Finished(why="stopped", time=9), Failed(why="x", time=9), None])
 def test_following_ends_with_the_training(run, recorder, tmp_path, capsys, monkeypatch, ending):
-    monkeypatch.setattr(log_targets, "POLL", 0.01)
+    monkeypatch.setattr(run_values, "POLL", 0.01)
     lock = RunLock(run.root)
     lock.acquire(0)
     write(run, EVENTS[:3])
@@ -167,8 +168,8 @@ def test_following_ends_with_the_training(run, recorder, tmp_path, capsys, monke
 
 
 def test_following_ends_if_the_run_never_starts(run, recorder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(log_targets, "POLL", 0.01)
-    monkeypatch.setattr(log_targets, "START_SECONDS", 0.05)
+    monkeypatch.setattr(run_values, "POLL", 0.01)
+    monkeypatch.setattr(run_values, "START_SECONDS", 0.05)
     result = call(capsys, run.root, "--to", "mlflow", "--out", tmp_path, "--follow")
     assert result["values"] == 0 and not result["finished"]
 
