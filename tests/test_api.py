@@ -23,7 +23,7 @@ from workbench import api
 from workbench.core import problems
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
-from workbench.core.runs import child_process
+from workbench.core.runs import training_process
 from workbench.core.runs.launch import paddle_installed
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
@@ -329,7 +329,7 @@ def test_exception_in_the_function_ends_the_training(labeled_project, monkeypatc
     script = (
         f"import json, os, time; print(json.dumps({event!r} | {{'process': os.getpid()}}), flush=True); time.sleep(999)"
     )
-    monkeypatch.setattr(child_process, "worker_command", lambda *_: [sys.executable, "-c", script])
+    monkeypatch.setattr(training_process, "worker_command", lambda *_: [sys.executable, "-c", script])
     labeled_project.close()
     started = []
 

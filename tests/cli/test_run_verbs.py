@@ -303,10 +303,10 @@ def _interrupted(started, root, ready, patience=90):
 
 def test_killed_child_is_reported_in_one_sentence(copy, capsys, monkeypatch):
     """Use a stand-in for the training program that is killed without a final event."""
-    from workbench.core.runs import child_process
+    from workbench.core.runs import training_process
 
     monkeypatch.setattr(
-        child_process, "worker_command", lambda *_: [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
+        training_process, "worker_command", lambda *_: [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
     )
     assert cli.main(["train", str(copy), "--model", "unet", "--epochs", "1"]) == 1
     err = capsys.readouterr().err

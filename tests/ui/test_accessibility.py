@@ -46,8 +46,7 @@ from workbench.ui.text.run_texts import model_names
 from workbench.ui.training.adoption_dialog import AdoptionDialog
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog, ExportReport
 from workbench.ui.training.settings_dialog import TrainingSettingsDialog
-from workbench.ui.widgets.job_dialog import JobDialog
-from workbench.ui.widgets.question_dialog import Answer, Question, SourceQuestion, Waiting
+from workbench.ui.widgets.dialogs import Answer, JobDialog, Question, SourceQuestion, Waiting
 
 ABSTRACT = {JobDialog, ReportDialog}
 

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.geometry.drawing import Rect
 from workbench.core.problems import (
     CannotWrite,
@@ -33,6 +32,7 @@ from workbench.core.project.annotation import Note, backup_conflict
 from workbench.core.project.history import TILE, Content, Patch, StepRecording
 from workbench.core.project.project import Project
 from workbench.core.project.project_identity import rescue_folder
+from workbench.core.project.storage import FileLock, LockHeld
 from workbench.inference.io.file_access import discard_tree
 from workbench.session.journal import (
     NOTES,

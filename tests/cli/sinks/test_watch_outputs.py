@@ -18,7 +18,7 @@ from tests.cli.sinks.conftest import wait_until
 from tests.inference.conftest import gray_export, spotted
 from workbench import cli
 from workbench.cli import predict
-from workbench.inference.batch import input_paths
+from workbench.inference.batch import folder_watch
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.batch.interrupts import GracefulInterrupt
 from workbench.inference.batch.results_folder import ResultsFolder
@@ -64,7 +64,7 @@ def watch(arguments, monkeypatch, capsys):
                 stop.request()
 
         monkeypatch.setattr(predict, "handle_interrupts", lambda on_first: contextlib.nullcontext(stop))
-        monkeypatch.setattr(predict, "watch", partial(input_paths.watch, interval=0.02, unchanged_seconds=0.02))
+        monkeypatch.setattr(predict, "watch", partial(folder_watch.watch, interval=0.02, unchanged_seconds=0.02))
         with ThreadPoolExecutor(1) as pool:
             condition = pool.submit(wait)
             status = cli.main([*arguments, *map(str, options)])

@@ -20,8 +20,8 @@ from workbench.ui.images.images_panel import ImageListView
 from workbench.ui.labels.classes_panel import eye_rect
 from workbench.ui.shell.workspace import SidePanel
 from workbench.ui.shortcuts import key_text
+from workbench.ui.widgets.dialogs import Question
 from workbench.ui.widgets.keyboard import focus_chain
-from workbench.ui.widgets.question_dialog import Question
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from workbench.core.runs.pip_commands import InstalledBuild, choose_for_machine
 from workbench.session.preferences import Preferences
 from workbench.ui.project.help_dialogs import GpuCheckDialog, GpuFindings
 from workbench.ui.shell.welcome import RecentRow
-from workbench.ui.widgets.question_dialog import Question
+from workbench.ui.widgets.dialogs import Question
 
 RTX = Gpu(0, "NVIDIA GeForce RTX 3060", 12 << 30, (8, 6))
 GPU_BUILD = InstalledBuild("3.3.1", (12, 6), "9.9.0", ((7, 5), (8, 0), (8, 6)))

@@ -36,7 +36,7 @@ from workbench.session.training.trainer_thread import find_live_process
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.project.new_project_dialog import NewProjectDialog
 from workbench.ui.shell.application import Application
-from workbench.ui.widgets.question_dialog import Question, Waiting
+from workbench.ui.widgets.dialogs import Question, Waiting
 
 
 class Full:

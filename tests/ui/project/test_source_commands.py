@@ -14,7 +14,7 @@ from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.ui.actions.menus import ImageContextMenu
 from workbench.ui.project.transfer_dialogs import MergeDialog, PackDialog, SourcesDialog, UnpackDialog
-from workbench.ui.widgets.question_dialog import Question
+from workbench.ui.widgets.dialogs import Question
 
 
 @pytest.fixture

@@ -17,8 +17,7 @@ from workbench.core import resources
 from workbench.inference.io.image_io import write_png
 from workbench.session.tasks import Job
 from workbench.ui.label_files.import_dialog import ImportDialog
-from workbench.ui.widgets.job_dialog import JobDialog
-from workbench.ui.widgets.question_dialog import Answer, Question, SourceQuestion
+from workbench.ui.widgets.dialogs import Answer, JobDialog, Question, SourceQuestion
 from workbench.ui.widgets.theme import ThemeManager
 
 

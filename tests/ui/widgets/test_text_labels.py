@@ -10,8 +10,16 @@ from PySide6.QtGui import QFont, QFontDatabase, QFontInfo, QGuiApplication, QIma
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QSpinBox, QWidget
 
 from tests.ui.layout_faults import MOST_ROUNDS, layout_rounds
-from workbench.ui.widgets.screen_fit import available_area, resize_for_text, resize_on_screen, set_width_for_text
-from workbench.ui.widgets.text_labels import ElidedLabel, align_text, center_text, set_disabled_reason
+from workbench.ui.widgets.text_labels import (
+    ElidedLabel,
+    align_text,
+    available_area,
+    center_text,
+    resize_for_text,
+    resize_on_screen,
+    set_disabled_reason,
+    set_width_for_text,
+)
 from workbench.ui.widgets.theme import FONTS
 
 LONG, SHORT = "Dice 0.94 on 120 validation images; expect 0.85 to 0.95", "Dice 0.94; expect 0.85 to 0.95"

@@ -17,11 +17,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, ProjectGone, ProjectLocked, ProjectTaken
 from workbench.core.project.project_json import ProjectJson
-from workbench.core.project.storage import check_links, write_json
+from workbench.core.project.storage import FileLock, LockHeld, check_links, write_json
 from workbench.inference.io.file_access import keep_root, read_regular
 
 State = tuple[tuple[int, int], tuple[int, int, int]]

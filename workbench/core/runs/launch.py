@@ -24,10 +24,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.messages import Message
 from workbench.core.problems import CannotWrite, DeviceMissing, RunInUse
-from workbench.core.project.storage import write_json
+from workbench.core.project.storage import FileLock, LockHeld, write_json
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.cpu_environment import cpu_environment
 

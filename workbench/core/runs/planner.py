@@ -23,7 +23,6 @@ import numpy as np
 from workbench.core import problems
 from workbench.core.messages import Message, join
 from workbench.core.project.project import Project
-from workbench.core.runs import gpu_facts
 from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.dataset import Dataset, ImageStatistics, Item, advise_masks, measure_sample, thinness
 from workbench.core.runs.gpu_facts import read_gpu_facts
@@ -363,9 +362,9 @@ def _plan_size(draft: _Draft) -> None:
 def _plan_gpu_size(side: int, draft: _Draft) -> None:
     """Choose network size and batch on a GPU. The training adapts both to the GPU before its first step."""
     model, request = draft.request.model, draft.request
-    for key, value in gpu_facts.SIZES[model][request.quality].items():
-        draft.choose(key, value, Message(gpu_facts.REASONS[key]))
-    draft.choose("batch", gpu_facts.planned_batch(model, side, request.device), Message(gpu_facts.BATCH_REASON))
+    for key, value in SIZES[model][request.quality].items():
+        draft.choose(key, value, Message(REASONS[key]))
+    draft.choose("batch", planned_batch(model, side, request.device), Message(BATCH_REASON))
 
 
 def _plan_course(draft: _Draft) -> None:

@@ -32,8 +32,7 @@ from workbench.ui.shortcuts import (
 )
 from workbench.ui.text.formatting import plain
 from workbench.ui.widgets.box_layouts import in_column, in_row
-from workbench.ui.widgets.screen_fit import resize_for_text
-from workbench.ui.widgets.text_labels import line_height
+from workbench.ui.widgets.text_labels import line_height, resize_for_text
 
 _LEFT = ("label", "canvas", "edit", "train")
 _RIGHT = ("image", "view", "project", "help")

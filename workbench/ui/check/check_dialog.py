@@ -30,9 +30,9 @@ from workbench.session.session import Session
 from workbench.ui.check.finding_repairs import FindingModel, FindingRepairs
 from workbench.ui.text.formatting import number, translate_message
 from workbench.ui.widgets.box_layouts import in_column, in_row
+from workbench.ui.widgets.dialogs import JobDialog
 from workbench.ui.widgets.item_views import show_as_rows
-from workbench.ui.widgets.job_dialog import JobDialog
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.text_labels import resize_for_text
 
 
 class ReportDialog(JobDialog):

@@ -39,7 +39,7 @@ from workbench.ui.check.check_dialog import ReportDialog
 from workbench.ui.text.formatting import clauses, listed, metric_unit, model_name, number
 from workbench.ui.widgets.box_layouts import in_row
 from workbench.ui.widgets.item_views import show_as_rows
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.text_labels import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 from workbench.ui.widgets.themed_plot import ThemedPlot
 

@@ -30,7 +30,7 @@ from workbench.ui.dialogs.preference_pages import PreferenceFields, SettingsForm
 from workbench.ui.shortcuts import key_sequences
 from workbench.ui.text.formatting import plain
 from workbench.ui.widgets.box_layouts import in_column, in_row
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.text_labels import resize_for_text
 
 _ID = Qt.ItemDataRole.UserRole
 

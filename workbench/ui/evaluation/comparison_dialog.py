@@ -38,7 +38,7 @@ from workbench.ui.services import Services
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import translate_message
 from workbench.ui.text.run_texts import comparison_text
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.text_labels import resize_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _WIDTH = 300  # of an image, logical px

@@ -35,8 +35,8 @@ from workbench.ui.evaluation.headline_metrics import HeadlineMetric
 from workbench.ui.text import formatting, label_next_texts
 from workbench.ui.text.evaluation_texts import NOTHING
 from workbench.ui.text.formatting import translate_message
-from workbench.ui.widgets.job_dialog import JobDialog, PathField
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.dialogs import JobDialog, PathField
+from workbench.ui.widgets.text_labels import resize_for_text
 
 if TYPE_CHECKING:
     from workbench.core.evaluation.split_evaluation import SplitEvaluation

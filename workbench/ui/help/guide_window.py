@@ -38,7 +38,7 @@ from workbench.core import resources
 from workbench.core.resources import SOURCE_LANGUAGE, matching_language
 from workbench.ui.shortcuts import with_current_keys
 from workbench.ui.widgets.box_layouts import in_column, in_row
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.text_labels import resize_for_text
 from workbench.ui.widgets.theme import Theme, ThemeManager
 
 _MARGIN = 18.0  # px around the page

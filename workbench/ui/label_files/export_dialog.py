@@ -14,8 +14,8 @@ from workbench.session.project_jobs import LabelExportJob, LabelExportRequest
 from workbench.session.session import Session
 from workbench.ui.label_files.import_report import SkippedList
 from workbench.ui.text.formatting import number, translate_message
-from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.widgets.dialogs import JobDialog, PathField, open_path
+from workbench.ui.widgets.text_labels import resize_on_screen
 
 # Content that a format cannot hold, as counted by the writers.
 _LOSSES = {

@@ -19,9 +19,9 @@ from workbench.session.folder_prediction import FolderPrediction, FolderRequest,
 from workbench.session.tasks import TaskRunner
 from workbench.ui.text import formatting
 from workbench.ui.text.formatting import translate_message
+from workbench.ui.widgets.dialogs import JobDialog, PathField, open_path
 from workbench.ui.widgets.item_views import show_as_rows
-from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.text_labels import resize_for_text
 
 _MAX_ROWS = 100_000  # rows; a watched folder may run for weeks
 _PREVIEW = 900  # px, longer side of a preview

@@ -26,8 +26,7 @@ from workbench.core.runs.pip_commands import (
 from workbench.session.tasks import TaskRunner
 from workbench.ui.text.formatting import capitalized, translate_message
 from workbench.ui.widgets.box_layouts import in_column, in_row
-from workbench.ui.widgets.screen_fit import set_width_for_text
-from workbench.ui.widgets.text_labels import IconLabel
+from workbench.ui.widgets.text_labels import IconLabel, set_width_for_text
 from workbench.ui.widgets.theme import ThemeManager
 
 _WIDTH = 640  # px

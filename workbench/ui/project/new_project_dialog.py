@@ -34,8 +34,7 @@ from workbench.ui.label_files.path_choices import choose_label_file
 from workbench.ui.text.formatting import listed, number
 from workbench.ui.text.settings_texts import format_with_count
 from workbench.ui.widgets.box_layouts import in_column, in_row
-from workbench.ui.widgets.screen_fit import fit_height, set_width_for_text
-from workbench.ui.widgets.text_labels import center_text
+from workbench.ui.widgets.text_labels import center_text, fit_height, set_width_for_text
 
 _MAX_COUNTED = 100_000  # images
 _REPORT_EVERY = 500  # images

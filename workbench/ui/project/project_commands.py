@@ -25,9 +25,9 @@ from workbench.ui.label_files.label_files_controller import LabelFilesController
 from workbench.ui.project.leave_guard import LeaveGuard
 from workbench.ui.services import Services
 from workbench.ui.text.formatting import left_out_text
+from workbench.ui.widgets.dialogs import CANCEL, Answer, Question, ask_trust
 from workbench.ui.widgets.file_drop import LeftOut, is_label_file
 from workbench.ui.widgets.message_bar import MessageBar
-from workbench.ui.widgets.question_dialog import CANCEL, Answer, Question, ask_trust
 
 if TYPE_CHECKING:
     from workbench.ui.project.new_project_dialog import NewProject, NewProjectDialog, QuickProjectDialog

@@ -13,8 +13,8 @@ from workbench.core.project.trash import Removal
 from workbench.core.text_patterns import fill, free_path
 from workbench.ui.services import Services
 from workbench.ui.text.formatting import listed, number
+from workbench.ui.widgets.dialogs import CANCEL, Answer, Question, Waiting
 from workbench.ui.widgets.message_bar import MessageBar
-from workbench.ui.widgets.question_dialog import CANCEL, Answer, Question, Waiting
 
 _TOPIC = "sources"
 _PATIENCE = 400  # ms until a dialog shows that files are being moved

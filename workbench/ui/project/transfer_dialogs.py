@@ -34,9 +34,9 @@ from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, ignore_failure
 from workbench.ui.text.formatting import listed, number, problem_text, size, translate_message
 from workbench.ui.widgets.box_layouts import in_row
+from workbench.ui.widgets.dialogs import JobDialog, PathField, open_path
 from workbench.ui.widgets.item_views import show_as_rows
-from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
-from workbench.ui.widgets.screen_fit import resize_for_text
+from workbench.ui.widgets.text_labels import resize_for_text
 
 Reports = tuple[list[SourceReport], list[Removal]]
 

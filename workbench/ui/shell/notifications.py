@@ -33,7 +33,7 @@ from workbench.ui.text.formatting import added_text
 from workbench.ui.widgets.box_layouts import in_column, in_row
 from workbench.ui.widgets.keyboard import TEXTS
 from workbench.ui.widgets.message_bar import MessageBar
-from workbench.ui.widgets.screen_fit import resize_for_text, text_scale
+from workbench.ui.widgets.text_labels import resize_for_text, text_scale
 
 
 def report_text(report: ErrorReport) -> str:

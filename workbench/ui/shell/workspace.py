@@ -28,8 +28,7 @@ from workbench.ui.predictions.layers_panel import LayersPanel
 from workbench.ui.text.formatting import problem_text
 from workbench.ui.training.train_controls import TrainControls
 from workbench.ui.widgets.message_bar import MessageBar
-from workbench.ui.widgets.screen_fit import available_area
-from workbench.ui.widgets.text_labels import CollapsibleSection
+from workbench.ui.widgets.text_labels import CollapsibleSection, available_area
 
 _TOPIC = "folder"
 

@@ -12,7 +12,7 @@ from workbench.core.text_patterns import split_names
 from workbench.session.project_jobs import AdoptionJob
 from workbench.session.session import Session
 from workbench.ui.text.formatting import run_name, translate_message
-from workbench.ui.widgets.job_dialog import JobDialog, PathField
+from workbench.ui.widgets.dialogs import JobDialog, PathField
 from workbench.ui.widgets.text_labels import align_text
 
 

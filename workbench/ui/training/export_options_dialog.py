@@ -28,8 +28,7 @@ from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, LINE_SIDES,
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.session.training.trainer_thread import language_of_window
 from workbench.ui.text import formatting, settings_texts
-from workbench.ui.widgets.screen_fit import ContentScrollArea, set_width_for_text, text_scale
-from workbench.ui.widgets.text_labels import align_text, line_height
+from workbench.ui.widgets.text_labels import ContentScrollArea, align_text, line_height, set_width_for_text, text_scale
 
 
 class ExportOptionsDialog(QDialog):
