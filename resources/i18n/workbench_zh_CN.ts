@@ -4434,6 +4434,10 @@
         <translation>已停止：完成 {done} 张，跳过 {skipped} 张。结果已保留；勾选“跳过已有结果的图片”可继续。</translation>
     </message>
     <message>
+        <source>{n} {n:image is|images are} unlike the training images.</source>
+        <translation>{n} 张图片与训练图片不符。</translation>
+    </message>
+    <message>
         <source>Stop</source>
         <translation>停止</translation>
     </message>
@@ -4681,6 +4685,10 @@
     <message>
         <source>{prediction}; verdict: {verdict}</source>
         <translation>{prediction}；判定：{verdict}</translation>
+    </message>
+    <message>
+        <source>{prediction}. Unlike the training images: {why}</source>
+        <translation>{prediction}。与训练图片不符：{why}</translation>
     </message>
     <message>
         <source>Prediction: unsure, most likely {verdict} ({probability})</source>
@@ -5509,6 +5517,10 @@
     <message>
         <source>{n} {n:region|regions}</source>
         <translation>{n} 个区域</translation>
+    </message>
+    <message>
+        <source>{result}: {why}</source>
+        <translation>{result}：{why}</translation>
     </message>
 </context>
 <context>
@@ -9834,22 +9846,6 @@
         <translation>{low}–{high}%</translation>
     </message>
     <message>
-        <source>px²</source>
-        <translation>px²</translation>
-    </message>
-    <message>
-        <source>{low} {unit} and more</source>
-        <translation>{low} {unit} 及以上</translation>
-    </message>
-    <message>
-        <source>below {high} {unit}</source>
-        <translation>{high} {unit} 以下</translation>
-    </message>
-    <message>
-        <source>{low} to {high} {unit}</source>
-        <translation>{low} 至 {high} {unit}</translation>
-    </message>
-    <message>
         <source>{low}–{high} px²</source>
         <translation>{low}–{high} px²</translation>
     </message>
@@ -10729,6 +10725,14 @@
     <message>
         <source>The final metrics do not include this image.</source>
         <translation>最终指标不包含此图片。</translation>
+    </message>
+    <message>
+        <source>The training images have {n}-bit values in files for more bits.</source>
+        <translation>训练图片的数值为 {n} 位，而文件可存储更多位。</translation>
+    </message>
+    <message>
+        <source>They are scaled to their own range, as other images will be when they are predicted.</source>
+        <translation>数值按其自身范围换算，预测其他图片时也是如此。</translation>
     </message>
     <message>
         <source>{kind} {share}</source>
@@ -12121,6 +12125,42 @@
     <message>
         <source>{n} false {n:alarm|alarms}</source>
         <translation>{n} 处误报</translation>
+    </message>
+    <message>
+        <source>brightness {n} %, expected {low} % to {high} %</source>
+        <translation>亮度 {n} %，预期 {low} % 至 {high} %</translation>
+    </message>
+    <message>
+        <source>contrast {n} %, expected {low} % to {high} %</source>
+        <translation>对比度 {n} %，预期 {low} % 至 {high} %</translation>
+    </message>
+    <message>
+        <source>sharpness {n}, expected {low} to {high}</source>
+        <translation>清晰度 {n}，预期 {low} 至 {high}</translation>
+    </message>
+    <message>
+        <source>saturated pixels {n} %, expected {low} % to {high} %</source>
+        <translation>饱和像素 {n} %，预期 {low} % 至 {high} %</translation>
+    </message>
+    <message>
+        <source>color {n} %, expected {low} % to {high} %</source>
+        <translation>色彩 {n} %，预期 {low} % 至 {high} %</translation>
+    </message>
+    <message>
+        <source>size {n} megapixels, expected {low} to {high}</source>
+        <translation>尺寸 {n} 百万像素，预期 {low} 至 {high}</translation>
+    </message>
+    <message>
+        <source>every pixel has the value {n}</source>
+        <translation>所有像素的值均为 {n}</translation>
+    </message>
+    <message>
+        <source>the values may have {n} bits</source>
+        <translation>数值的位深可能是 {n} 位</translation>
+    </message>
+    <message>
+        <source>{n}-bit values are scaled to the range of the training images</source>
+        <translation>{n} 位数值已换算到训练图片的范围</translation>
     </message>
     <message>
         <source>only {n} of at least {m} parts</source>

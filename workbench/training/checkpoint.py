@@ -207,7 +207,7 @@ class BestCheckpoint:
         Raise CannotWrite; the previous weights then remain the best.
         """
         previous = self.score, self.step, self.settings
-        self.score, self.step, self.settings = score, step, settings
+        self.score, self.step, self.settings = score, step, self._with_input(settings)
         try:
             save_arrays(self._weights, weights(net), self.state())
         except CannotWrite:
@@ -224,13 +224,17 @@ class BestCheckpoint:
 
     def choose_final(self, settings: ModelSettings, score: float | None) -> None:
         """Store the result of an evaluation on all validation images. Raises CannotWrite."""
-        self.settings, self.score = settings, score
+        self.settings, self.score = self._with_input(settings), score
         if self._usable_step == self.step:
             path = self.run.best / MODEL_FILE
             try:
-                save_settings(settings, path)
+                save_settings(self.settings, path)
             except OSError as error:
                 raise CannotWrite.of(path, error) from error
+
+    def _with_input(self, settings: ModelSettings) -> ModelSettings:
+        """Return settings with the input limits of this run: evaluations during the training do without them."""
+        return dataclasses.replace(settings, input=settings.input or self.settings.input)
 
     @property
     def _weights(self) -> Path:

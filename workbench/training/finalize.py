@@ -16,6 +16,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Finished, Progress, Trouble
 from workbench.core.runs.held_out import stratified_order
+from workbench.core.runs.input_limits import learn_input
 from workbench.core.runs.network_stats import is_smaller
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.training_settings import TrainingSettings
@@ -39,6 +40,9 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
     elif best.step != context.state.step:
         checkpoint.load_best(context.run, mean)
     usable = best.make_usable(mean)
+    if context.dataset.joined:
+        limits = learn_input(context.project, context.dataset)
+        best.choose_final(dataclasses.replace(best.settings, input=limits), best.score)
     result: dict[str, Any] = {"metrics": {}, "score": best.score}
     if not context.control.stop:
         result.update(_evaluate_all(context, usable))

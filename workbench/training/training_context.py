@@ -20,6 +20,7 @@ from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.events import Trouble
 from workbench.core.runs.held_out import stratified_order
+from workbench.core.runs.input_limits import learn_input
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings
 from workbench.inference.cpu_environment import cores
@@ -288,6 +289,9 @@ def prepare(
         um_per_pixel=project.file.um_per_pixel,
         files={"onnx": "network.onnx"},
     )
+    limits = learn_input(project, dataset)
+    if limits is not None and limits.bits and not resume:
+        report(Trouble(what=Message("training.bit_depth", n=limits.bits), done=Message("training.bit_depth_scaled")))
     cache = ImageCache(project, dataset, settings)
     sampler = PatchSampler(training_settings, dataset, settings, cache)
     np.random.seed(training_settings.seed)
@@ -348,7 +352,7 @@ def prepare(
             threads=min(3, cores()) if training_device.is_gpu else workers,  # reading and packing beside the GPU
             truth=FrozenLabels(run, project, dataset),
         ),
-        best=BestCheckpoint(run, training_settings, settings, report),
+        best=BestCheckpoint(run, training_settings, dataclasses.replace(settings, input=limits), report),
         budget=Budget(steps, seconds),
         clock=clock,
         report=report,

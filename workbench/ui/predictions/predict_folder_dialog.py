@@ -67,7 +67,8 @@ class ResultsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._text(row, index.column())
         if role == Qt.ItemDataRole.ToolTipRole:
-            return translate_message(row.why) if row.why else str(row.path)
+            remarks = [row.why] if row.why else row.input.why if row.input else ()
+            return "\n".join(map(translate_message, remarks)) or str(row.path)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(index.column())
         return None
@@ -78,9 +79,12 @@ class ResultsModel(QAbstractTableModel):
         if column == 1:
             if row.why:
                 return self.tr("Skipped: {why}").format(why=translate_message(row.why))
-            if row.verdict is not None:
-                return row.verdict
-            return fill(self.tr("{n} {n:region|regions}"), n=row.found) if row.found else "–"
+            regions = fill(self.tr("{n} {n:region|regions}"), n=row.found) if row.found else "–"
+            result = regions if row.verdict is None else row.verdict
+            if row.input is None or row.input.ok:
+                return result
+            why = "; ".join(map(translate_message, row.input.why))
+            return self.tr("{result}: {why}").format(result=result, why=why)
         if column == 2:
             return formatting.number(row.largest) if row.largest is not None else ""
         return "" if row.why else f"{row.milliseconds:.0f}"
@@ -303,7 +307,11 @@ class PredictFolderDialog(JobDialog):
                 "images that already have results” to continue."
             )
             self.skip_existing.setChecked(True)
-        self.show_status(fill(text, done=summary.images, skipped=summary.skipped, path=summary.out))
+        text = fill(text, done=summary.images, skipped=summary.skipped, path=summary.out)
+        unlike = sum(row.input is not None and not row.input.ok for row in self.results.rows)
+        if unlike:
+            text += " " + fill(self.tr("{n} {n:image is|images are} unlike the training images."), n=unlike)
+        self.show_status(text)
         self.show_results.show()
         if self.results.rows and not self.table.currentIndex().isValid():
             self.table.selectRow(0)
