@@ -4481,6 +4481,10 @@
         <translation>显示方式</translation>
     </message>
     <message>
+        <source>Shown as probabilities until enough images are labeled for the instant overlay.</source>
+        <translation>在为即时预测标注足够多的图片之前，仅显示概率。</translation>
+    </message>
+    <message>
         <source>Shown as probabilities until the model in training matches the labels better.</source>
         <translation>在训练中的模型与标注更接近之前，显示为概率图。</translation>
     </message>
@@ -4595,6 +4599,14 @@
         <source>Use the thresholds of the run again</source>
         <translation>恢复使用训练记录的阈值</translation>
     </message>
+    <message>
+        <source>&amp;Instant overlay</source>
+        <translation>即时预测(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Without a training, show after each stroke where images resemble the labeled defects</source>
+        <translation>无需训练，每画一笔后即显示图片中与已标注缺陷相似之处</translation>
+    </message>
 </context>
 <context>
     <name>PredictionOverlay</name>
@@ -4665,6 +4677,22 @@
     <message>
         <source>{n} regions</source>
         <translation>{n} 个区域</translation>
+    </message>
+    <message>
+        <source>Instant overlay: 1 labeled image</source>
+        <translation>即时预测：1 张已标注图片</translation>
+    </message>
+    <message>
+        <source>Instant overlay: {n} labeled images</source>
+        <translation>即时预测：{n} 张已标注图片</translation>
+    </message>
+    <message>
+        <source>Instant overlay: Dice {dice}</source>
+        <translation>即时预测：Dice {dice}</translation>
+    </message>
+    <message>
+        <source>Instant overlay: Dice {dice} (trained model {trained})</source>
+        <translation>即时预测：Dice {dice}（已训练模型 {trained}）</translation>
     </message>
     <message>
         <source>After step {step}: {result}</source>
@@ -6835,6 +6863,10 @@
     <message>
         <source>Restore rejected suggestions ({n})</source>
         <translation>恢复已拒绝的预标注（{n}）</translation>
+    </message>
+    <message>
+        <source>Suggestions appear once enough images are labeled for the instant overlay.</source>
+        <translation>为即时预测标注足够多的图片后，将出现预标注。</translation>
     </message>
     <message>
         <source>Suggestions appear once the model in training matches the labels better.</source>
@@ -9383,6 +9415,10 @@
         <translation>编码器</translation>
     </message>
     <message>
+        <source>First part of the network: plain convolutions (for verdicts a ResNet), EfficientNet-Lite0 with its pretrained weights, or the ResNet of a UNet.</source>
+        <translation>网络的前一部分：普通卷积（用于判定时为 ResNet）、带预训练权重的 EfficientNet-Lite0，或 UNet 中的 ResNet。</translation>
+    </message>
+    <message>
         <source>Channels</source>
         <translation>通道</translation>
     </message>
@@ -9421,6 +9457,10 @@
     <message>
         <source>Width</source>
         <translation>宽度</translation>
+    </message>
+    <message>
+        <source>Input, or additional input of a ResNet: the image with a fixed mean and contrast, independent of its exposure.</source>
+        <translation>输入（ResNet 则为附加输入）：均值和对比度固定的图片，与曝光无关。</translation>
     </message>
     <message>
         <source>Test-time augmentation (flips)</source>
@@ -9527,10 +9567,6 @@
         <translation>从初始训练记录中去掉的通道比例，用于得到更小的网络。</translation>
     </message>
     <message>
-        <source>Encoder of the UNet: plain convolutions, EfficientNet-Lite0 with its pretrained weights, or a ResNet.</source>
-        <translation>UNet 的编码器：普通卷积、带预训练权重的 EfficientNet-Lite0，或 ResNet。</translation>
-    </message>
-    <message>
         <source>Pretrained weights</source>
         <translation>预训练权重</translation>
     </message>
@@ -9607,10 +9643,6 @@
         <translation>标准化输入</translation>
     </message>
     <message>
-        <source>Additional input: the image with a fixed mean and contrast, independent of its exposure.</source>
-        <translation>附加输入：将图片统一到相同的均值和对比度，不受曝光影响。</translation>
-    </message>
-    <message>
         <source>Patch size</source>
         <translation>图块大小</translation>
     </message>
@@ -9669,6 +9701,14 @@
     <message>
         <source>Weight of the term that separates the classes, while the defects of all classes are trained together. 0: each class is trained separately.</source>
         <translation>用于区分各类别的损失项的权重；此时所有类别的缺陷一起训练。0：各类别分别训练。</translation>
+    </message>
+    <message>
+        <source>Train further</source>
+        <translation>继续训练</translation>
+    </message>
+    <message>
+        <source>Train the whole network after its last layer was fitted to features of the images.</source>
+        <translation>在图片特征上拟合最后一层之后，继续训练整个网络。</translation>
     </message>
     <message>
         <source>Prevents overconfident predictions.</source>
@@ -10691,8 +10731,40 @@
         <translation>预训练编码器自己计算对比度。</translation>
     </message>
     <message>
+        <source>Its features were learned from ImageNet. A last layer fitted to them before the training needs few images.</source>
+        <translation>其特征学自 ImageNet。训练前在这些特征上拟合最后一层，只需少量图片。</translation>
+    </message>
+    <message>
+        <source>Features do not depend on the brightness and contrast of an image, which are additional inputs of the last layer.</source>
+        <translation>特征与图片的亮度和对比度无关；亮度和对比度是最后一层的附加输入。</translation>
+    </message>
+    <message>
+        <source>Only about {n} further {n:step|steps} fit into this time on this computer. So few do not improve the fitted network, so the training ends after the fit.</source>
+        <translation>在这台计算机上，这段时间只够再训练约 {n} 步。这么少的步数不会改进拟合的网络，因此训练在拟合后结束。</translation>
+    </message>
+    <message>
+        <source>About {n} further {n:step|steps} fit into this time on this computer.</source>
+        <translation>在这台计算机上，这段时间够再训练约 {n} 步。</translation>
+    </message>
+    <message>
+        <source>Small details need a large input. The features of each image are computed once for the fit.</source>
+        <translation>细小的细节需要较大的输入。拟合时每张图片的特征只计算一次。</translation>
+    </message>
+    <message>
         <source>Most images contain a single class, so the defects of all classes are trained together and an additional loss term separates them.</source>
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
+    </message>
+    <message>
+        <source>a model for verdicts has the encoder plain, a ResNet, or lite0</source>
+        <translation>用于判定的模型，编码器只能是 plain（即 ResNet）或 lite0</translation>
+    </message>
+    <message>
+        <source>it belongs to the encoder plain, not to {name}</source>
+        <translation>该设置属于编码器 plain，不属于 {name}</translation>
+    </message>
+    <message>
+        <source>must be a multiple of {n} with the encoder lite0</source>
+        <translation>使用编码器 lite0 时必须是 {n} 的倍数</translation>
     </message>
     <message>
         <source>it marks {n} regions on one image ({name})</source>
@@ -10735,6 +10807,26 @@
         <translation>数值按其自身范围换算，预测其他图片时也是如此。</translation>
     </message>
     <message>
+        <source>A last layer was fitted to the features of the training images: accuracy {n} on parts left out of the fit. {why}</source>
+        <translation>已在训练图片的特征上拟合最后一层：在未参与拟合的零件上正确率为 {n}。{why}</translation>
+    </message>
+    <message>
+        <source>It was not trained further.</source>
+        <translation>未继续训练。</translation>
+    </message>
+    <message>
+        <source>Training further did not clearly improve the metric on validation images, so the fitted network is used.</source>
+        <translation>继续训练没有明显提高验证图片上的指标，因此使用拟合的网络。</translation>
+    </message>
+    <message>
+        <source>Without validation images it is unknown if training further improves it, so the fitted network is used.</source>
+        <translation>没有验证图片，无法判断继续训练是否有改进，因此使用拟合的网络。</translation>
+    </message>
+    <message>
+        <source>Training further improved the metric on validation images, so the trained network is used.</source>
+        <translation>继续训练提高了验证图片上的指标，因此使用训练后的网络。</translation>
+    </message>
+    <message>
         <source>{kind} {share}</source>
         <translation>{kind} {share}</translation>
     </message>
@@ -10769,6 +10861,10 @@
     <message>
         <source>Training continues without a profile.</source>
         <translation>训练继续，但不做性能分析。</translation>
+    </message>
+    <message>
+        <source>Computing the features of the training images</source>
+        <translation>正在计算训练图片的特征</translation>
     </message>
     <message>
         <source>the GPU failed ({why}); if this happens again, restart the computer, update the NVIDIA driver and run &apos;workbench doctor&apos;</source>
@@ -12125,6 +12221,10 @@
     <message>
         <source>{n} false {n:alarm|alarms}</source>
         <translation>{n} 处误报</translation>
+    </message>
+    <message>
+        <source>Train further</source>
+        <translation>继续训练</translation>
     </message>
     <message>
         <source>brightness {n} %, expected {low} % to {high} %</source>

@@ -179,13 +179,16 @@ class BestCheckpoint:
         self.settings = dataclasses.replace(self.settings, **state["chosen"])
         self._usable_step = -1  # the files in best/ may belong to another step
 
-    def is_best(self, score: float | None, sums: dict[str, list[float]]) -> bool:
+    def is_best(self, score: float | None, sums: dict[str, list[float]], *, fitted: bool = False) -> bool:
         """Return True if the newest weights become the best ones. sums: by part, see `Evaluation.score_sums`.
 
         The newest weights were trained longest, so they are the best unless their metric is clearly below the highest:
         by more than one standard error of the difference on the same parts (one-standard-error rule, Breiman et al.
         1984). Among metrics that differ by chance, the maximum is decided by chance. Without parts that both were
         evaluated on, nothing is known of an earlier metric; with a single one, every difference counts.
+
+        fitted: the best ones have a fitted last layer (`head_fit`), which adapts to the training images less than a
+        training does. The newest ones must then be clearly better.
         """
         if score is None:
             return self.step < 0
@@ -197,6 +200,8 @@ class BestCheckpoint:
             statistic = score_statistic(self.training_settings.model)
             difference = float(statistic(newest.sum(axis=0)) - statistic(earlier.sum(axis=0)))
             error = difference_error(earlier, newest, statistic) or 0.0
+        if fitted and not difference > error:
+            return False
         if not difference < 0:
             self.peak = sums
         return self.step < 0 or self.score is None or not difference < -error

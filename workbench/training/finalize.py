@@ -44,6 +44,8 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
         limits = learn_input(context.project, context.dataset)
         best.choose_final(dataclasses.replace(best.settings, input=limits), best.score)
     result: dict[str, Any] = {"metrics": {}, "score": best.score}
+    if context.state.fitted is not None:
+        result["fitted"] = _fit_text(context)
     if not context.control.stop:
         result.update(_evaluate_all(context, usable))
     summary = {
@@ -56,6 +58,17 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
         "usable": usable,
     }
     return Finished(why="stopped" if context.control.stop else "done", result={**result, **summary})
+
+
+def _fit_text(context: TrainingContext) -> Message:
+    """Return the accuracy of the fitted last layer, and whether its network or the one trained further is used."""
+    if not context.state.step:
+        why = Message("training.fit_alone")
+    elif context.best.step:
+        why = Message("training.fit_replaced")
+    else:
+        why = Message("training.fit_kept" if context.dataset.of("val") else "training.fit_not_compared")
+    return Message("training.fitted", n=f"{context.state.fitted:.2f}", why=why)
 
 
 def _evaluate_all(context: TrainingContext, usable: bool) -> dict[str, Any]:

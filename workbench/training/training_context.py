@@ -115,6 +115,8 @@ class TrainingProgress:
     round: int = 0  # of a run kept open, see training.live_labels; 0 is the planned round
     round_step: int = 0  # first step of the round
     round_time: float = 0.0
+    # Accuracy of the last layer that was fitted before the first step, on parts left out of the fit; None: not fitted.
+    fitted: float | None = None
 
 
 LATER_ROUND_PEAK = 0.4  # relative to the configured rate: later rounds only refine
@@ -159,6 +161,11 @@ class TrainingContext:
     def validations(self) -> int:
         """Number of validations in this round."""
         return max(1, self.settings.validations // 4) if self.state.round else self.settings.validations
+
+    @property
+    def keeps_fitted(self) -> bool:
+        """Presence of the fitted last layer in the best weights, while all training images were part of the fit."""
+        return self.state.fitted is not None and self.best.step == 0 and not self.dataset.joined
 
     @property
     def rate(self) -> float:

@@ -9,6 +9,7 @@ from workbench.session.display_presets import DisplayPresets, ReferenceCompariso
 from workbench.session.error_log import ErrorLog
 from workbench.session.image_pages import ImagePages
 from workbench.session.image_suggestions import ImageSuggestions
+from workbench.session.instant_overlay import InstantOverlay
 from workbench.session.label_issue_review import LabelIssueReview, LabelRepair
 from workbench.session.label_queue import LabelQueue
 from workbench.session.predictions import Predictions, RunThresholds
@@ -68,6 +69,7 @@ class Services:
     evaluation_comparison: EvaluationComparisonJob
     workflow: WorkflowMonitor
     spots: SpotFinder
+    instant_overlay: InstantOverlay
     clicks: ClickSegmentation
     error_log: ErrorLog = field(default_factory=ErrorLog)
 
@@ -116,6 +118,7 @@ class Services:
             evaluation_comparison=EvaluationComparisonJob(),
             workflow=workflow,
             spots=SpotFinder(session, run_list, workflow),
+            instant_overlay=InstantOverlay(session, training, run_list, preferences),
             clicks=clicks,
         )
 

@@ -37,6 +37,7 @@ from workbench.core.project.formats.label_export import (
     listed_as,
     plain_name,
 )
+from workbench.core.project.formats.label_tables import ImageFolderWriter, VerdictTableWriter
 from workbench.core.project.formats.labelme import LabelmeWriter
 from workbench.core.project.formats.mask_export import (
     PADDLE_LIST,
@@ -47,7 +48,6 @@ from workbench.core.project.formats.mask_export import (
     VocWriter,
 )
 from workbench.core.project.formats.mask_values import write_list
-from workbench.core.project.formats.verdict_labels import ImageFolderWriter, VerdictTableWriter
 from workbench.core.project.formats.yolo import YoloBoxWriter, YoloWriter
 from workbench.core.project.project import Project
 

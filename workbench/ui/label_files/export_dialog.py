@@ -139,7 +139,7 @@ class LabelExportDialog(JobDialog):
         self.show_status("\n".join(lines))
         rows = list(report.skipped)
         for key, kinds in report.losses.items():
-            rows += [(key, _loss_text(kind)) for kind in kinds]
+            rows += [(key, QCoreApplication.translate("label_losses", _LOSSES[kind])) for kind in kinds]
         self.report.show_entries(report.skipped, losses=rows[len(report.skipped) :])
         if rows:
             resize_on_screen(self, max(self.width(), _REPORT_SIZE.width()), max(self.height(), _REPORT_SIZE.height()))
@@ -152,7 +152,3 @@ class LabelExportDialog(JobDialog):
             "verdicts": self.tr("Table of verdicts (CSV)"),
         }
         return titles.get(name, EXPORT_FORMATS[name].title)
-
-
-def _loss_text(kind: str) -> str:
-    return QCoreApplication.translate("label_losses", _LOSSES[kind]) if kind in _LOSSES else translate_message(kind)

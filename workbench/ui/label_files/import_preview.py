@@ -30,11 +30,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.core.project.formats.base import PairingChoice
 from workbench.core.project.import_plan import (
     ImportPlan,
     PlannedClass,
     PlannedPreview,
-    PlannedQuestion,
     PlannedVerdict,
 )
 from workbench.core.project.plausibility import Concern
@@ -249,7 +249,7 @@ class MaskQuestion(QWidget):
         column.addWidget(area)
         self.hide()
 
-    def show_questions(self, questions: Sequence[PlannedQuestion]) -> None:
+    def show_questions(self, questions: Sequence[PairingChoice]) -> None:
         """Show the possible answers."""
         _clear(self._grid)
         self.buttons.clear()
@@ -263,7 +263,7 @@ class MaskQuestion(QWidget):
             self._grid.addLayout(self._examples(question), row, 1)
         self.setVisible(bool(questions))
 
-    def _examples(self, question: PlannedQuestion) -> QHBoxLayout:
+    def _examples(self, question: PairingChoice) -> QHBoxLayout:
         """Return example pairs of image and mask, side by side."""
         row = QHBoxLayout(spacing=4)
         for image, mask in question.examples[:_SHOWN]:

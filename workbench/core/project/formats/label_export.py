@@ -7,7 +7,7 @@ import os
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -352,17 +352,13 @@ class LabelRegion:
 
 def regions(mask: np.ndarray | None, ids: Container[int]) -> list[LabelRegion]:
     """Return the connected regions of the classes `ids`, large before small: one inside another follows it."""
-    if mask is None:
-        return []
-    found = [region for id in annotation.ids_in(mask) if id in ids for region in _regions_of(mask, id)]
+    found: list[LabelRegion] = []
+    for id in annotation.ids_in(mask) if mask is not None else ():
+        if id in ids:
+            _, labels, stats, _ = cv2.connectedComponentsWithStats((mask == id).astype(np.uint8), connectivity=8)
+            for number, (*sides, _) in enumerate(stats[1:].tolist(), 1):
+                found.append(LabelRegion(id, rect := Rect(*sides), labels[rect.slices] == number))
     return sorted(found, key=lambda region: -region.rect.width * region.rect.height)
-
-
-def _regions_of(mask: np.ndarray, id: int) -> Iterator[LabelRegion]:
-    count, labels, stats, _ = cv2.connectedComponentsWithStats((mask == id).astype(np.uint8), connectivity=8)
-    for number in range(1, count):
-        x, y, width, height, _ = (int(value) for value in stats[number])
-        yield LabelRegion(id, Rect(x, y, width, height), labels[y : y + height, x : x + width] == number)
 
 
 def outlines(region: LabelRegion) -> tuple[list[np.ndarray], list[np.ndarray]]:

@@ -154,7 +154,10 @@ class LabelmeWriter(LabelWriter):
         shapes: list[dict[str, Any]] = []
         for region in regions(image.mask, self._names):
             name = self._names[region.class_id]
-            shapes.append(_mask_shape(name, region) if self._as_masks else _polygon_shape(name, region))
+            if self._as_masks:
+                shapes.append(_mask_shape(name, region))
+            else:
+                shapes.append(_shape(name, "polygon", np.round(inset_polygon(region), 2).tolist()))
         export.copy_image(image, PurePosixPath(image.split, export.image_name(image)), label=label)
         source = export.project.image_path(image.key)
         stored = f"{target.stem}{source.suffix}" if export.options.images else _relative(source, target.parent)
@@ -181,10 +184,6 @@ def _relative(path: Path, folder: Path) -> str:
         return os.path.relpath(path, folder).replace(os.sep, "/")
     except ValueError:
         return path.name
-
-
-def _polygon_shape(label: str, region: LabelRegion) -> dict[str, Any]:
-    return _shape(label, "polygon", np.round(inset_polygon(region), 2).tolist())
 
 
 def _mask_shape(label: str, region: LabelRegion) -> dict[str, Any]:
