@@ -22,8 +22,8 @@ from workbench.core.runs.training_settings import request
 from workbench.inference.engines.onnx_engine import OnnxEngine
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import EngineOptions
-from workbench.inference.normalize import normalize
 from workbench.inference.predictor import Predictor
+from workbench.inference.tiles import normalize
 from workbench.training.control_channel import ControlChannel
 
 

@@ -18,7 +18,7 @@ from onnx import TensorProto, helper
 
 from workbench.core.frozen_encoder import IR_VERSION, OPSET, add_pretrained_levels
 from workbench.core.lite0 import WIDTHS
-from workbench.core.runs.graph_builder import GraphBuilder
+from workbench.core.runs.onnx_files import GraphBuilder
 from workbench.inference.engines.onnx_engine import providers, session_options
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import EngineOptions

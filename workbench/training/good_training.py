@@ -42,11 +42,10 @@ from workbench.core.runs.good_images import FEWEST_IMAGES, check_text, compared_
 from workbench.core.runs.held_out import SPLITS, Item
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.inference.io.atomic_write import make_folder, write_atomic
+from workbench.inference.io.file_access import make_folder, write_atomic
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import MODEL_FILE, ClassSettings, ModelSettings, save_settings
-from workbench.inference.normalize import normalize, resize_for_network
-from workbench.inference.tiles import RAMP, cut, prediction_grid
+from workbench.inference.tiles import RAMP, cut, normalize, prediction_grid, resize_for_network
 from workbench.inference.verdict_rule import VerdictRule
 from workbench.training.control_channel import ControlChannel
 from workbench.training.reporter import Reporter

@@ -12,9 +12,8 @@ from workbench.core.project import annotation
 from workbench.core.project.formats.base import is_good
 from workbench.core.project.grouping import groups_by_name
 from workbench.core.project.project import ClassInfo, Project, matching_class
-from workbench.core.runs.dataset import Dataset, add_items
+from workbench.core.runs.dataset import Dataset, add_items, measure_sample
 from workbench.core.runs.held_out import Item, split_by_part
-from workbench.core.runs.image_statistics import measure_sample
 from workbench.core.runs.training_settings import OF_GOOD, TrainingSettings
 
 FEWEST_IMAGES, FEWEST_PARTS = 20, 5  # 20: the limit that one of twenty exceeds is then one of their scores
