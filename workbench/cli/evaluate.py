@@ -12,6 +12,7 @@ import numpy as np
 
 from workbench.cli import evaluation_report, image_evaluation
 from workbench.cli.evaluation_report import print_report
+from workbench.cli.use import add_run_arguments, report_in_use
 from workbench.cli.verb_runner import Console
 from workbench.core import problems
 from workbench.core.adoption.adopted_run import refresh_dataset
@@ -43,8 +44,7 @@ class NoImagesInSplit(problems.Problem):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="run to evaluate (best)")
-    parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
+    add_run_arguments(parser, "run to evaluate")
     parser.add_argument(
         "--split",
         choices=("val", "test", "all"),
@@ -61,6 +61,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     evaluation_report.check(options)
     root = options.project.absolute()
     read_project_file(root)
+    in_use = report_in_use(root, console)
     run = find_run(root, options.name, options.model)
     evaluation_report.compared_run(options, run)  # a wrong name is reported before anything is measured
     if options.against is not None:
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     else:
         curves = options.report is not None and options.compare is None
         evaluation, result = evaluate(run, console, split=options.split, curves=curves, rule_options=vars(options))
-    result |= {"forecast": None, "lighting": None, **run_line(run).expectation}
+    result |= {**in_use, "forecast": None, "lighting": None, **run_line(run).expectation}
     print_report(evaluation, result, console)
     if options.report is not None or options.compare is not None:
         result |= evaluation_report.make(options, evaluation, console)

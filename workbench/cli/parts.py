@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.cli.evaluate import evaluate
 from workbench.cli.queue import read_rows
+from workbench.cli.use import add_run_arguments
 from workbench.cli.verb_runner import Console, WrongUse, positive_number
 from workbench.core.evaluation import part_plan
 from workbench.core.evaluation.part_plan import BOUNDS, CONFIDENCE, LISTED, PartCount
@@ -19,8 +20,7 @@ from workbench.core.runs.run import find_run
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="run to evaluate (best)")
-    parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
+    add_run_arguments(parser, "run to evaluate")
     parser.add_argument("--split", choices=("val", "test"), help="data split (default: test if present, otherwise val)")
     for name, text in (("missed", "missed parts"), ("alarms", "parts with a false alarm")):
         parser.add_argument(

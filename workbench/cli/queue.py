@@ -16,7 +16,7 @@ from workbench.core.label_next.label_ranking import issue_reason
 from workbench.core.project.image_index import ImageIndex, with_index
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
-from workbench.core.runs.run import Run, default_run, find_run
+from workbench.core.runs.run import IN_USE, Run, find_run, run_in_use
 from workbench.core.text_patterns import counted
 
 
@@ -28,7 +28,7 @@ class NoModelYet(problems.Problem):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument(
-        "--run", dest="name", metavar="RUN|best|last", help="run to use (default: the best comparable run)"
+        "--run", dest="name", metavar=f"RUN|{IN_USE}|best|last", help=f"run to use ({IN_USE})"
     )
     parser.add_argument("--count", type=positive_number, default=20, metavar="N", help="number of images to list (20)")
     parser.add_argument(
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     rows = read_rows(project, console)
     if not rows:
         raise problems.NoImages()
-    model = find_run(project.root, options.name) if options.name else default_run(project.root)
+    model = find_run(project.root, options.name) if options.name else run_in_use(project.root)
     if options.errors:
         return _errors(project, rows, model, options, console)
     with console.progress("analyzing") as move:
