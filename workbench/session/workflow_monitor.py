@@ -146,9 +146,7 @@ class WorkflowMonitor(QObject):
 
     def _run_facts(self) -> RunFacts | None:
         """Return the facts about the run in use."""
-        used = self._run_list.in_use
-        lines = self._run_list.usable()
-        line = next((line for line in lines if used is not None and line.run.name == used.name), None)
+        line = self._run_list.line_of(self._run_list.in_use)
         return (
             None if line is None else run_facts(line, evaluated=self._is_evaluated(line), exported=self._exported(line))
         )
