@@ -27,9 +27,7 @@ class NoModelYet(problems.Problem):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument(
-        "--run", dest="name", metavar=f"RUN|{IN_USE}|best|last", help=f"run to use ({IN_USE})"
-    )
+    parser.add_argument("--run", dest="name", metavar=f"RUN|{IN_USE}|best|last", help=f"run to use ({IN_USE})")
     parser.add_argument("--count", type=positive_number, default=20, metavar="N", help="number of images to list (20)")
     parser.add_argument(
         "--look",

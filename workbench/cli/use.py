@@ -1,4 +1,4 @@
-"""Verb `use`: show or choose the model in use of a project, which other verbs and the window use without a named run."""
+"""Verb `use`: show or choose the model in use of a project, which other verbs use unless a run is named."""
 
 from __future__ import annotations
 

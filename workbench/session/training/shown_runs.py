@@ -105,17 +105,9 @@ class RunList(QObject):
 
     def choose(self, run: Run | None) -> None:
         """Use this run from now on, None: the default one; stored in project.json. `listed` follows."""
-        project = self._session.project
-        if project is None or not self._session.writable:
-            return
-        before, project.file.model_in_use = project.file.model_in_use, "" if run is None else run.name
-        try:
-            project.save()
-        except Problem as problem:
-            project.file.model_in_use = before
-            self.failed.emit(problem)
-            return
-        self.listed.emit()
+        name = "" if run is None else run.name
+        if self._session.writable and self._session.set_project_field("model_in_use", name):
+            self.listed.emit()
 
     def line_of(self, run: Run | None) -> RunLine | None:
         """Return the line of a run; None if it is not listed."""

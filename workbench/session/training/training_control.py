@@ -248,7 +248,7 @@ class TrainingControl(QObject):
             self._thread.watch(key)
 
     def send_command(self, command: str, image: str | None = None) -> None:
-        """Send the trainer one of `core.runs.events.COMMANDS`; ignored without a trainer, and in a read-only project."""
+        """Send the trainer one of `core.runs.events.COMMANDS`; ignored without a trainer and in a read-only project."""
         if self._thread is not None and self._session.writable:
             self._thread.send_command(command, image)
 

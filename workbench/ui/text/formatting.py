@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QLocale
@@ -167,6 +168,15 @@ def run_name(run: Run) -> str:
     """Return the title of a run: model and start time."""
     name = RunName.parse(run.name)
     return run.name if name.when is None else f"{model_name(name.model)}  {name.when:%Y-%m-%d %H:%M}"
+
+
+def short_run_name(run: Run) -> str:
+    """Return a short title of a run: model and time, with the date of another day."""
+    name = RunName.parse(run.name)
+    if name.when is None:
+        return run.name
+    today = name.when.date() == datetime.now().date()
+    return f"{model_name(name.model)} {name.when:{'%H:%M' if today else '%m-%d %H:%M'}}"
 
 
 def started_text(event: Started) -> str:
