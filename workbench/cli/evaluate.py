@@ -104,6 +104,8 @@ def evaluate(
         if len(items) < ROUGH:
             notes.append(fill("Only {n} validation/test {n:image|images}. The metrics are rough.", n=len(items)))
         notes += _bias_notes(run, data, split)
+    if isinstance(evaluation, MaskEvaluation) and not evaluation.figures.good:
+        notes.append("No good image is among them, so false alarms are not measured.")
     if evaluation.changed:
         changed = evaluation.changed
         notes.append(fill("{n} {n:label was|labels were} changed after training. They are used.", n=changed))

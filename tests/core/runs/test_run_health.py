@@ -29,7 +29,14 @@ def finding(*events, samples=(), **how) -> HealthFinding:
 
 def steps(count: int = 60, *, first: int = 1, loss=lambda i: 1 / i, **more) -> list[Step]:
     return [
-        Step(step=i, time=float(i), loss=loss(i), rate=0.005 * (1 + math.cos(math.pi * i / 600)), progress=min(0.99, i / 600), **more)
+        Step(
+            step=i,
+            time=float(i),
+            loss=loss(i),
+            rate=0.005 * (1 + math.cos(math.pi * i / 600)),
+            progress=min(0.99, i / 600),
+            **more,
+        )
         for i in range(first, first + count)
     ]
 

@@ -279,7 +279,10 @@ def result_text(metrics: dict[str, Any]) -> str:
         defects=regions["defects"],
     )
     false = regions.get("false_per_picture")
-    if false is not None:
+    if metrics.get("good_pictures") == 0:
+        unknown = QCoreApplication.translate("words", "false alarms not measured (no good validation image)")
+        text = listed((text, unknown))
+    elif false is not None:
         alarms = fill(
             QCoreApplication.translate("words", "{n} false {n:alarm|alarms} per image"),
             n=number(false, 1 if false < 10 else 0),
