@@ -25,6 +25,7 @@ from workbench.ui.widgets.theme import ThemeManager
 
 _GAP = 32  # px between the last menu and the bar
 _LEVELS = 5  # of simplification, see `StageBar.fit`
+_STEP_LENGTH = 32  # characters of the next step for which there is always room, so that a short one changes nothing
 _ICONS: dict[Stage, str] = {"label": "brush", "train": "train", "evaluate": "evaluation", "export": "export"}
 
 
@@ -114,7 +115,8 @@ class StageBar(QWidget):
             change += link if self.answer.isHidden() else 0
         elif not self.answer.isHidden():
             change -= link
-        return self.sizeHint().width() + change
+        reserve = _STEP_LENGTH * self.next.fontMetrics().averageCharWidth()
+        return self.sizeHint().width() + change + max(0, reserve - self.next.sizeHint().width())
 
     def _asks_for_good(self) -> bool:
         workflow = self._monitor.workflow
