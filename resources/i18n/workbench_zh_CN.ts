@@ -2184,8 +2184,8 @@
         <translation>此图片未标为已完成</translation>
     </message>
     <message>
-        <source>There are no &amp;good images</source>
-        <translation>没有良品图片(&amp;G)</translation>
+        <source>T&amp;here are no good images</source>
+        <translation>没有良品图片(&amp;H)</translation>
     </message>
     <message>
         <source>Good images are no longer requested; false alarms are then not measured</source>

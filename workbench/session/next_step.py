@@ -48,7 +48,7 @@ class RunFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Remark:
-    """What is wrong with a model, or not known about it. count of n: images or defects. weak: it rules out an export.
+    """Error of a model, or what is not known about it. count of n: images or defects. weak: it rules out an export.
 
     id: "unmeasured", "good_unmeasured", "no_good_images" (the user's answer), "alarms" (good images with a false
     alarm), "missed", "wrong_verdicts" or "adopted".

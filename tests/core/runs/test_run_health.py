@@ -138,8 +138,8 @@ def test_trend_of_the_score():
     assert finding(STARTED, *steps(), *rising, Finished()).fields["over"]
 
 
-def test_advice_has_evidence():
-    """It needs five evaluations and a learning rate that has fallen; no training that was stopped needs more time."""
+def test_advice_needs_evaluations_and_a_low_learning_rate():
+    """No training that was stopped needs more time."""
     early = [evaluated(1, 0.5), evaluated(2, 0.57), evaluated(2.5, 0.56), evaluated(3, 0.56)]
     for events in (steps(500), steps(380)):
         assert finding(STARTED, *events, *early).kind == "well"

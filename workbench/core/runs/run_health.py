@@ -20,8 +20,8 @@ FALLS = 4  # of the loss scale, after the search for its initial value
 MARGIN = 0.02  # of a metric; smaller differences are noise
 POOR = 0.1  # metric below which a model is useless
 PATIENCE = 3  # evaluations without improvement
-EVIDENCE = 5  # evaluations without which the trend says nothing about a longer training
-SETTLED = 0.25  # of the highest learning rate, from which on the metric predicts the end of the training
+FEWEST_SCORES = 5  # evaluations without which the trend says nothing about a longer training
+LOW_RATE = 0.25  # of the highest learning rate, from which on the metric predicts the end of the training
 SILENT = 120.0  # seconds
 LOADED = 80.0  # % of the CPU
 FILLED = 0.95  # share of the main memory
@@ -224,12 +224,12 @@ def _trend(state: RunState, ended: bool) -> HealthFinding | None:
     if len(scores) < 2:
         return None
     step, stopped = state.step, isinstance(state.ending, Finished) and state.ending.why == "stopped"
-    far = ended or (step is not None and step.progress > 0.5 and step.rate <= SETTLED * state.highest_rate)
+    far = ended or (step is not None and step.progress > 0.5 and step.rate <= LOW_RATE * state.highest_rate)
     if far and max(score for _, score in scores) < POOR:
         return HealthFinding("poor", "warning", {"score": max(score for _, score in scores)})
-    if stopped or (ended and len(scores) < EVIDENCE):
+    if stopped or (ended and len(scores) < FEWEST_SCORES):
         return None
-    far = far and len(scores) >= EVIDENCE
+    far = far and len(scores) >= FEWEST_SCORES
     at = max(range(len(scores)), key=lambda i: (scores[i][1], -i))
     time, best = scores[at]
     since = scores[at + 1 :]

@@ -113,7 +113,7 @@ class ImageMenu(MenuTable):
             ),
             Command(
                 "no_good_images",
-                self.tr("There are no &good images"),
+                self.tr("T&here are no good images"),
                 lambda c: c.workflow.set_no_good_images(not c.workflow.no_good_images),
                 needs=WRITABLE,
                 checked=lambda c: c.workflow.no_good_images,

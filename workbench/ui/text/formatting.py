@@ -279,7 +279,7 @@ def result_text(metrics: dict[str, Any]) -> str:
         defects=regions["defects"],
     )
     false = regions.get("false_per_picture")
-    if metrics.get("good_pictures") == 0:
+    if false is not None and regions.get("false_per_good_picture", false) is None:
         unknown = QCoreApplication.translate("words", "false alarms not measured (no good validation image)")
         text = listed((text, unknown))
     elif false is not None:
