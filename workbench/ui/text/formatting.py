@@ -279,7 +279,7 @@ def result_text(metrics: dict[str, Any]) -> str:
         defects=regions["defects"],
     )
     false = regions.get("false_per_picture")
-    if false is not None and regions.get("false_per_good_picture", false) is None:
+    if metrics.get("false_alarm_images", false) is None and false is not None:
         unknown = QCoreApplication.translate("words", "false alarms not measured (no good validation image)")
         text = listed((text, unknown))
     elif false is not None:
