@@ -165,8 +165,9 @@ def next_step(state: WorkflowState) -> NextStep:
             return NextStep(stage="train", id="training", command="next_open")
         return NextStep(stage="train", id="all_done" if state.writable else "training_read_only")
     if not state.writable:
-        unseen = state.run is not None and state.run.measured and not state.run.evaluated
-        return _evaluate(state.run) if unseen else NextStep(stage="label", id="read_only")
+        if state.run is not None and state.run.measured and not state.run.evaluated:
+            return _evaluate(state.run)
+        return NextStep(stage="label", id="read_only")
     if not state.images:
         return NextStep(stage="label", id="add_images", command="add_images")
     if state.reading:

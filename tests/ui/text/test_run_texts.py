@@ -165,6 +165,7 @@ def test_metrics_of_the_run_in_use_are_shown_if_they_explain_the_choice(dice, te
 
 def test_false_alarms_without_a_good_image_are_not_measured():
     """A number of false alarms on images with defects says nothing about good parts."""
-    unknown = METRICS | {"good_pictures": 0, "false_alarm_images": None}
-    assert "false alarms not measured" in result_text(unknown) and "alarms per image" not in result_text(unknown)
-    assert "alarms per image" in result_text(METRICS | {"good_pictures": 3, "false_alarm_images": 0.0})
+    regions = {"regions": METRICS["regions"] | {"false_per_picture": 0.0}}
+    unknown = result_text(METRICS | regions | {"false_alarm_images": None})
+    assert "false alarms not measured" in unknown and "alarms per image" not in unknown
+    assert "alarms per image" in result_text(METRICS | regions | {"false_alarm_images": 0.0})
