@@ -120,7 +120,8 @@ def homes(tmp_path_factory) -> Iterator[Iterator[Path]]:
     """
     folder = tmp_path_factory.mktemp("homes")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_DATA_HOME", str(folder / "shared"))
+        for kind in ("config", "data"):
+            patch.setenv(f"XDG_{kind.upper()}_HOME", str(folder / "shared"))
         yield (folder / str(number) for number in itertools.count())
 
 

@@ -17,7 +17,7 @@ from workbench.core.problems import ModelUnusable, Problem
 from workbench.core.project import exporting, importing
 from workbench.core.project.exporting import LabelExportReport
 from workbench.core.project.formats.label_export import LabelExportOptions
-from workbench.core.project.import_request import ImportReport, ImportRequest
+from workbench.core.project.import_account import ImportReport, ImportRequest
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Event
 from workbench.core.runs.model_lookup import model_folder, open_model, open_network

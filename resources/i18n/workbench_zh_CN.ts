@@ -2406,8 +2406,8 @@
         <translation>拒收的良品图片：{counts}</translation>
     </message>
     <message>
-        <source>AUROC of the anomaly score: {value} (95% CI {low}–{high})</source>
-        <translation>异常分数的 AUROC：{value}（95% 置信区间 {low}–{high}）</translation>
+        <source>AUROC of the anomaly score: {value} ({interval})</source>
+        <translation>异常分数的 AUROC：{value}（{interval}）</translation>
     </message>
     <message>
         <source>Threshold of the anomaly score: {n} px²</source>
@@ -9050,6 +9050,10 @@
         <translation>请缩短图片或文件夹的名称：加上后缀后，其长度超过了驱动器的限制。</translation>
     </message>
     <message>
+        <source>Make it writable, or close it in the program that has it open, then try again.</source>
+        <translation>请将其设为可写，或在打开它的程序中将其关闭，然后重试。</translation>
+    </message>
+    <message>
         <source>The drive does not support this kind of access. Use a folder on another drive. Nothing was changed.</source>
         <translation>该驱动器不支持这种访问方式。请使用其他驱动器上的文件夹。未做任何更改。</translation>
     </message>
@@ -9132,6 +9136,10 @@
     <message>
         <source>The file is not overwritten. Repair or delete it to label this image again.</source>
         <translation>该文件不会被覆盖。请修复或删除后再标注此图片。</translation>
+    </message>
+    <message>
+        <source>The file is not changed. Make it readable, or close it in the program that has it open.</source>
+        <translation>文件未被更改。请将其设为可读，或在打开它的程序中将其关闭。</translation>
     </message>
     <message>
         <source>The mask {path} contains class IDs that are not defined in this project: {ids}.</source>
@@ -9977,10 +9985,6 @@
     <message>
         <source>{low}–{high}%</source>
         <translation>{low}–{high}%</translation>
-    </message>
-    <message>
-        <source>95% CI {range}</source>
-        <translation>95% 置信区间 {range}</translation>
     </message>
     <message>
         <source>px²</source>
@@ -11872,6 +11876,18 @@
         <translation>{n} 个对象与同类的其他对象相接，已合并为一个区域。</translation>
     </message>
     <message>
+        <source>{n} {n:shape lies|shapes lie} mostly outside of the image and {n:was|were} cut at its edge. {n:Its|Their} numbers may have another meaning.</source>
+        <translation>有 {n} 个形状大部分位于图像之外，已在图像边缘裁剪。其数值可能另有含义。</translation>
+    </message>
+    <message>
+        <source>{first} and {second} name the classes differently; keep one of them, or choose the data.yaml</source>
+        <translation>{first} 与 {second} 中的类别名称不一致；请只保留其中一个，或直接选择 data.yaml</translation>
+    </message>
+    <message>
+        <source>it names the classes differently than {file}</source>
+        <translation>其中的类别名称与 {file} 不一致</translation>
+    </message>
+    <message>
         <source>{n} {n:number of a single object was|numbers of single objects were} not imported.</source>
         <translation>未导入 {n} 个单个对象的编号。</translation>
     </message>
@@ -11924,12 +11940,12 @@
         <translation>其中没有任何标注带有形状</translation>
     </message>
     <message>
-        <source>images or annotations are missing in the file</source>
-        <translation>文件中缺少图片或标注条目</translation>
+        <source>the number after the box is no confidence; rotated boxes are read as four points</source>
+        <translation>边界框后面的数字不是置信度；旋转框须以四个点表示</translation>
     </message>
     <message>
-        <source>the file is not a list of polygons</source>
-        <translation>文件不是多边形列表</translation>
+        <source>images or annotations are missing in the file</source>
+        <translation>文件中缺少图片或标注条目</translation>
     </message>
     <message>
         <source>the number of coordinates is odd</source>
@@ -12020,8 +12036,28 @@
         <translation>图片 {path} 在导入的文件夹之外，未读取</translation>
     </message>
     <message>
+        <source>all its coordinates are from 0 to 1, so they seem to be fractions of the image&apos;s width and height</source>
+        <translation>所有坐标都在 0 到 1 之间，看起来是相对图像宽度和高度的比例值</translation>
+    </message>
+    <message>
+        <source>{file} became the label of {image}, the only image of its name, which is in the folder of another part; check it</source>
+        <translation>{file} 已作为 {image} 的标注，这是唯一同名的图像，但位于另一个工件的文件夹中；请检查</translation>
+    </message>
+    <message>
+        <source>the file lists the image twice, with different sizes, so its labels may be those of two images</source>
+        <translation>该文件两次列出此图像且尺寸不同，其标注可能属于两张图像</translation>
+    </message>
+    <message>
+        <source>it has predictions, but no annotation</source>
+        <translation>它只有预测结果，没有标注</translation>
+    </message>
+    <message>
         <source>its images would have the keys of those of the source {name}; opening the project for writing renames it</source>
         <translation>其中的图片会与来源 {name} 的图片使用相同的键；以可写方式打开项目时会将其重命名</translation>
+    </message>
+    <message>
+        <source>another program has the file open, or this user may not read it</source>
+        <translation>另一个程序打开了该文件，或者当前用户无权读取它</translation>
     </message>
     <message>
         <source>the color ({color}) is not in use</source>
@@ -12242,6 +12278,14 @@
     <message>
         <source>only {n} of at least {m} parts</source>
         <translation>只有 {n} 个零件，至少需要 {m} 个</translation>
+    </message>
+    <message>
+        <source>only {n} of at least {m} parts with such a label</source>
+        <translation>只有 {n} 个零件有此标注，至少需要 {m} 个</translation>
+    </message>
+    <message>
+        <source>only {n} {n:part|parts} with defective images and {k} with good ones, of at least {m} each</source>
+        <translation>只有 {n} 个零件有缺陷图片、{k} 个有良品图片，各至少需要 {m} 个</translation>
     </message>
     <message>
         <source>all verdicts are the same</source>
@@ -14218,10 +14262,6 @@
     <message>
         <source>the file is not valid JSON; the fault is in line {n}</source>
         <translation>文件不是有效的 JSON；错误在第 {n} 行</translation>
-    </message>
-    <message>
-        <source>this user may not read the file</source>
-        <translation>当前用户无权读取该文件</translation>
     </message>
     <message>
         <source>the value “{key}” is missing</source>

@@ -12,8 +12,8 @@ from tests.session.conftest import dot, saved_mask, settle, show
 from workbench.core.problems import CannotWrite, LabelsImporting, NothingToImport
 from workbench.core.project import annotation, file_transaction, importing
 from workbench.core.project.file_transaction import last_change
+from workbench.core.project.import_account import ImportRequest
 from workbench.core.project.import_journal import ImportJournal
-from workbench.core.project.import_request import ImportRequest
 from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 

@@ -20,8 +20,8 @@ from PIL import Image
 
 from tests.conftest import fill_project, scratched
 from tests.shared_folder import shared_folder
-from workbench.core.project import annotation
-from workbench.core.project.project import Project
+from workbench.core.project import annotation, source_trust
+from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.captured_program import ChildOutput, run_captured
 from workbench.core.runs.events import Event, Finished, Trouble, decode
 from workbench.core.runs.export_options import LAYOUTS
@@ -180,7 +180,9 @@ def shared_run(tmp_path_factory, name: str, make: Callable[[Path], Run]) -> Run:
 
     shared = shared_folder(tmp_path_factory, name, train)
     copy = shutil.copytree(shared, tmp_path_factory.mktemp(name) / "copy")
-    return Run(copy / (copy / "run.txt").read_text("utf-8"))
+    run = Run(copy / (copy / "run.txt").read_text("utf-8"))
+    source_trust.note_created(read_project_file(run.project_root).id)
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.conftest import scratched
 from workbench.cli import main
+from workbench.core.project import source_trust
+from workbench.core.runs.model_lookup import ContainedEngine, open_predictor
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import MODEL_FILE, UNSURE, load_settings, save_settings
 from workbench.inference.predictor import Predictor
@@ -27,6 +30,18 @@ def test_the_best_network_has_activation_maps(trained_resnet):
         if result.likeliest == "NG":
             hits.append(result.heat[mask > 0].mean() / max(1.0, result.heat[mask == 0].mean()))
     assert len(hits) >= 4 and np.median(hits) > 1.3, hits  # the activation for NG is at the defect
+
+
+@pytest.mark.new_processes
+def test_run_of_a_project_from_elsewhere_gives_what_it_gives_here(trained_resnet, monkeypatch, tmp_path):
+    image = scratched(np.random.default_rng(11))[0]
+    expected = open_predictor(trained_resnet.best).predict(image, keep_heat=True)
+    monkeypatch.setattr(source_trust, "_allowed", {})
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    predictor = open_predictor(trained_resnet.best)
+    found = predictor.predict(image, keep_heat=True)
+    assert isinstance(predictor.engine, ContainedEngine) and found.scores == pytest.approx(expected.scores, abs=1e-5)
+    assert np.abs(found.heat.astype(int) - expected.heat).max() <= 2
 
 
 def test_activation_maps_add_up_to_the_logits(trained_resnet):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.cli.verb_runner import Console, WrongUse, percent
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.image_ranking import FALSE_SHARES, ScoredImage, auroc_interval, image_auroc, recall_at
+from workbench.core.evaluation.intervals import Interval, limits
 from workbench.core.evaluation.operating_point import ChosenRule, OperatingPoint
 from workbench.core.evaluation.verdict_rules import RuleChoice, choose_rule, evaluate_rule, rule_note
 from workbench.core.messages import stored_text, with_messages
@@ -140,9 +141,11 @@ def measure(
 def rank(images: Sequence[ScoredImage]) -> dict[str, Any]:
     """Return AUROC and recall at few false alarms; null with a reason where there are too few images."""
     recalls = {f"{share:.2f}": recall_at(images, share) for share in FALSE_SHARES}
+    stated = auroc_interval(images)
     return {
         "image_auroc": image_auroc(images),
-        "image_auroc_interval": auroc_interval(images),
+        "image_auroc_interval": limits(stated),
+        "image_auroc_interval_why": "" if isinstance(stated, Interval) else stated,
         "recall_at_false_alarms": {key: found and found.value for key, (found, _) in recalls.items()},
         "recall_at_false_alarms_interval": {key: found and found.interval for key, (found, _) in recalls.items()},
         "recall_at_false_alarms_why": {key: why for key, (_, why) in recalls.items() if why},
@@ -152,7 +155,6 @@ def rank(images: Sequence[ScoredImage]) -> dict[str, Any]:
 def print_images(result: dict[str, Any], console: Console) -> None:
     """Print the part of the report about images as a whole."""
     if result.get("image_auroc") is not None:
-        low, high = result["image_auroc_interval"]
         recalls = [
             f"{percent(value)} at {float(share):.0%} of the good images"
             for share, value in result["recall_at_false_alarms"].items()
@@ -160,11 +162,14 @@ def print_images(result: dict[str, Any], console: Console) -> None:
         ]
         detected = f"; defective images detected: {', '.join(recalls)}" if recalls else ""
         inside = f" more than {border} px from the border" if (border := result["verdict_border"]) else ""
-        console.line(f"  images: AUROC{inside} {result['image_auroc']:.3f} ({low:.2f} to {high:.2f}){detected}")
+        stated = _interval_text(result, "image_auroc_interval", lambda interval: "{:.2f} to {:.2f}".format(*interval))
+        console.line(f"  images: AUROC{inside} {result['image_auroc']:.3f} ({stated}){detected}")
     rule = result["verdict_rule"]
     use = "verdict rule" if rule["stored"] else "verdict rule, not in use"
-    caught = f"{rule['caught']} of {rule['defective']} defective images rejected ({_range_of(rule, 'recall_interval')})"
-    false = f"{rule['false_alarms']} of {rule['good']} good ones ({_range_of(rule, 'false_alarm_interval')})"
+    caught = (
+        f"{rule['caught']} of {rule['defective']} defective images rejected ({_interval_text(rule, 'recall_interval')})"
+    )
+    false = f"{rule['false_alarms']} of {rule['good']} good ones ({_interval_text(rule, 'false_alarm_interval')})"
     console.line(f"  {use}, {choice_text(rule['choice'])}: {caught}, {false}")
     if rule["good_parts"]:
         limit, least = percent(rule["false_alarm_limit"]), percent(rule["least_limit"])
@@ -173,13 +178,13 @@ def print_images(result: dict[str, Any], console: Console) -> None:
     console.line(f"  {stored_text(rule, 'note')}")
 
 
-def _range_of(rule: Mapping[str, Any], key: str) -> str:
-    interval = rule[key]
-    return f"no 95% CI: {rule[f'{key}_why']}" if interval is None else percent_range(interval)
-
-
 def percent_range(interval: Sequence[float]) -> str:
     return f"{100 * interval[0]:.0f} to {100 * interval[1]:.0f}%"
+
+
+def _interval_text(result: Mapping[str, Any], key: str, form: Callable[[Sequence[float]], str] = percent_range) -> str:
+    """Return an interval, or the reason why there is none."""
+    return f"no 95% CI: {result[f'{key}_why']}" if result[key] is None else form(result[key])
 
 
 def choice_text(choice: Mapping[str, Any]) -> str:

@@ -93,7 +93,7 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "figures": "list of {id, scope, of, value, unit, interval, method, why, counted}: all figures, of scope "
             "any, class, mean, good, size or verdict, the 95% interval by part, or why there is none",
             "dice": "mean of the classes that are labeled, also as dice_mean; a key with _interval is the interval of "
-            "the key without it",
+            "the key without it, one with _counted its numbers of images and parts",
             "iou": "mean of the classes that are labeled",
             "boundary_iou": "mean of the classes that are labeled",
             "dice_any": "of any defect, the class not counted",
@@ -125,6 +125,7 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "only_background": "true if no defect is predicted although there are defects",
             "alerts": "list of only_background, everything, every_good_picture, one_class, wrong_class",
             "image_auroc": "area under the ROC curve of the anomaly score",
+            "image_auroc_interval": "its 95% interval by part; null with a reason in image_auroc_interval_why",
             "recall_at_false_alarms": "object of the recall of defective images by share of rejected good images",
             "recall_at_false_alarms_why": "object of the reasons where there are too few images",
             "verdict_border": "pixels along the border that do not count for the verdict",

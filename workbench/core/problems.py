@@ -83,6 +83,7 @@ from workbench.core.model_problems import (
     WorkerFailed as WorkerFailed,
 )
 from workbench.core.problem import Problem
+from workbench.inference.io import file_access
 
 
 class NotAProject(Problem):
@@ -187,7 +188,7 @@ class CannotWrite(Problem):
     def of(cls, path: Path | str, error: OSError) -> CannotWrite:
         """Return the problem for a system `error` raised while `path` was written, with the advice that fits it."""
         kind = _WRITE_ERRORS.get(error.errno or 0, cls) if cls is CannotWrite else cls
-        return kind(path=str(path), why=error.strerror or str(error))
+        return kind(path=str(path), why=file_access.reason(error))
 
 
 class WriteFolderMissing(CannotWrite):
@@ -198,6 +199,10 @@ class NameTooLong(CannotWrite):
     advice = "Shorten the name of the image or folder: with the added suffix, it is longer than the drive allows."
 
 
+class NotPermitted(CannotWrite):
+    advice = "Make it writable, or close it in the program that has it open, then try again."
+
+
 class UnsuitableDrive(CannotWrite):
     advice = "The drive does not support this kind of access. Use a folder on another drive. Nothing was changed."
 
@@ -206,6 +211,7 @@ _WRITE_ERRORS: dict[int, type[CannotWrite]] = {
     errno.ENOENT: WriteFolderMissing,
     errno.ENOTDIR: WriteFolderMissing,
     errno.ENAMETOOLONG: NameTooLong,
+    **dict.fromkeys((errno.EACCES, errno.EPERM), NotPermitted),
     **dict.fromkeys((errno.EINVAL, errno.EILSEQ, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP), UnsuitableDrive),
 }
 
@@ -273,6 +279,10 @@ class SampleWrongSize(Problem):
 class MaskBroken(Problem):
     message = "The mask {path} cannot be read: {why}."
     advice = "The file is not overwritten. Repair or delete it to label this image again."
+
+
+class MaskHeld(MaskBroken):
+    advice = "The file is not changed. Make it readable, or close it in the program that has it open."
 
 
 class MaskWrongSize(Problem):

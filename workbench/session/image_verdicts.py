@@ -13,21 +13,24 @@ from workbench.session.tasks import Task, TaskRunner
 
 if TYPE_CHECKING:
     from workbench.core.evaluation.image_ranking import GroupedProportion, RocCurve, ScoredImage
+    from workbench.core.evaluation.intervals import Interval
     from workbench.core.evaluation.operating_point import ChosenRule
     from workbench.core.evaluation.verdict_rules import RuleChoice, RuleEvaluation
+    from workbench.core.messages import Message
 
 
 @dataclass(frozen=True)
 class ImageVerdictResult:
     """Result for the images of an evaluation at one operating point.
 
-    curve, auroc, interval: None without good or without defective images. recalls: share of rejected good images to
-    the defective images detected at it, None if there are too few images. rule, note: None and "" without a rule.
+    curve, auroc: None without good or without defective images. interval: of the AUROC, or the reason why it has none.
+    recalls: share of rejected good images to the defective images detected at it, None if there are too few images.
+    rule, note: None and "" without a rule.
     """
 
     curve: RocCurve | None
     auroc: float | None
-    interval: list[float] | None
+    interval: Interval | Message
     recalls: dict[float, GroupedProportion | None]
     rule: RuleEvaluation | None
     note: str

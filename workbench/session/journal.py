@@ -23,7 +23,9 @@ from workbench.core.problems import CannotWrite
 from workbench.core.project.history import Patch
 from workbench.core.project.storage import check_links, key_hash
 from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.file_access import remove_file
 from workbench.inference.io.json_io import parse_json
+from workbench.inference.io.regular_files import read_regular
 from workbench.session.note_changes import NoteChange
 
 _FRAME = struct.Struct("<II")  # length and crc32 of the payload
@@ -214,7 +216,7 @@ class Journal:
             if (match := _NAME.fullmatch(path.name)) is None:
                 continue
             try:
-                data = path.read_bytes()
+                data = read_regular(path)
             except OSError:
                 continue
             suffix, changes, records = match[3], [], []
@@ -284,7 +286,7 @@ def _write_all(file: io.FileIO, data: bytes) -> None:
 
 def _remove(path: Path) -> bool:
     with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
+        remove_file(path, missing_ok=True)
         return True
     return False
 

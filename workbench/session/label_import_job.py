@@ -22,8 +22,8 @@ from workbench.session.tasks import Task
 from workbench.session.transaction_job import TransactionJob
 
 if TYPE_CHECKING:
+    from workbench.core.project.import_account import ImportReport, ImportRequest
     from workbench.core.project.import_plan import ImportPlan
-    from workbench.core.project.import_request import ImportReport, ImportRequest
     from workbench.core.project.label_files import LabelFiles
 
 _TITLE = "import labels"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from workbench.core.file_lock import FileLock, LockHeld
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
 from workbench.core.project.project_identity import rescue_folder
+from workbench.inference.io.file_access import discard_tree
 from workbench.session.journal import (
     NOTES,
     SHARED,
@@ -85,7 +85,7 @@ class RescueJournal:
         if self.keys or not self._complete:
             return False
         self.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        discard_tree(self.folder)
         return True
 
     def close(self) -> None:

@@ -98,7 +98,7 @@ class SessionParts(QObject):
         self.class_merge.rewritten.connect(self.reload)
         self.label_import.written.connect(self.reload)
         self.problem_met.connect(self.folder.on_problem)
-        # What happens in the parts is reported by the signals of the session.
+        # The session repeats the signals of its parts.
         self.undo_stack.changed.connect(self.history_changed)
         self.class_merge.changed.connect(self.history_changed)
         self.label_import.state_changed.connect(self.history_changed)

@@ -30,7 +30,10 @@ from workbench.core.project.storage import write_bytes, write_json
 from workbench.core.runs.events import Checkpoint, Trouble
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.io import file_access
+from workbench.inference.io.file_access import remove_file
 from workbench.inference.io.json_io import parse_json
+from workbench.inference.io.regular_files import read_regular
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, save_settings
 from workbench.training import onnx_graph
 from workbench.training.evaluator import score_statistic
@@ -63,7 +66,7 @@ def save_last(run: Run, step: int, tensors: dict[str, Arrays], state: dict[str, 
     for name in (Path(name).name for name in previous.get("files", {}).values() if isinstance(name, str)):
         if name.endswith(".safetensors") and name not in files.values():  # only our files in `last/`
             with contextlib.suppress(OSError):  # held open by a reader; the next save but one overwrites it
-                (run.last / name).unlink(missing_ok=True)
+                remove_file(run.last / name, missing_ok=True)
 
 
 def load_last(run: Run) -> tuple[dict[str, Arrays], dict[str, Any]]:
@@ -96,9 +99,9 @@ def about_arrays(path: Path) -> dict[str, Any]:
 def load_arrays(path: Path) -> Arrays:
     """Return arrays by name. Raises RunBroken."""
     try:
-        return decode(path.read_bytes())
+        return decode(read_regular(path))
     except (OSError, SafetensorError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or str(error)
+        why = file_access.reason(error)
         raise RunBroken(path=str(path), why=why) from error
 
 

@@ -20,6 +20,7 @@ from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import AddedImage as Entry
 from workbench.core.runs.dataset import Item, make_item
 from workbench.core.runs.events import BestKept, LabelsAdded, Trouble
+from workbench.inference.io.regular_files import read_regular
 from workbench.training import checkpoint, networks
 from workbench.training.distributed.process_group import RankCommand
 from workbench.training.previews import PreviewScheduler
@@ -186,7 +187,7 @@ class LiveLabels:
         if self.context.settings.model == "resnet":
             return ""
         try:
-            return hashlib.sha256(self.context.project.mask_path(key).read_bytes()).hexdigest()[:16]
+            return hashlib.sha256(read_regular(self.context.project.mask_path(key))).hexdigest()[:16]
         except OSError:
             return "gone"
 

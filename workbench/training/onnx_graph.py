@@ -18,6 +18,7 @@ from paddle import nn
 
 from workbench import __version__
 from workbench.core import lite0
+from workbench.core.frozen_encoder import IR_VERSION, OPSET, add_levels
 from workbench.core.runs.graph_builder import GraphBuilder
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder, write_atomic
@@ -26,7 +27,6 @@ from workbench.training.network_state import to_array
 from workbench.training.resnet import Block, ConvolutionNorm, ResNet, ResNetBody, Standardized
 from workbench.training.unet import DoubleConvolution, LocalContrast, UNet
 
-OPSET, IR_VERSION = 17, 8  # both of 2022: runtimes in production may be some years old
 PRODUCER = "defect-workbench"
 INPUT, OUTPUT, MAPS = "picture", "probabilities", "maps"
 
@@ -234,21 +234,11 @@ def _stages(graph: OnnxGraph, body: ResNetBody, x: str) -> list[str]:
 
 
 def _lite0_levels(graph: OnnxGraph, body: Lite0Body, x: str) -> list[str]:
-    def convolve(layer: lite0.Convolution, x: str) -> str:
+    def weights(layer: lite0.Convolution) -> tuple[np.ndarray, np.ndarray]:
         trained = body.convolution(layer)
-        kernel = to_array(trained.weight) * to_array(trained.gain)[:, None, None, None]
-        (top, bottom), side = layer.margins, layer.kernel
-        x = graph.add(
-            "Conv",
-            [x, graph.constant(kernel), graph.constant(to_array(trained.shift))],
-            kernel_shape=[side, side],
-            strides=[layer.stride] * 2,
-            pads=[top, top, bottom, bottom],
-            group=layer.groups,
-        )
-        return graph.add("Clip", [x, graph.number(0), graph.number(6)]) if layer.active else x
+        return to_array(trained.weight) * to_array(trained.gain)[:, None, None, None], to_array(trained.shift)
 
-    return lite0.levels(x, len(body.widths), convolve, lambda a, b: graph.add("Add", [a, b]))
+    return add_levels(graph, x, len(body.widths), weights)
 
 
 def _convolution_norm(graph: OnnxGraph, layer: ConvolutionNorm, x: str) -> str:

@@ -20,6 +20,7 @@ from workbench.core.project.project import NOT_LABELED, Project
 from workbench.core.runs.events import Preview
 from workbench.core.runs.run import Run
 from workbench.inference.engines import EngineError
+from workbench.inference.io.file_access import remove_file
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine, PredictionCancelled, Predictor
@@ -116,7 +117,7 @@ class PreviewFiles:
     def _remove(self, name: str, step: int) -> None:
         for kind in ("mask", "scores"):
             with contextlib.suppress(OSError):  # held open by a reader; the file remains
-                (self._folder / f"{name}.{step}.{kind}.png").unlink(missing_ok=True)
+                remove_file(self._folder / f"{name}.{step}.{kind}.png", missing_ok=True)
 
 
 def _part(project: Project, key: str, image: np.ndarray, settings: ModelSettings) -> tuple[int, int, np.ndarray]:

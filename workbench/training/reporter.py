@@ -8,7 +8,6 @@ import contextlib
 import ctypes
 import dataclasses
 import os
-import shutil
 import sys
 import threading
 import time
@@ -22,6 +21,7 @@ from workbench.core.problems import PaddleMissing, Problem, RunInUse, WorkerFail
 from workbench.core.runs import process_exit
 from workbench.core.runs.events import Event, encode
 from workbench.core.runs.pip_commands import paddle_command_here
+from workbench.inference.io.file_access import discard_tree
 from workbench.training.control_channel import ControlChannel
 
 LAUNCHER_FOLDER = "workbench-launcher-"
@@ -150,7 +150,7 @@ def forget_launcher() -> None:
     """Remove the folder where Paddle's launcher has written its whole environment, if this program created it."""
     folder = Path(os.environ.get("PADDLE_LOG_DIR", ""))
     if folder.name.startswith(LAUNCHER_FOLDER):
-        shutil.rmtree(folder, ignore_errors=True)
+        discard_tree(folder)
 
 
 def write_all(pipe: int, data: bytes) -> bool:

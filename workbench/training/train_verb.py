@@ -12,6 +12,7 @@ from workbench.core.runs.events import Event, Progress
 from workbench.core.runs.launch import processes, rank_of_this_process
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_lock import RunLock
+from workbench.inference.io.file_access import remove_file
 from workbench.training.control_channel import ControlChannel
 from workbench.training.reporter import Clock, Reporter, forget_launcher, need_paddle, print_to, run_to_final_event
 
@@ -110,7 +111,7 @@ def _run_worker_rank(run: Run, clock: Clock, number: int, options: argparse.Name
     path = run.ranks / f"rank-{number}.jsonl"
     with contextlib.suppress(OSError):
         path.parent.mkdir(exist_ok=True)
-        path.unlink(missing_ok=True)  # left by an earlier session
+        remove_file(path, missing_ok=True)  # left by an earlier session
     report, log = Reporter(None, clock, path), run.ranks / f"rank-{number}.log"
     channel = ControlChannel(None, in_group=True)
     return run_to_final_event(lambda: _train(run, report, channel, clock, options.resume), report, log)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from tests.core.evaluation.ranked_images import image, images_of
 from workbench.core.evaluation.confidence import upper_limit
 from workbench.core.evaluation.image_ranking import GroupedProportion, auroc_interval, image_auroc, recall_at, roc_curve
+from workbench.core.evaluation.intervals import limits
+from workbench.core.messages import Message
 
 
 @given(
@@ -20,8 +22,11 @@ def test_auroc_counts_pairs_with_ties_as_half(good, bad):
     pairs = [(b > g) + (b == g) / 2 for g in good for b in bad]
     images = images_of(good, bad)
     assert image_auroc(images) == pytest.approx(np.mean(pairs))
-    low, high = auroc_interval(images)
-    assert 0 <= low <= image_auroc(images) + 1e-9 and image_auroc(images) - 1e-9 <= high <= 1
+    interval = auroc_interval(images)
+    if min(len(good), len(bad)) < 5:
+        assert interval == Message("interval.ranked_parts", n=len(bad), k=len(good), m=5)
+    else:
+        assert 0 <= interval.low <= image_auroc(images) + 1e-9 and image_auroc(images) - 1e-9 <= interval.high <= 1
     curve = roc_curve(images)
     assert curve.false[-1] == curve.recall[-1] == 1 and np.all(np.diff(curve.false) >= 0)
     for threshold, false, recall in zip(curve.thresholds, curve.false, curve.recall):
@@ -31,14 +36,21 @@ def test_auroc_counts_pairs_with_ties_as_half(good, bad):
 
 def test_nothing_is_ranked_without_good_or_without_defective_images():
     for images in ([], images_of([1, 2], []), images_of([], [3])):
-        assert image_auroc(images) is None and auroc_interval(images) is None and roc_curve(images) is None
+        assert image_auroc(images) is None and limits(auroc_interval(images)) is None and roc_curve(images) is None
 
 
 def test_interval_of_a_perfect_ranking_narrows_with_the_number_of_parts():
-    few, many = (images_of([0] * n, [5] * n) for n in (5, 50))
-    assert auroc_interval(few)[0] < auroc_interval(many)[0] < 1 and auroc_interval(many)[1] == pytest.approx(1)
+    few, many = (auroc_interval(images_of([0] * n, [5] * n)) for n in (5, 50))
+    assert few.low < many.low < 1 and many.high == pytest.approx(1)
+    five_parts = auroc_interval([image(5 * (n % 2), n % 2 > 0, f"{n % 5}") for n in range(100)])
+    assert five_parts.low == pytest.approx(few.low)
+
+
+def test_ranking_of_images_of_few_parts_has_no_interval():
     one_part = [image(5 * bad, bad, "same") for bad in [False, True] * 50]
-    assert auroc_interval(one_part)[0] < auroc_interval(few)[0]
+    assert image_auroc(one_part) == 1
+    why = "only 1 part with defective images and 1 with good ones, of at least 5 each"
+    assert str(auroc_interval(one_part)) == why
 
 
 def test_recall_at_a_share_of_false_alarms():

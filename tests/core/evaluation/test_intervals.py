@@ -67,7 +67,7 @@ def test_below_five_parts_the_reason_is_stated(successes, trials, parts):
 
 def test_parts_without_labels_do_not_count_for_dice():
     good = np.concatenate([PIXELS[:3], [[0, 7, 0]] * 40])
-    assert intervals.ratio_interval(good, intervals.dice) == "only 3 of at least 5 parts"
+    assert intervals.ratio_interval(good, intervals.dice) == "only 3 of at least 5 parts with such a label"
 
 
 def test_all_agree_is_no_certainty():
@@ -119,7 +119,7 @@ def test_a_class_on_one_part_does_not_remove_the_interval_of_the_mean():
     sums[:, 0] = np.tile(PIXELS, (2, 1))
     sums[3, 1] = (5, 5, 5)
     mean, alone = intervals.ratio_interval(sums, intervals.dice), intervals.ratio_interval(sums[:, 1], intervals.dice)
-    assert isinstance(mean, Interval) and alone == "only 1 of at least 5 parts"
+    assert isinstance(mean, Interval) and alone == "only 1 of at least 5 parts with such a label"
 
 
 def test_one_new_part_keeps_the_limit_with_the_stated_probability():

@@ -139,7 +139,7 @@ def recalculate(pairs: list[tuple[str, np.ndarray, np.ndarray]], ids: list[int])
             (hit, wrong, missed), (edge_hit, edge_wrong, edge_missed) = count_pixels(truth, found, of)
             add(part, "pixel_precision", scope, of, hit, hit + wrong)
             add(part, "pixel_recall", scope, of, hit, hit + missed)
-            labeled = bool(hit + missed)  # a class without labels has no value, and its images do not count
+            labeled = bool(hit + missed)  # a class without labels has no value
             add(part, "dice", scope, of, 2 * hit, 2 * hit + wrong + missed)
             add(part, "iou", scope, of, hit, hit + wrong + missed)
             add(part, "boundary_iou", scope, of, edge_hit, edge_hit + edge_wrong + edge_missed)
@@ -152,10 +152,10 @@ def recalculate(pairs: list[tuple[str, np.ndarray, np.ndarray]], ids: list[int])
     result = {}
     for (name, scope, of), rows in sums.items():
         pixels = name in ("dice", "iou", "boundary_iou")
-        labeled = sums["labeled", scope, of] if pixels else rows
-        counted = [part for (part, _, total), (_, real, _) in zip(rows, labeled) if total and (real or not pixels)]
+        labeled = not pixels or scope == "any" or any(real for _, real, _ in sums["labeled", scope, of])
         hits, total = sum(row[1] for row in rows), sum(row[2] for row in rows)
-        value = hits / total if total and (not pixels or counted or scope == "any") else None
+        value = hits / total if total and labeled else None
+        counted = [part for part, _, total in rows if total and value is not None]  # also with false pixels alone
         result[name, scope, of] = value, len(counted), len(set(counted))
     for name in ("dice", "iou", "boundary_iou"):
         values = [result[name, "class", id][0] for id in ids if result[name, "class", id][0] is not None]

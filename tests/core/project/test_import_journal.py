@@ -18,7 +18,7 @@ from workbench import cli
 from workbench.core.problems import CannotWrite, NothingToImport
 from workbench.core.project import annotation, class_merge, file_transaction, import_journal, importing
 from workbench.core.project.file_transaction import FilePass, changes, last_change
-from workbench.core.project.import_request import ImportRequest
+from workbench.core.project.import_account import ImportRequest
 from workbench.core.project.importing import import_labels
 from workbench.core.project.label_files import open_labels
 from workbench.core.project.project import Project
@@ -174,7 +174,7 @@ import os, signal, sys
 from workbench.core.problems import CannotWrite
 from workbench.core.project import file_transaction, import_journal, importing
 from workbench.core.project.import_journal import ImportJournal
-from workbench.core.project.import_request import ImportRequest
+from workbench.core.project.import_account import ImportRequest
 from workbench.core.project.project import Project
 
 stage, count = sys.argv[3], int(sys.argv[4])

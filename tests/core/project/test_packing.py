@@ -17,7 +17,7 @@ from workbench.core.project.packing import is_packed, pack, packed_name, unpack
 from workbench.core.project.project import Project
 from workbench.core.project.source_locations import locate_source, source_reports
 from workbench.core.project.sources import relative_path
-from workbench.inference.io import atomic_write
+from workbench.inference.io import file_access
 from workbench.inference.io.image_io import write_png
 
 
@@ -155,7 +155,7 @@ def test_files_in_use_on_windows_are_moved_again(station, tmp_path, monkeypatch)
 
     monkeypatch.setattr(Path, "replace", replace)
     monkeypatch.setattr(Path, "rename", replace)
-    monkeypatch.setattr(atomic_write, "PAUSES", (0.001,))
+    monkeypatch.setattr(file_access, "PAUSES", (0.001,))
     root = unpack(packed, tmp_path)
     with Project.open(root, identity="copy") as project:
         count = len(project.images())

@@ -13,11 +13,12 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.core.project.foreign_project import foreign
+from tests.project_copy import copy_project
 from workbench import cli
 from workbench.core.problems import UntrustedPlaces
 from workbench.core.project.packing import pack, unpack
 from workbench.core.project.project import Project
-from workbench.core.project.source_trust import trust
+from workbench.core.project.source_trust import created_here, trust
 from workbench.inference.io.image_io import write_png
 
 
@@ -158,3 +159,13 @@ def test_places_are_remembered_for_the_last_projects(tmp_path, private):
     content = json.loads((root / "project.json").read_text("utf-8"))
     (root / "project.json").write_text(json.dumps(content | {"id": f"{599:032x}"}), "utf-8")
     Project.open(root, write=False)
+
+
+def test_projects_created_here_are_known(tmp_path):
+    Project.create(tmp_path / "own").close()
+    (tmp_path / "received" / "runs").mkdir(parents=True)
+    Project.create(tmp_path / "received").close()
+    copy_project(tmp_path / "own", tmp_path / "copy")
+    foreign(tmp_path / "foreign")
+    known = [name for name in ("own", "copy", "received", "foreign", "none") if created_here(tmp_path / name)]
+    assert known == ["own", "copy"]

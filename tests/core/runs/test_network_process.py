@@ -23,7 +23,7 @@ from workbench.core.adoption.adopted_run import AdoptionCancelled, adopt
 from workbench.core.adoption.adoption_options import AdoptionOptions
 from workbench.core.click_model.click_model import ClickCancelled, ClickModel, Prompts
 from workbench.core.geometry.drawing import Rect
-from workbench.core.project import annotation
+from workbench.core.project import annotation, source_trust
 from workbench.core.project.project import Project
 from workbench.core.runs import network_process
 from workbench.core.runs.model_lookup import open_predictor
@@ -31,6 +31,7 @@ from workbench.core.runs.run import list_runs
 from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Predictor
 from workbench.session.click_segmentation import ClickSegmentation
+from workbench.session.evaluation_jobs import GaugeJob
 from workbench.session.predictions import Predictions
 from workbench.session.preferences import Preferences
 from workbench.session.project_jobs import AdoptionJob
@@ -277,26 +278,41 @@ def test_quitting_ends_the_click_model_at_once(tmp_path, qtbot, part):
     assert not psutil.wait_procs(children(), timeout=30)[1]
 
 
-# --- adopted runs -------------------------------------------------------------------------------------
+# --- runs of others -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def endless_run(tmp_path):
-    """Adopted run whose network computes without end, and its project, in which one image is labeled."""
+def endless_run(request, tmp_path, monkeypatch):
+    """Run whose network computes without end, and its project, in which one image is labeled.
+
+    It is an adopted run, or one of a project that was made on another computer.
+    """
     with Project.create(tmp_path / "project", classes=["scratch"]) as project:
         write_png(project.root / "pictures" / "a.png", IMAGE)
         annotation.save_mask(project, "a.png", np.eye(40, 50, dtype=np.uint8))
         run = adopt(project, toy_network(tmp_path / "net.onnx"), OPTIONS)
         endless(run.best / "network.onnx", ("n", 1, "h", "w"))
+    if request.param == "foreign":
+        run.adopted_path.unlink()
+        monkeypatch.setattr(source_trust, "_allowed", {})
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "elsewhere"))
     return run
 
 
-@pytest.mark.parametrize("verb", ["evaluate", "predict", "queue"])
-def test_adopted_network_without_end_is_ended_at_the_time_limit(endless_run, tmp_path, monkeypatch, capsys, verb):
+def of_runs(name, *uses):
+    """Parametrize a test by uses of an adopted run, the first one also of a run of others."""
+    values = [("foreign", uses[0]), *(("adopted", use) for use in uses)]
+    return pytest.mark.parametrize(("endless_run", name), values, indirect=["endless_run"])
+
+
+@of_runs("verb", "evaluate", "gauge", "predict", "queue")
+def test_network_of_others_without_end_is_ended_at_the_time_limit(endless_run, tmp_path, monkeypatch, capsys, verb):
     monkeypatch.setattr(network_process, "SECONDS", 3)
-    root = str(endless_run.project_root)
+    root, verdicts = str(endless_run.project_root), tmp_path / "verdicts.csv"
+    verdicts.write_text("image,A\na.png,OK\n")
     arguments = {
         "evaluate": [root, "--run", endless_run.name],
+        "gauge": [root, "--run", endless_run.name, "--inspectors", str(verdicts)],
         "predict": [str(endless_run.root), root + "/pictures", "--out", str(tmp_path / "out")],
         "queue": [root, "--run", endless_run.name],
     }
@@ -305,8 +321,8 @@ def test_adopted_network_without_end_is_ended_at_the_time_limit(endless_run, tmp
     assert not psutil.wait_procs(children(), timeout=30)[1]
 
 
-@pytest.mark.parametrize("use", ["prediction", "evaluation", "suggestions"])
-def test_closing_the_project_ends_an_adopted_network(endless_run, qtbot, use):
+@of_runs("use", "prediction", "evaluation", "gauge", "suggestions")
+def test_closing_the_project_ends_a_network_of_others(endless_run, tmp_path, qtbot, use):
     session = Session()
     assert session.open_project(endless_run.project_root)
     qtbot.waitUntil(lambda: bool(session.keys))
@@ -317,6 +333,11 @@ def test_closing_the_project_ends_an_adopted_network(endless_run, qtbot, use):
     elif use == "evaluation":
         evaluation = RunEvaluation(session, TrainingControl(session))
         evaluation.open(endless_run)
+    elif use == "gauge":
+        (tmp_path / "verdicts.csv").write_text("image,A\na.png,OK\n")
+        job = GaugeJob(session)
+        session.project_closed.connect(job.close)  # as its dialog does
+        job.start(session.project, endless_run, inspectors=tmp_path / "verdicts.csv")
     else:
         job = SuggestAll(session)
         job.start(endless_run.best)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.inference.io import atomic_write
+from workbench.inference.io import atomic_write, file_access
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def blocked(monkeypatch):
 
         monkeypatch.setattr(Path, "replace", replace)
         monkeypatch.setattr(Path, "rename", replace)
-        monkeypatch.setattr(atomic_write, "PAUSES", (0.001, 0.001, 0.001))
+        monkeypatch.setattr(file_access, "PAUSES", (0.001, 0.001, 0.001))
         return attempts
 
     return block

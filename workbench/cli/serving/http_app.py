@@ -30,6 +30,7 @@ from workbench.cli.serving.request_handler import RequestHandler, ResultCallback
 from workbench.cli.serving.responses import (
     HEADERS,
     MEDIA_TYPES,
+    Extra,
     HttpError,
     Limits,
     choose_form,
@@ -40,7 +41,7 @@ from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
-_EXTRAS = ("mask", "overlay")
+_EXTRAS: tuple[Extra, ...] = ("mask", "overlay")
 
 
 def create_application(
@@ -79,7 +80,7 @@ def create_application(
             Route("/", routes.start),
         ],
         middleware=[Middleware(RequestGuard, counters=handler.counters, hosts=hosts)],
-        exception_handlers={HttpError: _refused, HTTPException: _refused_by_route},  # type: ignore[dict-item]
+        exception_handlers={HttpError: _refused, HTTPException: _refused_by_route},
         lifespan=lifespan,
     )
     app.state.handler = handler
@@ -96,12 +97,13 @@ class _Routes:
     async def predict(self, request: Request) -> Response:
         check_token(request.headers, self._token)
         query = request.query_params
-        include = query.getlist("include")
-        if not set(include).issubset(_EXTRAS):
+        extras = query.getlist("include")
+        if not set(extras).issubset(_EXTRAS):
             raise HttpError(422, "include must be mask or overlay.")
         form = choose_form(request.headers.get("accept"), _flag(query, "overlay"))
+        include: list[Extra] = [extra for extra in _EXTRAS if extra in extras]
         check_name(query.get("name"))
-        body = await self._handler.answer(request.headers, request.receive, form, include, query.get("name"))  # type: ignore[arg-type]
+        body = await self._handler.answer(request.headers, request.receive, form, include, query.get("name"))
         return Response(body, media_type=MEDIA_TYPES[form], headers=HEADERS)
 
     async def health(self, request: Request) -> Response:
@@ -140,11 +142,13 @@ def _flag(query: QueryParams, name: str) -> bool:
     return value in _TRUE
 
 
-async def _refused(request: Request, error: HttpError) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HttpError)
     return error_response(error)
 
 
-async def _refused_by_route(request: Request, error: HTTPException) -> Response:
+async def _refused_by_route(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
     return JSONResponse({"detail": f"{error.detail}."}, error.status_code, headers=error.headers)
 
 

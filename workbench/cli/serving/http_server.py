@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import psutil
 import uvicorn
@@ -88,7 +88,7 @@ class Server(uvicorn.Server):
         config = uvicorn.Config(
             app,
             loop="auto",  # uvloop where it is installed
-            http=connection_factory(limits),  # type: ignore[arg-type]
+            http=cast("type[asyncio.Protocol]", connection_factory(limits)),
             ws="none",
             lifespan="on",
             log_level="critical",  # each damaged request would be logged; errors are logged by `RequestGuard`

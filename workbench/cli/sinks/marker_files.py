@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.cli.sinks.sink_base import ERROR, NG, OK, Record, Sink, json_line
 from workbench.inference.io.atomic_write import sweep, write_atomic
+from workbench.inference.io.file_access import remove_file
 
 _MIN_AGE = 60.0  # seconds after which another process has ended writing a marker, or was killed
 
@@ -64,7 +65,7 @@ class MarkerFiles(Sink):
             # Never two markers at once: a reader must not meet the result of an earlier version of the image.
             path = markers.pop(record["result"])
             for other in markers.values():
-                other.unlink(missing_ok=True)
+                remove_file(other, missing_ok=True)
             write_atomic(path, json_line(record) + b"\n")
 
 

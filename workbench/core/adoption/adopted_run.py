@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +28,8 @@ from workbench.core.runs.onnx_files import NetworkRefused
 from workbench.core.runs.run import Run, new_run_folder, write_settings
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder, write_atomic
+from workbench.inference.io.file_access import discard_tree
+from workbench.inference.io.regular_files import read_regular
 from workbench.inference.model_settings import MODEL_FILE, ClassSettings, ModelSettings, SettingsError, save_settings
 
 NETWORK_FILE = "network.onnx"
@@ -87,13 +88,13 @@ def adopt(
         write_atomic(run.events_path, (encode(Finished(result={"usable": True, "adopted": path.name})) + "\n").encode())
         write_settings(run, _training_settings(settings))
     except SettingsError as error:
-        shutil.rmtree(run.root, ignore_errors=True)
+        discard_tree(run.root)
         raise ModelFileRefused(path=str(path), why=Message.of(error)) from error
     except OSError as error:
-        shutil.rmtree(run.root, ignore_errors=True)
+        discard_tree(run.root)
         raise CannotWrite.of(run.root, error) from error
     except Problem:
-        shutil.rmtree(run.root, ignore_errors=True)
+        discard_tree(run.root)
         raise
     return run
 
@@ -146,7 +147,7 @@ def _origin(path: Path, options: AdoptionOptions) -> dict[str, Any]:
     return {
         "format": 1,
         "file": path.name,
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "sha256": hashlib.sha256(read_regular(path)).hexdigest(),
         "when": time.strftime("%Y-%m-%dT%H:%M:%S"),
         "options": dataclasses.asdict(options),
     }

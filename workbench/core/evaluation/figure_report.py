@@ -28,7 +28,7 @@ def mask_report(figures: Figures, um: float | None = None) -> dict[str, Any]:
         report |= {id: row.value, f"{id}_interval": row.edges, f"{id}_mean": row.value}
     for row in [*any_defect.values(), figures.get("false_alarm_images", "good")]:
         key = row.id if row.id.endswith(("right_class", "images")) else f"{row.id}_any"
-        report |= {key: row.value, f"{key}_interval": row.edges}
+        report |= {key: row.value, f"{key}_interval": row.edges, f"{key}_counted": [row.images, row.parts]}
     return report | {
         "any_defect": {_PIXELS.get(id, id): row.value for id, row in any_defect.items() if row.metric.unit == "ratio"},
         "per_class": {name: _class_report(figures, id) for id, name in figures.classes.items()},
@@ -92,7 +92,7 @@ def region_confusion(figures: Figures) -> dict[str, Any]:
 
 def verdict_report(figures: Figures) -> dict[str, Any]:
     """Return the figures of verdicts."""
-    accuracy, names = figures.get("accuracy"), list(figures.classes)
+    accuracy, f1, names = figures.get("accuracy"), figures.get("f1", "mean"), list(figures.classes)
     per_class: dict[str, Any] = {}
     for name in names:
         rows = {row.id: row for row in figures.rows if row.scope == "verdict" and row.of == name}
@@ -103,8 +103,9 @@ def verdict_report(figures: Figures) -> dict[str, Any]:
     return {
         "accuracy": accuracy.value,
         "accuracy_interval": accuracy.edges,
-        "macro_f1": figures.get("f1", "mean").value,
-        "macro_f1_interval": figures.get("f1", "mean").edges,
+        "macro_f1": f1.value,
+        "macro_f1_interval": f1.edges,
+        "macro_f1_counted": [f1.images, f1.parts],
         "per_class": per_class,
         "confusion": {
             "names": names,
@@ -121,7 +122,7 @@ def stored_figures(metrics: Mapping[str, Any]) -> list[Figure]:
         right = round((metrics["accuracy"] or 0) * metrics.get("pictures", 0)), metrics.get("pictures", 0)
         return [
             _stored(metrics, "accuracy", "any", metrics["accuracy"], metrics.get("accuracy_interval"), *right),
-            _stored(metrics, "f1", "mean", metrics.get("macro_f1"), metrics.get("macro_f1_interval")),
+            _stored(metrics, "f1", "mean", metrics.get("macro_f1"), metrics.get("macro_f1_interval"), key="macro_f1"),
         ]
     regions, pixels = metrics.get("regions") or {}, metrics.get("any_defect") or metrics
     found, defects = regions.get("found", 0), regions.get("defects", 0)
@@ -134,7 +135,7 @@ def stored_figures(metrics: Mapping[str, Any]) -> list[Figure]:
     alarms = regions.get("false_per_picture"), regions.get("false_interval"), regions.get("false", 0)
     rows.append(_stored(metrics, "false_alarms", "any", *alarms, metrics.get("pictures", 0)))
     for id in ("dice", "iou"):
-        rows.append(_stored(metrics, id, "any", pixels.get(id), metrics.get(f"{id}_any_interval")))
+        rows.append(_stored(metrics, id, "any", pixels.get(id), metrics.get(f"{id}_any_interval"), key=f"{id}_any"))
     return rows
 
 
@@ -146,8 +147,9 @@ def _stored(
     edges: list[float] | None,
     hits: float = 0,
     total: float = 0,
+    *,
+    key: str = "",
 ) -> Figure:
-    rows = [row for row in metrics.get("figures", ()) if (row["id"], row["scope"], row["of"]) == (id, scope, None)]
-    counted = rows[0]["counted"] if rows else {"images": metrics.get("pictures", 0), "parts": metrics.get("parts", 0)}
+    images, parts = metrics.get(f"{key}_counted", (0, 0))
     interval = Interval(edges[0], edges[1], "") if edges else Message("interval.not_stored")
-    return Figure(id, scope, ANY, "", value, hits, total, interval, counted["images"], counted["parts"])
+    return Figure(id, scope, ANY, "", value, hits, total, interval, images, parts)

@@ -87,6 +87,11 @@ def detail(figure: Figure) -> str:
     return join("list.semicolon", [text for text in (counts(figure), interval(figure)) if text])
 
 
+def explanation(figure: Figure) -> str:
+    """Return what explains `value`: its detail, without counts that are the value itself."""
+    return interval(figure) if value(figure) == counts(figure) else detail(figure)
+
+
 def text(figure: Figure, *, digits: int = 2) -> str:
     """Return value, interval and counts in one line, such as "86% (49–97%), 6 of 7"."""
     shown = number(figure, figure.value, digits=digits)

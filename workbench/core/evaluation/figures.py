@@ -169,7 +169,7 @@ class Figure:
     of: class id, verdict, or range of areas (least, below) of the scope. name: of that class or verdict.
     hits, total: the sums of which the value is the ratio; of a mean of classes the value and the number of classes.
     interval: 95 %, or the reason why there is none.
-    images, parts: number of those that have something to count.
+    images, parts: number of those that have something to count; 0 without a value.
     """
 
     id: str
@@ -306,8 +306,10 @@ class _Table:
         hits, total = float(totals[0, 0]), float(totals[0, 1] if totals.shape[1] == 2 else totals[0].sum())
         if scope == "mean":
             hits, total = value or 0.0, float(np.count_nonzero(~np.isnan(by_class)))
-        counts = (~np.isnan(metric.statistic(each)).all(axis=1) for each in (values, by_part))
-        images, parts = (int(np.count_nonzero(count)) for count in counts)
+        # Also with false pixels alone: they lower a Dice.
+        images, parts = (
+            0 if value is None else int(np.count_nonzero(each.any(axis=(1, 2)))) for each in (values, by_part)
+        )
         return Figure(metric.id, scope, of, name, value, hits, total, _interval(metric, by_part), images, parts)
 
     def sizes(self, metric: Metric) -> list[Figure]:

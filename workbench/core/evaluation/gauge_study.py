@@ -31,12 +31,13 @@ from workbench.core.project.formats.text_files import decode_text
 from workbench.core.project.grouping import FileTable, content_digest, name_pattern
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_json
+from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.run import Run
 from workbench.core.stored_model import StoredModel
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.io.json_io import read_file
 from workbench.inference.model_settings import UNSURE, ModelSettings, settings_hash
-from workbench.inference.predictor import Prediction, Predictor
+from workbench.inference.predictor import Prediction, PredictionCancelled
 from workbench.inference.verdict_rule import BAD, GOOD
 
 FILE, FORMAT = "gauge.json", 1
@@ -281,13 +282,15 @@ def run_study(
         if not studied:
             raise GaugeUnusable(repeats=repeats)
     paths = {image: path for image, path in paths.items() if parts[image] in studied}
-    predictor, of_model, skipped = Predictor.open(run.best), [], {}
+    predictor, of_model, skipped = open_predictor(run.best), [], {}
     for number, (image, path) in enumerate(paths.items()):
         progress(number, len(paths))
         if cancelled():
             return None
         try:
-            prediction = predictor.predict(image_files.read(path))
+            prediction = predictor.predict(image_files.read(path), cancelled=cancelled)
+        except PredictionCancelled:
+            return None
         except Problem as problem:
             skipped[image] = str(Message.of(problem))
             continue

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.evaluation.confidence import Z
-from workbench.core.evaluation.intervals import Interval, limits, share_interval, sum_by_part
+from workbench.core.evaluation.intervals import MIN_PARTS, Interval, limits, share_interval, sum_by_part
 from workbench.core.evaluation.stored_predictions import ANY, ImageEvaluation, StoredPrediction
 from workbench.core.messages import Message
 from workbench.inference.verdict_rule import RegionTable
@@ -98,14 +98,16 @@ def image_auroc(images: Sequence[ScoredImage]) -> float | None:
     return None if curve is None else float(np.trapezoid([0.0, *curve.recall], [0.0, *curve.false]))
 
 
-def auroc_interval(images: Sequence[ScoredImage]) -> list[float] | None:
-    """Return the 95 % score interval of the AUROC (Newcombe 2006, method 5), with parts counted instead of images."""
+def auroc_interval(images: Sequence[ScoredImage]) -> Interval | Message:
+    """Return the 95 % score interval of the AUROC (Newcombe 2006, method 5), or the reason why there is none.
+
+    Parts are counted instead of images, and those with defective and with good images separately.
+    """
     value = image_auroc(images)
-    if value is None:
-        return None
-    bad = len({image.group for image in images if image.defective})
-    good = len({image.group for image in images if not image.defective})
-    return [_solve(value, 0.0, bad, good), _solve(value, 1.0, bad, good)]
+    bad, good = (len({image.group for image in images if image.defective == kind}) for kind in (True, False))
+    if value is None or min(bad, good) < MIN_PARTS:
+        return Message("interval.ranked_parts", n=bad, k=good, m=MIN_PARTS)
+    return Interval(_solve(value, 0.0, bad, good), _solve(value, 1.0, bad, good), "auroc")
 
 
 def _solve(value: float, end: float, bad: int, good: int) -> float:

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-import shutil
 import time
 import zlib
 from collections.abc import Callable, Sequence
@@ -33,7 +32,9 @@ from workbench.core.runs.dataset import Item
 from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.run import Run
 from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.file_access import discard_tree
 from workbench.inference.io.json_io import parse_json
+from workbench.inference.io.regular_files import read_regular
 from workbench.inference.model_settings import ModelSettings, settings_text
 from workbench.inference.predictor import PredictionCancelled, Predictor
 
@@ -51,12 +52,12 @@ class PredictionCache:
         if project.writable and run_folder.is_dir() and not leads_outside(project.root, run_folder):
             for other in run_folder.iterdir():
                 if other.is_dir() and other != self._folder:
-                    shutil.rmtree(other, ignore_errors=True)
+                    discard_tree(other)
 
     def read(self, key: str) -> tuple[tuple[int, int], list[ProbabilityPatch]] | None:
         """Return (width, height) and the patches, or None if there is no valid entry."""
         try:
-            head, _, body = self._path(key).read_bytes().partition(b"\n")
+            head, _, body = read_regular(self._path(key)).partition(b"\n")
             header = parse_json(head)
             if header["format"] != _FORMAT or header["picture"] != self._image(key):
                 return None
@@ -91,7 +92,7 @@ class PredictionCache:
         shape = (len(THRESHOLDS), len(AREAS))
         defects = len(prediction.defects)
         try:
-            head, _, body = self._path(prediction.key, ".tallies").read_bytes().partition(b"\n")
+            head, _, body = read_regular(self._path(prediction.key, ".tallies")).partition(b"\n")
             if parse_json(head) != self._counts_header(prediction, classes):
                 return None
             flat = np.frombuffer(zlib.decompress(body), np.int32).reshape(classes, *shape, defects + 2)
@@ -141,7 +142,7 @@ def _stamp(run: Run, settings: ModelSettings, min_probability: float) -> str:
     digest = hashlib.sha256(f"{settings_text(normalized)}{min_probability}".encode())
     for name in sorted(settings.files.values()):
         with contextlib.suppress(OSError):
-            digest.update((run.best / name).read_bytes())
+            digest.update(read_regular(run.best / name))
     return digest.hexdigest()[:16]
 
 
@@ -210,7 +211,7 @@ class InferencePass:
                 path = self._project.mask_path(item.key)
                 if truth is None:
                     raise MaskBroken(path=str(path), why=Message("file.gone"))
-                label = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+                label = hashlib.sha256(read_regular(path)).hexdigest()[:16]
                 truth = truth if self._class_ids is None else self._class_ids[truth]
                 result.predictions.append(
                     collect_prediction(item.key, truth, patches, classes, item.group, label, took)

@@ -24,7 +24,7 @@ Statistic = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Interval:
-    """95 % interval of a metric. method: "share", "ratio", "rate", "kappa" or "difference", after the function."""
+    """95 % interval of a metric. method: "share", "ratio", "rate", "kappa", "auroc" or "difference"."""
 
     low: float
     high: float
@@ -36,8 +36,10 @@ def limits(interval: Interval | Message) -> list[float] | None:
     return [interval.low, interval.high] if isinstance(interval, Interval) else None
 
 
-def _too_few(parts: int) -> Message:
-    return Message("interval.parts", n=parts, m=MIN_PARTS)
+def _too_few(parts: int, statistic: Statistic | None = None) -> Message:
+    """Return the reason for no interval. statistic: metric, of which only parts with labels count, or a ratio."""
+    labeled = statistic in (dice, iou, f1)
+    return Message("interval.labeled_parts" if labeled else "interval.parts", n=parts, m=MIN_PARTS)
 
 
 def sum_by_part(values: np.ndarray | Sequence, parts: Sequence[Hashable]) -> np.ndarray:
@@ -130,7 +132,7 @@ def ratio_interval(sums: np.ndarray, statistic: Statistic) -> Interval | Message
     """
     sums, parts = _informative(sums, statistic)
     if parts < MIN_PARTS:
-        return _too_few(parts)
+        return _too_few(parts, statistic)
     totals = sums.sum(axis=0)
     value, variance = float(_mean(totals, statistic)), _variance(_mean(totals - sums, statistic))
     column = _TRIALS.get(statistic)
@@ -296,7 +298,7 @@ def difference_interval(first: np.ndarray, second: np.ndarray, statistic: Statis
     pairs, difference = _paired(first, second, statistic)
     pairs, parts = _informative(pairs, difference)
     if parts < MIN_PARTS:
-        return _too_few(parts)
+        return _too_few(parts, statistic)
     totals = pairs.sum(axis=0)
     middle, variance = float(_mean(totals, difference)), _variance(_mean(totals - pairs, difference))
     if (column := _TRIALS.get(statistic)) is not None:

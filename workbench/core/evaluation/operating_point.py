@@ -22,6 +22,7 @@ from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_lock import is_training
+from workbench.inference.io.file_access import remove_file
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
 from workbench.inference.verdict_rule import VerdictRule
 
@@ -125,7 +126,7 @@ def store(run: Run, point: OperatingPoint, *, chosen_on: Sequence[str], rule: Ch
     used = None if rule is None else rule.rule
     _write(dataclasses.replace(point.on(settings), verdict_rule=used), run.best / MODEL_FILE)
     if not changed:
-        (run.root / FILE).unlink(missing_ok=True)
+        remove_file(run.root / FILE, missing_ok=True)
 
 
 def restore(run: Run) -> None:

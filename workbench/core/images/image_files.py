@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from workbench.core.problems import ImageBroken
-from workbench.inference.io import size_limits
+from workbench.inference.io import file_access, size_limits
 from workbench.inference.io.atomic_write import replacing
 from workbench.inference.io.image_io import (
     IMAGE_SUFFIXES,
@@ -96,7 +96,7 @@ def _by_region(path: Path, page: int = 0) -> TiffImage | None:
     except NotByRegion:
         return None
     except OSError as error:
-        raise ImageBroken(path=str(path), why=error.strerror or str(error)) from error
+        raise ImageBroken(path=str(path), why=file_access.reason(error)) from error
 
 
 def image_size(path: Path) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from workbench.core.project import label_transaction, storage
 from workbench.core.project.label_transaction import Kind, KnownFiles
 from workbench.core.project.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
 from workbench.core.stored_model import StoredModel
-from workbench.inference.io import size_limits
+from workbench.inference.io import file_access, size_limits
 from workbench.inference.io.opencv import cv2
 from workbench.inference.io.regular_files import open_regular
 
@@ -250,7 +250,8 @@ def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
     except UnidentifiedImageError:
         raise problems.MaskBroken(path=str(path), why=Message("mask.not_png")) from None
     except OSError as error:
-        raise problems.MaskBroken(path=str(path), why=_why(error)) from error
+        kind = problems.MaskHeld if isinstance(error, PermissionError) else problems.MaskBroken
+        raise kind(path=str(path), why=_why(error)) from error
     except (ValueError, SyntaxError, EOFError, MemoryError) as error:
         raise problems.MaskBroken(path=str(path), why=str(error) or type(error).__name__) from error
 
@@ -258,7 +259,7 @@ def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
 def _why(error: OSError) -> str:
     if error.errno == errno.ENAMETOOLONG:
         return Message("label.name_too_long")
-    return error.strerror or str(error)
+    return file_access.reason(error)
 
 
 def palette_bytes(classes: list[ClassInfo]) -> bytes:

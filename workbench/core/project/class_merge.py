@@ -32,6 +32,7 @@ from workbench.core.project.image_index import ImageIndex
 from workbench.core.project.image_row import Numbers, walk_stamps
 from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project, ProjectFile
 from workbench.core.project.storage import check_links, copy_file, file_stamp, move_file
+from workbench.inference.io.file_access import remove_file
 from workbench.inference.io.opencv import cv2
 
 
@@ -94,7 +95,7 @@ class ClassMerge(FileTransaction[ClassMergePlan, str]):
             mask = annotation.read_mask(path)  # the original, or after an interruption the mask with later changes
         except (MaskBroken, FileNotFoundError) as error:
             if not resumed:
-                original.unlink(missing_ok=True)
+                remove_file(original, missing_ok=True)
             raise Unchanged(error if isinstance(error, MaskBroken) else part) from error
         changed = self.rewritten(part, mask)
         if not np.array_equal(mask, changed):

@@ -17,9 +17,13 @@ from workbench.core.project import annotation
 from workbench.core.project.formats.base import comparable
 from workbench.core.project.formats.coco import CocoWriter
 from workbench.core.project.formats.cvat import CvatWriter
-from workbench.core.project.formats.export_names import (
+from workbench.core.project.formats.label_export import (
     Accepts,
+    ExportedImage,
     ExportedNames,
+    LabelExport,
+    LabelExportOptions,
+    LabelWriter,
     image_names,
     is_cell,
     is_defect_folder,
@@ -32,7 +36,6 @@ from workbench.core.project.formats.export_names import (
     listed_as,
     plain_name,
 )
-from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelExportOptions, LabelWriter
 from workbench.core.project.formats.labelme import LabelmeWriter
 from workbench.core.project.formats.mask_export import (
     PADDLE_LIST,

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from workbench.core.problems import CannotWrite, Problem, ProjectBroken
 from workbench.core.project.project import Project, ProjectFile
 from workbench.core.project.storage import check_links, inside, write_json
 from workbench.core.stored_model import StoredModel
+from workbench.inference.io.file_access import discard_tree, remove_file
 
 MOST_CHANGES, MOST_BYTES = 10, 2 << 30
 FORMAT = 1
@@ -121,15 +121,14 @@ class FileTransaction(ABC, Generic[Plan, Part]):
         )
 
     def delete(self) -> None:
-        """Delete the folder, the plan first: a plan never exists without its files. Raises CannotWrite."""
+        """Delete the plan, with which the change ends, then its files as far as possible. Raises CannotWrite."""
         folder = self.folder
         check_links(self.project.root, folder / "plan.json")
         try:
-            (folder / "plan.json").unlink(missing_ok=True)
-            if folder.exists():
-                shutil.rmtree(folder)
+            remove_file(folder / "plan.json", missing_ok=True)
         except OSError as error:
-            raise CannotWrite.of(folder, error) from error
+            raise CannotWrite.of(folder / "plan.json", error) from error
+        discard_tree(folder)
         with contextlib.suppress(OSError):
             folder.parent.rmdir()  # if it is empty
 

@@ -1,4 +1,4 @@
-"""Images of an import: the image of each label, its key in the project, its copies in the data set, and masks."""
+"""Images and classes of an import: the image of each label, its key in the project, its copies in the data set."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import glob
 import os
 import tempfile
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -20,12 +21,13 @@ from workbench.core.project.formats.base import (
     IMAGE_FOLDERS,
     MASK_FOLDERS,
     ImportedEntry,
+    ImportedLabel,
     UnreadableLabel,
     normalized_name,
     suffix_of,
     without_suffix,
 )
-from workbench.core.project.project import Project
+from workbench.core.project.project import BACKGROUND, DONT_CARE, ClassInfo, Project, matching_class
 from workbench.core.project.shared_keys import own_key
 from workbench.core.project.sources import Source
 from workbench.core.project.storage import inside, same_content
@@ -244,3 +246,47 @@ def _are_similar(path: Path, other: Path) -> bool:
 
 def _gray(image: np.ndarray) -> np.ndarray:
     return (image if image.ndim == 2 else image.mean(axis=2)).astype(np.float32)
+
+
+class ImportClasses:
+    """Mapping of class names to class ids. Missing classes are added to `project`, which is not saved.
+
+    names: name in the labels -> name in the project, None to ignore the class. A name that is not in it means the
+    class of the project whose name differs at most in case, width and outer spaces, or a new class. keep_ids: a new
+    class takes the id used in its label.
+    """
+
+    def __init__(self, project: Project, names: Mapping[str, str | None], *, keep_ids: bool) -> None:
+        self._project, self._names, self._keep_ids = project, names, keep_ids
+        self._ids: dict[str, int] = {}  # by name in the labels; BACKGROUND for ignored ones
+        self.added: list[ClassInfo] = []
+
+    def table(self, label: ImportedLabel) -> np.ndarray:
+        """Return the project's id for each of the label's ids, uint8 (256,). Raises BadClass for an impossible name."""
+        table = np.arange(256, dtype=np.uint8)
+        table[1:DONT_CARE] = BACKGROUND
+        for id, name in sorted(label.names.items()):
+            if name not in self._ids:
+                self._ids[name] = self._id_of(name, id, exact=label.exact)
+            table[id] = self._ids[name]
+        return table
+
+    def targets(self) -> dict[str, ClassInfo | None]:
+        """Return the class of each name met so far, None for ignored ones."""
+        classes = {info.id: info for info in self._project.classes}
+        return {name: classes.get(id) for name, id in self._ids.items()}
+
+    def _id_of(self, name: str, id: int, *, exact: bool) -> int:
+        mapped = self._names.get(name, name)
+        if mapped is None:
+            return BACKGROUND
+        similar = [info for info in self._project.classes if not (exact and info in self.added)]
+        known = matching_class(mapped, self.added, exact=True)
+        known = known or matching_class(mapped, similar, exact=name in self._names)
+        if known is None:
+            file = self._project.file
+            used = {info.id for info in file.classes} | set(file.retired_ids)
+            requested = id if self._keep_ids and id not in used else None
+            known = self._project.add_class(mapped, id=requested, save=False)
+            self.added.append(known)
+        return known.id

@@ -38,6 +38,8 @@ from workbench.core.project.storage import (
     write_bytes,
     write_json,
 )
+from workbench.inference.io.file_access import remove_file
+from workbench.inference.io.regular_files import read_regular
 
 _FOLDERS = {"image": "pictures", "mask": "masks", "note": "notes"}  # in the order in which they are written
 _SUFFIXES = {"image": "", "mask": ".png", "note": ".json"}
@@ -179,7 +181,7 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
                 move_file(new, target, root=self.project.root)
             elif not same_content(target, new):
                 for other in part.files:
-                    self.new(file_path(other, part.key)).unlink(missing_ok=True)
+                    remove_file(self.new(file_path(other, part.key)), missing_ok=True)
                 raise Unchanged(part.key)
         return nbytes
 
@@ -206,7 +208,8 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
             "image" in remaining and self._was_labeled_since(part)
         ):
             for kind in labels:
-                self.new(file_path(kind, part.key)).unlink(missing_ok=True)  # a later redo does not replace it either
+                # A later redo does not replace it either.
+                remove_file(self.new(file_path(kind, part.key)), missing_ok=True)
             raise Unchanged(part.key)
         for kind in reversed(remaining):  # the image last: a label never lacks its image
             path = file_path(kind, part.key)
@@ -217,7 +220,7 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
             elif kind in part.replaces:
                 move_file(self.old(path), target, root=self.project.root)
             else:
-                target.unlink()
+                remove_file(target)
         return 0
 
     def _changed(self, kind: str, key: str) -> bool:
@@ -231,7 +234,7 @@ class ImportJournal(FileTransaction[ImportRecord, ImportedImage]):
         try:
             if kind == "mask":
                 return not np.array_equal(annotation.read_mask(target), annotation.read_mask(new))
-            notes = annotation.load_note(self.project, key), annotation.Note.model_validate_json(new.read_bytes())
+            notes = annotation.load_note(self.project, key), annotation.Note.model_validate_json(read_regular(new))
         except (MaskBroken, NoteBroken, ValueError):
             return True
         first, second = (note.model_dump(exclude={"history"}) for note in notes)

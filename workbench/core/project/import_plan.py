@@ -12,9 +12,9 @@ from workbench.core.images.image_files import thumbnail
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.image_row import count_regions
-from workbench.core.project.import_request import ImportReport, ImportRequest
+from workbench.core.project.import_account import ImportReport, ImportRequest
+from workbench.core.project.importing import LabelReading, Progress, ReadLabel
 from workbench.core.project.label_files import LabelFiles
-from workbench.core.project.label_reading import LabelReading, Progress, ReadLabel
 from workbench.core.project.project import MAX_CLASS_ID, Project, matching_class
 from workbench.inference.io.image_io import decode_image
 from workbench.inference.io.opencv import cv2

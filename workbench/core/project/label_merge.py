@@ -29,11 +29,12 @@ from workbench.core.project import annotation, import_journal
 from workbench.core.project.annotation import continues, united_history
 from workbench.core.project.file_transaction import dropped_text
 from workbench.core.project.grouping import FileTable
+from workbench.core.project.import_account import Ledger, Tally
 from workbench.core.project.import_journal import ImportJournal
-from workbench.core.project.import_request import Ledger, Tally
 from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.project.project_labels import ProjectLabel, labeled_keys
 from workbench.core.project.storage import inside, same_content
+from workbench.inference.io.file_access import remove_file
 
 Keep = Literal["mine", "theirs", "newer"]
 CHOICES: tuple[Keep, ...] = ("mine", "theirs", "newer")
@@ -132,7 +133,7 @@ class _JournalWriter:
     def remove_kept(self) -> None:
         """Delete the copies of labels that stay as they are."""
         for path in self._kept:
-            path.unlink(missing_ok=True)
+            remove_file(path, missing_ok=True)
 
 
 class _Merge:

@@ -17,6 +17,7 @@ from typing import Literal
 
 from workbench.core.problems import CannotWrite, Problem
 from workbench.core.project.storage import backup_conflict, check_links, inside, json_bytes, key_hash, write_bytes
+from workbench.inference.io.file_access import remove_file
 from workbench.inference.io.json_io import JsonError, read_json
 from workbench.inference.io.regular_files import read_regular
 
@@ -173,4 +174,4 @@ def content_sum(data: bytes | None) -> str:
 
 def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):  # a record of which both files are written has no effect
-        path.unlink(missing_ok=True)
+        remove_file(path, missing_ok=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from workbench.core.project.label_files import extract
 from workbench.core.project.project import Project
 from workbench.core.project.sources import Source, walk
 from workbench.inference.io.atomic_write import make_folder, replace_path, replacing
+from workbench.inference.io.file_access import discard_tree
 
 Progress = Callable[[int, int], None]
 Stopped = Callable[[], bool]
@@ -148,7 +148,7 @@ def unpack(
     except OSError as error:
         raise CannotWrite.of(folder, error) from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        discard_tree(temporary)
 
 
 def _top(archive: zipfile.ZipFile, path: Path) -> PurePosixPath:

@@ -32,10 +32,12 @@ from workbench.core.project.project_folder import ProjectFolder, ProjectLock
 from workbench.core.project.project_identity import FolderKind, ProjectIdentity
 from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.shared_keys import own_key, separate_keys, shared_sources, source_prefixes
-from workbench.core.project.source_trust import need_trust, project_places, trust, trust_copy
+from workbench.core.project.source_trust import need_trust, note_created, project_places, trust, trust_copy
 from workbench.core.project.sources import Source, copy_image, source_of
 from workbench.core.project.storage import check_links, inside, leads_outside
+from workbench.inference.io import file_access
 from workbench.inference.io.atomic_write import keep_root
+from workbench.inference.io.regular_files import read_regular
 
 __all__ = [
     "BACKGROUND",
@@ -91,6 +93,7 @@ class Project:
         _check_folders(root)
         if images is not None and not Path(images).is_dir():
             raise problems.FolderMissing(path=str(images))
+        has_runs = (root / "runs").exists()
         try:
             for folder in ("pictures", "masks", "notes", "runs", "exports", "journal", ".cache"):
                 (root / folder).mkdir(parents=True, exist_ok=True)
@@ -105,6 +108,8 @@ class Project:
         if images is not None:
             project.add_source(images, save=False)
         project.save()
+        if not has_runs:
+            note_created(project.file.id)
         project.identity.remember()
         return project
 
@@ -137,7 +142,7 @@ class Project:
     @classmethod
     def _read(cls, root: Path, *, trusted: bool) -> Project:
         try:
-            content = (root / "project.json").read_bytes()
+            content = read_regular(root / "project.json")
             file = read_project_file(root)
             if not trusted:
                 need_trust(root, file.id, project_places(root, file))
@@ -282,7 +287,7 @@ class Project:
             listed = source.images(self.root, lambda prefix, error, failed=failed: failed.append((prefix, error)))
             keys += [source.prefix + name for name in listed if source.name or not name.startswith(taken)]
             for prefix, error in failed:
-                path, why = str(source.folder(self.root) / prefix), error.strerror or str(error)
+                path, why = str(source.folder(self.root) / prefix), file_access.reason(error)
                 faults.append(problems.FolderUnreadable(path=path, why=why, prefix=source.prefix + prefix))
         for source in shared_sources(self.root, self.file.sources):
             why = Message("sources.shared_name", name=source.name)

@@ -23,6 +23,7 @@ from workbench.core.problems import CannotWrite, ProjectGone, ProjectLocked, Pro
 from workbench.core.project.project_json import ProjectJson
 from workbench.core.project.storage import check_links, write_json
 from workbench.inference.io.atomic_write import keep_root
+from workbench.inference.io.regular_files import read_regular
 
 State = tuple[tuple[int, int], tuple[int, int, int]]
 
@@ -82,7 +83,7 @@ def _state(root: Path) -> State:
 
 def _read(root: Path) -> bytes:
     try:
-        return (root / "project.json").read_bytes()
+        return read_regular(root / "project.json")
     except OSError:
         return b""
 

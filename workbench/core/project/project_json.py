@@ -18,6 +18,7 @@ from workbench.core.problems import (
 )
 from workbench.core.project.project_file import MAX_CLASS_ID, MAX_CLASS_NAME, ProjectFile, read_project_file
 from workbench.core.project.storage import backup_conflict, file_stamp, write_json
+from workbench.inference.io.regular_files import read_regular
 
 Fields = dict[str, Any]
 
@@ -190,7 +191,7 @@ class ProjectJson:
             raise
         self._base, self._stamp = ours, file_stamp(self.path)
         try:
-            self.content = self.path.read_bytes()
+            self.content = read_regular(self.path)
         except OSError:
             self._stamp = ""
 
@@ -203,7 +204,7 @@ class ProjectJson:
         """Merge changes of another program. Return the file's content as found, {} if unreadable."""
         stamp = file_stamp(self.path)
         try:
-            content = self.path.read_bytes()
+            content = read_regular(self.path)
         except OSError:
             return {}
         if content == self.content:

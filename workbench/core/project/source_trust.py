@@ -1,7 +1,8 @@
-"""Places outside of a project or data set from which it reads images, and those that the user has allowed.
+"""Places outside of a project or data set from which it reads images, those that the user has allowed; own projects.
 
 A project or data set of somebody else may name any place: a whole disk, or a computer that learns who opens it. Nothing
-is read from such places, nor are they looked up, before the user has allowed them on this computer.
+is read from such places, nor are they looked up, before the user has allowed them on this computer. The networks of a
+project that was not created by this user on this computer are not run in the process of the window or command.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.core.problems import CannotWrite, UntrustedPlaces
+from workbench.core.problems import CannotWrite, Problem, UntrustedPlaces
 from workbench.inference.io.json_io import JsonError, read_json
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 500  # projects and data sets
 _PLACES = 10  # of one name: a project and its copies
+_CREATED = ""  # in place of the name of a place: the project was created here
 Allowed = dict[str, list[str]]  # places by the name that the project has for them
 _allowed: dict[str, Allowed] = {}  # those allowed by this process, in case that the file cannot be written
 
@@ -73,6 +75,22 @@ def _is_remote(place: str) -> bool:
 def trust(id: str, places: Mapping[str, str]) -> None:
     """Remember that the user has allowed a project or data set to read from places, see `outside_places`."""
     _add(id, {name: [place] for name, place in places.items()})
+
+
+def note_created(id: str) -> None:
+    """Remember that the user has created a project on this computer."""
+    trust(id, {_CREATED: ""})
+
+
+def created_here(root: Path) -> bool:
+    """Return True if the user has created the project in a folder, or its original, on this computer."""
+    from workbench.core.project.project_file import read_project_file
+
+    try:
+        id = read_project_file(root).id
+    except (Problem, OSError):
+        return False
+    return any(_CREATED in entries.get(id, {}) for entries in (_allowed, _stored()))
 
 
 def trust_copy(id: str, copy: str) -> None:

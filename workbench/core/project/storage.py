@@ -21,6 +21,8 @@ from workbench.core.messages import Message
 from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, LinkOutsideFolder, ProjectBroken
 from workbench.inference.io.atomic_write import make_folder, replace_path, replacing, sweep, write_atomic
+from workbench.inference.io.file_access import discard_tree, remove_file
+from workbench.inference.io.regular_files import read_regular
 
 # Folders written under the project lock only. Runs belong to their training process, which may outlive the window.
 _FOLDERS = ("masks", "notes", "proposals", "pictures", "journal")
@@ -40,7 +42,7 @@ def backup_conflict(root: Path, stem: str, data: bytes, suffix: str) -> Path:
     copies = _copies(root, stem, suffix)
     with contextlib.suppress(OSError):
         for copy, size in copies:
-            if size == len(data) and copy.read_bytes() == data:
+            if size == len(data) and read_regular(copy) == data:
                 return copy
     path = unused_backup_path(root, stem, suffix)
     write_bytes(path, data, root=root)
@@ -49,7 +51,7 @@ def backup_conflict(root: Path, stem: str, data: bytes, suffix: str) -> Path:
         nbytes += size
         if number > KEPT_COPIES or nbytes > KEPT_BYTES:
             with contextlib.suppress(OSError):
-                copy.unlink()
+                remove_file(copy)
     return path
 
 
@@ -143,7 +145,7 @@ def same_content(path: Path, other: Path) -> bool:
     """Return True if two files have the same bytes. Raises OSError."""
     if os.path.samefile(path, other):
         return True
-    return path.stat().st_size == other.stat().st_size and path.read_bytes() == other.read_bytes()
+    return path.stat().st_size == other.stat().st_size and read_regular(path) == read_regular(other)
 
 
 def copy_file(path: Path, copy: Path, *, root: Path | None = None) -> None:
@@ -212,19 +214,19 @@ def holding_part(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        discard_tree(folder)
         lock.release()
         with contextlib.suppress(OSError):
-            _lock_of(folder).unlink(missing_ok=True)
+            remove_file(_lock_of(folder), missing_ok=True)
 
 
 def _remove_unfinished(folder: Path) -> None:
     lock = FileLock(_lock_of(folder))
     with contextlib.suppress(OSError, LockHeld):
         lock.acquire()
-        shutil.rmtree(folder, ignore_errors=True)
+        discard_tree(folder)
         lock.release()
-        _lock_of(folder).unlink(missing_ok=True)
+        remove_file(_lock_of(folder), missing_ok=True)
 
 
 def _lock_of(folder: Path) -> Path:

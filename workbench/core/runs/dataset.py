@@ -32,6 +32,7 @@ from workbench.core.runs.held_out import (
     split_by_part,
 )
 from workbench.core.stored_model import StoredModel
+from workbench.inference.io.regular_files import read_regular
 
 
 class AddedImage(StoredModel):
@@ -193,7 +194,7 @@ def _segmentation_item(project: Project, key: str, note: annotation.Note) -> Ite
         verdict=note.verdict,
         classes=ids,
         pixels=[int(pixels[id]) for id in ids],
-        mask_hash=hashlib.sha256(path.read_bytes()).hexdigest()[:16],
+        mask_hash=hashlib.sha256(read_regular(path)).hexdigest()[:16],
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.core.problems import ExportDamaged, UnknownModel
+from workbench.core.project.source_trust import created_here
 from workbench.core.runs.child_network import ChildNetwork
 from workbench.core.runs.network_process import NetworkCancelled
 from workbench.core.runs.onnx_files import NetworkRefused
@@ -102,13 +103,16 @@ def open_model(folder: Path, threads: int | None = None, engine: str = "auto") -
 def open_predictor(
     folder: Path, threads: int | None = None, engine: str = "auto", *, arena: bool | None = None
 ) -> Predictor:
-    """Open a model, without a check of an export. The network of an adopted run gets a process of its own.
+    """Open a model, without a check of an export.
+
+    The network of an adopted run, or of a run in a project that was not created here, gets a process of its own.
 
     arena: whether ONNX Runtime keeps the memory between predictions, None for the model's setting. Raises
     SettingsError, EngineError.
     """
     settings = load_settings(folder / MODEL_FILE)
-    if Run(folder.parent).adopted and folder == Run(folder.parent).best:
+    run = Run(folder.parent)
+    if folder == run.best and run.settings_path.exists() and (run.adopted or not created_here(run.project_root)):
         network = settings.files.get("onnx")
         if network is None:
             raise EngineError("This model names no network.")
@@ -131,26 +135,41 @@ class ContainedEngine:
 
     def __init__(self, path: Path, threads: int = 0) -> None:
         self._lock = threading.Lock()
+        self._cancelled: Callable[[], bool] = _never
         try:
             self._network = ChildNetwork(path, threads=threads, gpu=True)  # loaded at the first run, which can be ended
         except NetworkRefused as refusal:
             raise _engine_error(path, refusal) from refusal
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
-        return self.run_until(batch, lambda: False)
+        return self.run_until(batch, _never)
 
     def run_until(self, batch: np.ndarray, cancelled: Callable[[], bool]) -> np.ndarray:
         """Return the first output, see `inference.predictor.Engine`. Raises PredictionCancelled."""
+        self._cancelled = cancelled
+        return self._outputs(batch, 0)[0]
+
+    def maps(self, batch: np.ndarray) -> np.ndarray | None:
+        """Return the second output, see `OnnxEngine.maps`; canceled as the prediction before it."""
+        return next(iter(self._outputs(batch, 1)), None)
+
+    def _outputs(self, batch: np.ndarray, number: int) -> list[np.ndarray]:
+        """Return the output with a number, in a list that is empty if there is none."""
         with self._lock:
-            network = self._network
+            network, cancelled = self._network, self._cancelled
             try:
                 if not network.inputs:
                     network.load(cancelled)
-                return network.run({next(iter(network.inputs)): batch}, [next(iter(network.outputs))], cancelled)[0]
+                names = list(network.outputs)[number : number + 1]
+                return network.run({next(iter(network.inputs)): batch}, names, cancelled) if names else []
             except NetworkCancelled as error:
                 raise PredictionCancelled from error
             except NetworkRefused as refusal:
                 raise _engine_error(network.path, refusal) from refusal
+
+
+def _never() -> bool:
+    return False
 
 
 def _engine_error(path: Path, refusal: NetworkRefused) -> EngineError:

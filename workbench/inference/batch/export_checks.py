@@ -21,9 +21,11 @@ import numpy as np
 
 from ..engines import EngineError
 from ..engines.registry import KINDS
+from ..io import file_access
 from ..io.atomic_write import write_atomic
 from ..io.image_io import ReadError, decode_image, read_image, write_png
 from ..io.json_io import JsonError, read_json
+from ..io.regular_files import read_regular
 from ..model_settings import (
     MODEL_FILE,
     ModelSettings,
@@ -82,7 +84,7 @@ def verify_checks(folder: Path | str) -> list[str]:
             try:
                 same = _sha256(path) == expected
             except OSError as error:
-                problems.append(f"{name} cannot be opened: {error.strerror or error}.")
+                problems.append(f"{name} cannot be opened: {file_access.reason(error)}.")
                 continue
             if not same:
                 problems.append(f"{name} has been changed since the export was written.")
@@ -129,7 +131,7 @@ def write_reference_results(
     golden = images_folder / apart
     entries = []
     for number, (name, path) in enumerate(images, start=1):
-        data = Path(path).read_bytes()
+        data = read_regular(Path(path))
         image = decode_image(data, str(path))
         result = predictor.predict(image, keep_probabilities=True, most_regions=_MOST_REGIONS)
         entry: dict[str, Any] = {

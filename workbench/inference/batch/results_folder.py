@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..engines import EngineError
+from ..io import file_access
 from ..io.atomic_write import (
     replacing,
     sweep,
@@ -291,7 +292,7 @@ class ResultsFolder:
         except ReadError as error:
             return self._skip(source, error.why, state) if give_up else (None, error.why)
         except OSError as error:
-            why = f"the file cannot be opened ({error.strerror or error})"
+            why = f"the file cannot be opened ({file_access.reason(error)})"
             return self._skip(source, why, state) if give_up else (None, why)
         try:
             result = self.predictor.predict(image, progress=on_tile, cancelled=cancelled)

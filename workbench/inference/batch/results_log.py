@@ -18,6 +18,7 @@ from typing import Any
 
 from ..io.atomic_write import sync
 from ..io.json_io import JsonError, parse_json, read_lines
+from ..io.regular_files import read_regular
 from ..model_settings import (
     MODEL_FILE,
     ModelSettings,
@@ -52,7 +53,7 @@ def file_state(path: Path | str) -> tuple[int, int]:
 def model_fingerprint(folder: Path | str) -> str:
     """Return the SHA-256 of everything that determines the model's results. Raises SettingsError, OSError."""
     folder = Path(folder)
-    digest = hashlib.sha256((folder / MODEL_FILE).read_bytes())
+    digest = hashlib.sha256(read_regular(folder / MODEL_FILE))
     for name in network_files(load_settings(folder / MODEL_FILE)):
         if (folder / name).is_file():
             with (folder / name).open("rb") as file:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..engines import NAMES, EngineError
+from ..io import file_access
 from ..model_settings import SettingsError
 from ..predictor import Prediction, Predictor
 from ..process_memory import keep_freed_memory
@@ -54,7 +55,7 @@ def _main(argv: Sequence[str], folder: Path | str) -> int:
         raise
     except OSError as error:
         prefix = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{prefix}{error.strerror or error}.", options)
+        return _fail(f"{prefix}{file_access.reason(error)}.", options)
     except KeyboardInterrupt:
         return _fail("Stopped. What was finished is in the folder of results.", options)
     if options.json:

@@ -12,6 +12,7 @@ import numpy as np
 import onnxruntime
 
 from ..cpu_environment import cores
+from ..io.regular_files import read_regular
 from ..model_settings import EngineOptions, ModelSettings
 
 
@@ -26,7 +27,7 @@ class OnnxEngine:
     def __init__(self, path: Path, tuning: EngineOptions, *, name: str = "onnx") -> None:
         self.name = name
         # Loaded from bytes, because the library cannot open all paths on Windows.
-        self.session = onnxruntime.InferenceSession(path.read_bytes(), session_options(tuning), providers=providers())
+        self.session = onnxruntime.InferenceSession(read_regular(path), session_options(tuning), providers=providers())
         self._input = self.session.get_inputs()[0].name
         self._output, *others = [output.name for output in self.session.get_outputs()]
         self._maps = others[0] if others else None

@@ -8,6 +8,7 @@ from threading import Lock
 
 import numpy as np
 
+from ..io.regular_files import read_regular
 from ..model_settings import EngineOptions, ModelSettings
 
 
@@ -32,7 +33,7 @@ class OpenVinoEngine:
             options["INFERENCE_NUM_THREADS"] = str(tuning.threads)
         core = openvino.Core()
         # Loaded from bytes, because the library cannot open all paths on Windows.
-        compiled = core.compile_model(core.read_model(path.read_bytes()), "CPU", options)
+        compiled = core.compile_model(core.read_model(read_regular(path)), "CPU", options)
         self.precision = str(compiled.get_property("INFERENCE_PRECISION_HINT")).rpartition(" ")[2].strip("'<>")
         if "32" not in self.precision:
             raise RuntimeError(f"it computes with {self.precision}, not with 32 bits")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..io.regular_files import read_regular
 from ..model_settings import EngineOptions, ModelSettings
 
 
@@ -36,7 +37,7 @@ class TensorrtEngine:
 
         providers = [("TensorrtExecutionProvider", self._provider_options(settings)), "CUDAExecutionProvider"]
         self._session = onnxruntime.InferenceSession(
-            path.read_bytes(), session_options(EngineOptions()), providers=[*providers, "CPUExecutionProvider"]
+            read_regular(path), session_options(EngineOptions()), providers=[*providers, "CPUExecutionProvider"]
         )
         if "TensorrtExecutionProvider" not in self._session.get_providers():
             # ONNX Runtime silently omits providers that it cannot load; another engine would then run under this name.

@@ -7,17 +7,16 @@ import errno
 import os
 import re
 import secrets
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from .file_access import patiently, remove_file
+
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _in_progress: set[str] = set()  # temporary files that this process is writing
 
-# Seconds. On Windows a file cannot be replaced while it is open for reading; readers finish soon.
-PAUSES = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
 _ROOTS: set[Path] = set()
 UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)  # answers of network drives without fsync
 
@@ -76,14 +75,8 @@ def sweep(
 
 
 def replace_path(temporary: Path, path: Path) -> None:
-    """Move a file or folder to `path`, and repeat on Windows while another program holds it open. Raises OSError."""
-    for pause in PAUSES:
-        try:
-            temporary.replace(path)
-            return
-        except PermissionError:
-            time.sleep(pause)
-    temporary.replace(path)
+    """Move a file or folder to `path`. Raises OSError."""
+    patiently(temporary.replace, path)
 
 
 @contextlib.contextmanager
@@ -107,7 +100,8 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
         except FileExistsError as error:
             raise OSError(errno.EOPNOTSUPP, "the drive cannot replace files", str(path)) from error
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            remove_file(temporary, missing_ok=True)
         raise
     finally:
         _in_progress.discard(temporary.name)

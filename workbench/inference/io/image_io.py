@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import size_limits
+from . import file_access, size_limits
 from .atomic_write import write_atomic
 from .image_header import ImageHeader, apply_orientation, describe, inspect, page_index
 from .opencv import cv2
@@ -92,7 +92,7 @@ def _load(path: Path | str) -> np.ndarray:
 def _cannot_open(path: Path | str, error: Exception) -> ReadError:
     if isinstance(error, FileNotFoundError):
         return ReadError(path, "there is no such file")
-    why = getattr(error, "strerror", None) or str(error)
+    why = file_access.reason(error)
     return ReadError(path, f"the file cannot be opened ({why})")
 
 

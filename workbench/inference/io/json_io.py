@@ -13,6 +13,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+from . import file_access
 from .regular_files import open_regular
 
 LIMIT = 256 << 20  # maximum file size in bytes
@@ -46,7 +47,7 @@ def read_file(path: Path | str, *, limit: int = LIMIT) -> bytes:
     except FileNotFoundError:
         raise
     except (OSError, UnicodeEncodeError) as error:
-        raise JsonError(f"it cannot be opened ({getattr(error, 'strerror', None) or error})") from error
+        raise JsonError(f"it cannot be opened ({file_access.reason(error)})") from error
     except ValueError as error:
         if isinstance(error, JsonError):
             raise

@@ -11,6 +11,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from .file_access import patiently
+
 _BLOCK = 1 << 16  # bytes per read of a FileView
 
 
@@ -32,7 +34,7 @@ def open_regular(path: Path | str) -> FileIO:
     require_regular(path)
     # The file may have been replaced meanwhile: without O_NONBLOCK, opening a pipe blocks until a writer connects.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    descriptor = os.open(path, flags)
+    descriptor = patiently(os.open, path, flags)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise NotRegular(path)

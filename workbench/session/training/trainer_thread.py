@@ -23,6 +23,7 @@ from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import EventTail, read_past
 from workbench.core.runs.run_lock import training_process
+from workbench.inference.io.file_access import remove_file
 
 if TYPE_CHECKING:
     import psutil
@@ -224,7 +225,7 @@ class TrainerThread(QThread):
     def _run_child(self, child: ChildProcess) -> Finished | Failed | None:
         run = self.training_run
         child.environment = worker_environment(run.settings().device)
-        commands_path(run).unlink(missing_ok=True)  # of an earlier process
+        remove_file(commands_path(run), missing_ok=True)  # of an earlier process
         ending = self._emit_event(child.events())
         if ending is None and not self._detached:
             if child.forced and self._stopping:

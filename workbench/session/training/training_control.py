@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from workbench.core.runs.events import BestKept, Evaluated, Event, Failed, Finis
 from workbench.core.runs.run import Run, create_run, list_runs
 from workbench.core.runs.run_history import PastRun
 from workbench.core.runs.training_settings import request
+from workbench.inference.io.file_access import discard_tree
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner, call_at_end, ignore_failure
 from workbench.session.training.preview_reader import PreviewReader
@@ -286,7 +286,7 @@ class TrainingControl(QObject):
 
     def _prepared(self, run: Run) -> None:
         if self.stopping:
-            shutil.rmtree(run.root, ignore_errors=True)  # just created, nothing was trained
+            discard_tree(run.root)  # just created, nothing was trained
             self._report_not_started(None)
         else:
             self.preparing = False

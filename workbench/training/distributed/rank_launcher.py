@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from workbench.core.runs.events import Failed, Finished, Started, decode, decode
 from workbench.core.runs.launch import launcher_command, launcher_environment, processes, worker_command
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_lock import RunLock
+from workbench.inference.io.file_access import discard_tree
 from workbench.training.device import check
 from workbench.training.distributed.process_group import check_batch
 from workbench.training.reporter import LAUNCHER_FOLDER, write_all
@@ -63,7 +63,7 @@ def run_ranks(run: Run, pipe: int | None, *, resume: bool, keep_running: bool, l
             for path in sorted(own.glob("workerlog.*")):  # printed before a process redirected its output
                 log.write(path.read_bytes())
     finally:
-        shutil.rmtree(own, ignore_errors=True)
+        discard_tree(own)
     if front.ending is None:
         raise failure_of(run, code)
     return 0 if isinstance(front.ending, Finished) else 1

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -32,6 +31,7 @@ from workbench.inference.batch.export_package import write_package
 from workbench.inference.engines import Engine, EngineError, load_engine
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.atomic_write import make_folder, replace_path
+from workbench.inference.io.file_access import discard_tree
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.training import device
@@ -299,7 +299,7 @@ class _Builder:
     def write_references(self, settings: ModelSettings, images: list[tuple[str, Path]]) -> None:
         """Write reference results of the first 32-bit engine; each must reproduce them, or its own if reduced."""
         export_images.store_references(self.folder, settings, images)
-        shutil.rmtree(self.folder / export_images.REFERENCE_PARTS, ignore_errors=True)
+        discard_tree(self.folder / export_images.REFERENCE_PARTS)
         for name in settings.files:
             self.stages.check()
             wrong = self_test(self.folder, Predictor.open(self.folder, engine=name))

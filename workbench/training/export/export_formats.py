@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -31,6 +30,8 @@ from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.engines import Engine
 from workbench.inference.engines.registry import KINDS, cannot_make
 from workbench.inference.io.atomic_write import make_folder, write_atomic
+from workbench.inference.io.file_access import discard_tree, remove_file
+from workbench.inference.io.regular_files import read_regular
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
 from workbench.training import checkpoint, networks, onnx_graph
 from workbench.training.evaluator import DygraphEngine
@@ -148,9 +149,9 @@ def remove(folder: Path, file: str) -> None:
     """Remove the file of a network, with its folder if it has one of its own."""
     path = folder / file
     if path.parent == folder:
-        path.unlink(missing_ok=True)
+        remove_file(path, missing_ok=True)
     else:
-        shutil.rmtree(path.parent, ignore_errors=True)
+        discard_tree(path.parent)
 
 
 def save_legacy(run: Run, stem: Path) -> None:
@@ -262,7 +263,7 @@ class AdoptedNetwork:
         """Write nothing: there is no network of Paddle."""
 
     def write_onnx(self, path: Path) -> None:
-        write_atomic(path, self._path.read_bytes())
+        write_atomic(path, read_regular(self._path))
 
     def line_network(self, settings: ModelSettings) -> onnx.ModelProto:
         """Return the network for a line model. Raises LineModelRefused if its operators cannot be converted."""

@@ -24,6 +24,7 @@ from workbench.core.runs.export_options import LINE_SIDES
 from workbench.inference.engines.onnx_engine import session_options
 from workbench.inference.io.atomic_write import make_folder, write_atomic
 from workbench.inference.io.opencv import cv2
+from workbench.inference.io.regular_files import read_regular
 from workbench.inference.model_settings import EngineOptions, ModelSettings
 from workbench.inference.predictor import Engine
 from workbench.training.export.export_metadata import line_metadata, set_metadata
@@ -152,7 +153,7 @@ def write_examples(folder: Path) -> None:
     for path in sorted(path for path in source.rglob("*") if path.is_file()):
         target = folder / EXAMPLES_FOLDER / path.relative_to(source)
         make_folder(target.parent)
-        write_atomic(target, path.read_bytes())
+        write_atomic(target, read_regular(path))
 
 
 # --- reference ----------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from paddle.static import InputSpec
 
 from workbench.core.messages import Message
 from workbench.inference.io.atomic_write import make_folder, write_atomic
+from workbench.inference.io.file_access import remove_tree
 from workbench.inference.io.opencv import cv2
 from workbench.inference.model_settings import MIRRORED, ModelSettings
 from workbench.inference.normalize import MAX_VALUE, MIN_VALUE
@@ -63,7 +63,7 @@ def write_deployment(folder: Path, settings: ModelSettings, source: LayoutSource
         settings, DygraphEngine(source.net), partial(outputs_of, program, settings), images, lambda _: source.check()
     )
     if not result.passed:
-        shutil.rmtree(target)
+        remove_tree(target)
         return result
     name = SEGMENTATION_FILE if settings.task == "segmentation" else CLASSIFICATION_FILE
     content = yaml.safe_dump(description(settings), allow_unicode=True, sort_keys=False)

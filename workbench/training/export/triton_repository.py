@@ -15,6 +15,7 @@ import onnx
 
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.atomic_write import make_folder, write_atomic
+from workbench.inference.io.regular_files import read_regular
 from workbench.inference.model_settings import ModelSettings
 from workbench.training.export.layouts import LayoutSource, preprocessing, safe_name
 from workbench.training.export.line_export import LINE_FOLDER, LINE_MODEL
@@ -43,7 +44,7 @@ def write_repository(folder: Path, settings: ModelSettings, source: LayoutSource
 
 
 def _write_model(folder: Path, file: Path, settings: ModelSettings, parameters: dict[str, str]) -> None:
-    content = file.read_bytes()
+    content = read_regular(file)
     model = onnx.load_from_string(content)
     labels = LABELS if settings.task == "classification" else ""
     values = {entry.key: entry.value for entry in model.metadata_props if entry.key != "settings"}

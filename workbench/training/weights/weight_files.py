@@ -19,6 +19,8 @@ from safetensors.numpy import load as decode_safetensors
 
 from workbench.core.messages import Message
 from workbench.core.problems import WeightsUnusable
+from workbench.inference.io import file_access
+from workbench.inference.io.regular_files import read_regular
 
 Arrays = dict[str, np.ndarray]
 
@@ -30,9 +32,9 @@ def read_file(path: Path) -> bytes:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise WeightsUnusable(path=str(path), why=Message("weights.too_large", n=MAX_BYTES >> 30))
-        return path.read_bytes()
+        return read_regular(path)
     except (OSError, ValueError) as error:  # a ValueError: a name with a null character
-        raise WeightsUnusable(path=str(path), why=getattr(error, "strerror", None) or str(error)) from error
+        raise WeightsUnusable(path=str(path), why=file_access.reason(error)) from error
 
 
 def parse_weights(data: bytes, path: str) -> Arrays:

@@ -89,8 +89,8 @@ class ClassTable(QTableWidget):
         self._add_texts([name, *("" if row is None else evaluation_texts.value(row) for row in figures)], color)
         for column, figure in enumerate(figures, start=1):
             if figure is not None:
-                tip = f"{evaluation_texts.name(figure)}: {evaluation_texts.text(figure)}"
-                self.item(self.rowCount() - 1, column).setToolTip(f"{tip}\n{evaluation_texts.detail(figure)}")
+                tip = f"{evaluation_texts.name(figure)}: {evaluation_texts.value(figure)}"
+                self.item(self.rowCount() - 1, column).setToolTip(f"{tip}\n{evaluation_texts.explanation(figure)}")
 
     def _add_texts(self, texts: list[str], color: str = "") -> None:
         row = self.rowCount()

@@ -55,7 +55,7 @@ class HeadlineMetrics(QWidget):
         """Show the figures of a class; None: of any defect."""
         for id, metric in self.metrics.items():
             figure = figures.get(id) if class_id is None else figures.get(id, "class", class_id)
-            value, detail = evaluation_texts.value(figure), evaluation_texts.detail(figure)
+            value, detail = evaluation_texts.value(figure), evaluation_texts.explanation(figure)
             if id == "false_alarms" and class_id is None and 0 < figures.good < figures.images:
                 good = figures.get(id, "good")
                 good_text = self.tr("good images: {rate}").format(rate=evaluation_texts.value(good))

@@ -216,10 +216,12 @@ class ImageVerdictPanel(QWidget):
             )
             self.limit.setText(self._limit_text(result))
             self.note.setText(translate_message(result.note))
-        if result.auroc is not None and result.interval is not None:
-            low, high = (formatting.number(edge, 2) for edge in result.interval)
-            text = self.tr("AUROC of the anomaly score: {value} (95% CI {low}–{high})")
-            self.ranking.setText(text.format(value=formatting.number(result.auroc, 2), low=low, high=high))
+        if result.auroc is not None:
+            interval = evaluation_texts.stated(
+                result.interval, lambda edges: "–".join(formatting.number(edge, 2) for edge in edges)
+            )
+            text = self.tr("AUROC of the anomaly score: {value} ({interval})")
+            self.ranking.setText(text.format(value=formatting.number(result.auroc, 2), interval=interval))
         current = None
         if rule is not None and rule.false.value is not None and rule.caught.value is not None:
             current = rule.false.value, rule.caught.value

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QMargins, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 
 from workbench.core.problems import Problem
 from workbench.core.project.formats.yolo import need_dataset_trust
+from workbench.core.project.import_account import ImportReport, ImportRequest
 from workbench.core.project.import_plan import ImportPlan
-from workbench.core.project.import_request import ImportReport, ImportRequest
 from workbench.core.project.sources import Source
 from workbench.session.session import Session
 from workbench.ui.label_files.import_preview import ImportPreview
@@ -74,28 +74,22 @@ class ImportDialog(QDialog):
         self.result = ImportResult(style)
         self.bar = QProgressBar(textVisible=False)
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.images_only = QPushButton(self.tr("Add images only"))
-        self.undo_button = QPushButton(self.tr("Undo import"))
-        self.close_button = QPushButton(self.tr("Cancel"))
-        self.import_button = QPushButton(self.tr("Import"), objectName="primary")
-        self.import_button.setDefault(True)
-        for button in (self.images_only, self.undo_button, self.close_button):
-            button.setAutoDefault(False)
+        self.images_only = QPushButton(self.tr("Add images only"), autoDefault=False)
+        self.undo_button = QPushButton(self.tr("Undo import"), autoDefault=False)
+        self.close_button = QPushButton(self.tr("Cancel"), autoDefault=False)
+        self.import_button = QPushButton(self.tr("Import"), objectName="primary", default=True)
 
     def _lay_out(self) -> None:
         self._pages = QStackedWidget()
         self._pages.addWidget(self.preview)
         self._pages.addWidget(self.result)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
+        buttons = QHBoxLayout(spacing=8)
         buttons.addWidget(self.images_only)
         buttons.addWidget(self.undo_button)
         buttons.addStretch(1)
         buttons.addWidget(self.close_button)
         buttons.addWidget(self.import_button)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(22, 18, 22, 16)
-        outer.setSpacing(10)
+        outer = QVBoxLayout(self, spacing=10, contentsMargins=QMargins(22, 18, 22, 16))
         outer.addWidget(self.files)
         outer.addWidget(self._pages, 1)
         outer.addWidget(self.bar)
@@ -175,10 +169,7 @@ class ImportDialog(QDialog):
     def _import(self) -> None:
         if self.plan is None:
             return
-        request = replace(
-            self.plan.choices(),
-            **self.preview.choices(),
-        )
+        request = replace(self.plan.choices(), **self.preview.choices())
         self._started = time.monotonic()
         self._first_labels = not any(row.status == "done" or row.counts for row in self._session.rows.values())
         self.status.clear()

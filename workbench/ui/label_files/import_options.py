@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -36,14 +36,16 @@ class ImportOptionsRow(QWidget):
         self._format_chosen = False  # by the user
         self._answers: list[str] = []
         self._invert = False
-        self.format = QComboBox()
-        self.threshold = QSpinBox(minimum=0, maximum=65535)
-        self.threshold.setSpecialValueText(self.tr("automatic"))
-        self.threshold.setToolTip(self.tr("Gray value from which a pixel of a mask is a defect"))
-        self.threshold.setKeyboardTracking(False)
+        self.format = QComboBox(minimumWidth=240)
+        self.threshold = QSpinBox(
+            minimum=0,
+            maximum=65535,
+            specialValueText=self.tr("automatic"),
+            toolTip=self.tr("Gray value from which a pixel of a mask is a defect"),
+            keyboardTracking=False,
+        )
         align_text(self.threshold)
-        self.class_name = QLineEdit()
-        self.class_name.setPlaceholderText(self.tr("from the labels"))
+        self.class_name = QLineEdit(placeholderText=self.tr("from the labels"))
         self.class_name.setToolTip(
             self.tr("Every value of the masks becomes this one class, as for masks that number single objects.")
         )
@@ -55,33 +57,39 @@ class ImportOptionsRow(QWidget):
         self.copy.setToolTip(self.tr("Otherwise the images stay in their folder, and the project refers to it."))
         self.background = QCheckBox()
         self.background.setToolTip(self.tr("In YOLO data sets, an image without a text file has no defects."))
-        for text, value in (
-            (self.tr("Whole box"), "box"),
-            (self.tr("Ellipse in the box"), "ellipse"),
-            (self.tr("Pixels that stand out in the box"), "cut"),
+        for field, text, value in (
+            (self.boxes, self.tr("Whole box"), "box"),
+            (self.boxes, self.tr("Ellipse in the box"), "ellipse"),
+            (self.boxes, self.tr("Pixels that stand out in the box"), "cut"),
+            (self.conflicts, self.tr("Keep existing labels"), "keep"),
+            (self.conflicts, self.tr("Replace existing labels"), "replace"),
+            (self.conflicts, self.tr("Add regions to existing labels"), "merge"),
+            (self.encoding, self.tr("Automatic"), None),
+            (self.encoding, self.tr("Western (Windows-1252)"), "cp1252"),
+            (self.encoding, self.tr("Simplified Chinese (GB18030)"), "gb18030"),
+            (self.encoding, self.tr("Traditional Chinese (Big5)"), "big5"),
+            (self.encoding, self.tr("Japanese (Shift-JIS)"), "cp932"),
+            (self.encoding, self.tr("Japanese (EUC)"), "euc_jp"),
+            (self.encoding, self.tr("Korean (CP949)"), "cp949"),
+            (self.encoding, self.tr("Cyrillic (Windows-1251)"), "cp1251"),
+            (self.encoding, self.tr("Cyrillic (KOI8-R)"), "koi8_r"),
+            (self.encoding, self.tr("Cyrillic (CP866)"), "cp866"),
         ):
-            self.boxes.addItem(text, value)
-        for text, value in (
-            (self.tr("Keep existing labels"), "keep"),
-            (self.tr("Replace existing labels"), "replace"),
-            (self.tr("Add regions to existing labels"), "merge"),
-        ):
-            self.conflicts.addItem(text, value)
-        self.format_row = self._make_format_row()
+            field.addItem(text, value)
+        self._also, self._examples = (ElidedLabel(Qt.TextElideMode.ElideRight) for _ in range(2))
+        for label in (self._also, self._examples):
+            label.setObjectName("muted")
+        self._lay_out_rows()
         self._boxes_label = _label(self.tr("&Bounding boxes become"), self.boxes)
         self._boxes_note = QLabel(self.tr("These images are not marked as done."), objectName="muted")
         self._conflicts_label = _label("", self.conflicts)
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(6)
+        grid = QGridLayout(self, horizontalSpacing=12, verticalSpacing=6, contentsMargins=QMargins())
         grid.addWidget(self._conflicts_label, 0, 0)
         grid.addWidget(self.conflicts, 0, 1)
         grid.addWidget(self._boxes_label, 1, 0)
         grid.addWidget(self.boxes, 1, 1)
         grid.addWidget(self._boxes_note, 1, 2)
-        checks = QHBoxLayout()
-        checks.setSpacing(22)
+        checks = QHBoxLayout(spacing=22)
         checks.addWidget(self.copy)
         checks.addWidget(self.split)
         checks.addStretch(1)
@@ -93,62 +101,22 @@ class ImportOptionsRow(QWidget):
         self.threshold.valueChanged.connect(lambda _: self.format_chosen.emit())
         self.class_name.editingFinished.connect(self._choose_class_name)
 
-    def _make_format_row(self) -> QWidget:
-        widget = QWidget()
-        column = QVBoxLayout(widget)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        row = QHBoxLayout()
-        row.setSpacing(12)
-        self._also = ElidedLabel(Qt.TextElideMode.ElideRight)
-        self._also.setObjectName("muted")
-        row.addWidget(_label(self.tr("F&ormat"), self.format))
-        row.addWidget(self.format)
-        row.addWidget(self._also, 1)
-        column.addLayout(row)
-        column.addWidget(self._make_mask_row())
-        column.addWidget(self._make_encoding_row())
-        self.format.setMinimumWidth(240)
-        return widget
-
-    def _make_mask_row(self) -> QWidget:
-        self._mask_row = QWidget()
-        row = QHBoxLayout(self._mask_row)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(12)
-        row.addWidget(_label(self.tr("&Threshold of masks"), self.threshold))
-        row.addWidget(self.threshold)
-        row.addSpacing(10)
-        row.addWidget(_label(self.tr("One &class for all masks"), self.class_name))
-        row.addWidget(self.class_name)
-        row.addStretch(1)
-        return self._mask_row
-
-    def _make_encoding_row(self) -> QWidget:
-        self._encoding_row = QWidget()
-        row = QHBoxLayout(self._encoding_row)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(12)
-        for text, name in (
-            (self.tr("Automatic"), None),
-            (self.tr("Western (Windows-1252)"), "cp1252"),
-            (self.tr("Simplified Chinese (GB18030)"), "gb18030"),
-            (self.tr("Traditional Chinese (Big5)"), "big5"),
-            (self.tr("Japanese (Shift-JIS)"), "cp932"),
-            (self.tr("Japanese (EUC)"), "euc_jp"),
-            (self.tr("Korean (CP949)"), "cp949"),
-            (self.tr("Cyrillic (Windows-1251)"), "cp1251"),
-            (self.tr("Cyrillic (KOI8-R)"), "koi8_r"),
-            (self.tr("Cyrillic (CP866)"), "cp866"),
-        ):
-            self.encoding.addItem(text, name)
-        self._examples = ElidedLabel(Qt.TextElideMode.ElideRight)
-        self._examples.setObjectName("muted")
-        row.addWidget(_label(self.tr("&Encoding"), self.encoding))
-        row.addWidget(self.encoding)
-        row.addWidget(self._examples, 1)
+    def _lay_out_rows(self) -> None:
+        """Create the rows above the preview: format, threshold and class of masks, encoding."""
+        self._mask_row = _row(
+            _label(self.tr("&Threshold of masks"), self.threshold),
+            self.threshold,
+            _label(self.tr("One &class for all masks"), self.class_name),
+            self.class_name,
+            QWidget(),
+        )
+        self._encoding_row = _row(_label(self.tr("&Encoding"), self.encoding), self.encoding, self._examples)
         self._encoding_row.hide()
-        return self._encoding_row
+        self.format_row = QWidget()
+        column = QVBoxLayout(self.format_row, spacing=6, contentsMargins=QMargins())
+        column.addWidget(_row(_label(self.tr("F&ormat"), self.format), self.format, self._also))
+        column.addWidget(self._mask_row)
+        column.addWidget(self._encoding_row)
 
     def forget_files(self) -> None:
         """Return to the automatic choices, for other files."""
@@ -257,6 +225,15 @@ class ImportOptionsRow(QWidget):
     def _split_name(self, side: str) -> str:
         names = {"train": self.tr("training"), "val": self.tr("validation"), "test": self.tr("test")}
         return names.get(side, side)
+
+
+def _row(*widgets: QWidget) -> QWidget:
+    """Return widgets side by side, of which the last one takes the remaining width."""
+    row = QWidget()
+    line = QHBoxLayout(row, spacing=12, contentsMargins=QMargins())
+    for widget in widgets:
+        line.addWidget(widget, widget is widgets[-1])
+    return row
 
 
 def _label(text: str, field: QWidget) -> QLabel:

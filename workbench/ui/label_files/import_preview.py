@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QMargins, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QLabel,
+    QLayout,
     QPushButton,
     QRadioButton,
     QScrollArea,
@@ -40,7 +41,7 @@ from workbench.core.project.plausibility import Concern
 from workbench.core.project.project import DONT_CARE, PALETTE, Project, matching_class
 from workbench.core.text_patterns import fill
 from workbench.ui.label_files.import_options import ImportOptionsRow
-from workbench.ui.label_files.import_report import AccountBox, SkippedList
+from workbench.ui.label_files.import_report import AccountBox, SkippedList, set_up_rows
 from workbench.ui.label_files.path_choices import MissingImages
 from workbench.ui.text.formatting import capitalized, number
 from workbench.ui.text.translation import translate_message
@@ -54,6 +55,7 @@ _CAPTION = 4  # px, more than the text of a caption
 _HEIGHT = 44  # px, of the example pictures of a question
 _MOST_HEIGHT = 120  # px, of the answers, which scroll
 _SHOWN = 2  # example pairs of an answer
+_SMOOTH = Qt.TransformationMode.SmoothTransformation
 
 Entry = PlannedClass | PlannedVerdict
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -80,18 +82,12 @@ class ImportPreview(QWidget):
         splitter.addWidget(self.mapping)
         splitter.addWidget(self.previews)
         splitter.setSizes([560, 340])
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
-        column.addWidget(self.account)
-        column.addWidget(self.question)
-        column.addWidget(self.concerns)
-        column.addWidget(self.options.format_row)
-        column.addWidget(self.summary)
+        column = QVBoxLayout(self, spacing=10, contentsMargins=QMargins())
+        for widget in (self.account, self.question, self.concerns, self.options.format_row, self.summary):
+            column.addWidget(widget)
         column.addWidget(splitter, 1)
-        column.addWidget(self.options)
-        column.addWidget(self.missing)
-        column.addWidget(self.skipped)
+        for widget in (self.options, self.missing, self.skipped):
+            column.addWidget(widget)
         self.mapping.changed.connect(self._show_previews)
         self.question.answered.connect(self.options.answer)
         self.concerns.invert_requested.connect(self.options.invert_masks)
@@ -148,12 +144,7 @@ def _summary(plan: ImportPlan) -> str:
     translate, report = QCoreApplication.translate, plan.report
     images = translate("ImportDialog", "{images} {images:image|images}: {matched} in the project, {new} new")
     parts = [
-        fill(
-            images,
-            images=number(report.images),
-            matched=number(report.matched),
-            new=number(report.copied),
-        ),
+        fill(images, images=number(report.images), matched=number(report.matched), new=number(report.copied)),
         fill(translate("ImportDialog", "{n} {n:image|images} with labels"), n=number(report.labeled)),
     ]
     if report.boxes:
@@ -207,8 +198,7 @@ def _grid(width: int, height: int, count: int) -> tuple[int, int]:
 
 def _drawn(preview: PlannedPreview, color: Color) -> QImage:
     """Return the image with the regions of its label in the colors of their classes."""
-    gray = preview.image if preview.image.ndim == 3 else np.repeat(preview.image[..., None], 3, axis=2)
-    pixels = gray.astype(np.float32)
+    pixels = _in_color(preview.image).astype(np.float32)
     for id in np.unique(preview.mask).tolist():
         name = color(preview.names[id]) if id in preview.names else "#a0a0a0" if id == DONT_CARE else None
         if name is None:
@@ -216,9 +206,24 @@ def _drawn(preview: PlannedPreview, color: Color) -> QImage:
         inside = preview.mask == id
         rgb = np.array(QColor(name).getRgb()[:3], np.float32)
         pixels[inside] = pixels[inside] * (1 - _OPACITY) + rgb * _OPACITY
+    return _as_image(pixels)
+
+
+def _in_color(picture: np.ndarray) -> np.ndarray:
+    return picture if picture.ndim == 3 else np.repeat(picture[..., None], 3, axis=2)
+
+
+def _as_image(pixels: np.ndarray) -> QImage:
     data = np.ascontiguousarray(pixels.astype(np.uint8))
     height, width = data.shape[:2]
     return QImage(data.data, width, height, 3 * width, QImage.Format.Format_RGB888).copy()
+
+
+def _clear(layout: QLayout) -> None:
+    """Remove the widgets of a layout."""
+    while (item := layout.takeAt(0)) is not None:
+        if (widget := item.widget()) is not None:
+            widget.deleteLater()
 
 
 class MaskQuestion(QWidget):
@@ -231,17 +236,16 @@ class MaskQuestion(QWidget):
         self.buttons: dict[str, QRadioButton] = {}
         self._title = QLabel(self.tr("What are these masks? They are not imported before you choose."), wordWrap=True)
         answers = QWidget()
-        self._grid = QGridLayout(answers)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(12)
+        self._grid = QGridLayout(answers, horizontalSpacing=12, contentsMargins=QMargins())
         self._grid.setColumnStretch(2, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
+        column = QVBoxLayout(self, spacing=6, contentsMargins=QMargins())
         column.addWidget(self._title)
-        area = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setAccessibleName(self.tr("Possible answers"))
+        area = QScrollArea(
+            widgetResizable=True,
+            frameShape=QFrame.Shape.NoFrame,
+            horizontalScrollBarPolicy=Qt.ScrollBarPolicy.ScrollBarAlwaysOff,
+            accessibleName=self.tr("Possible answers"),
+        )
         area.setFixedHeight(_MOST_HEIGHT)
         area.setWidget(answers)
         column.addWidget(area)
@@ -249,9 +253,7 @@ class MaskQuestion(QWidget):
 
     def show_questions(self, questions: Sequence[PlannedQuestion]) -> None:
         """Show the possible answers."""
-        while (item := self._grid.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.deleteLater()
+        _clear(self._grid)
         self.buttons.clear()
         for row, question in enumerate(questions):
             text = self.tr("{answer} ({n} {n:mask|masks})")
@@ -260,34 +262,20 @@ class MaskQuestion(QWidget):
             button.clicked.connect(lambda _=False, rule=question.rule: self.answered.emit(rule))
             self.buttons[question.rule] = button
             self._grid.addWidget(button, row, 0)
-            self._grid.addWidget(_Examples(question), row, 1)
+            self._grid.addLayout(self._examples(question), row, 1)
         self.setVisible(bool(questions))
 
-
-class _Examples(QWidget):
-    """Example pairs of image and mask, side by side."""
-
-    def __init__(self, question: PlannedQuestion) -> None:
-        super().__init__()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
+    def _examples(self, question: PlannedQuestion) -> QHBoxLayout:
+        """Return example pairs of image and mask, side by side."""
+        row = QHBoxLayout(spacing=4)
         for image, mask in question.examples[:_SHOWN]:
             for picture in (image, mask):
                 if picture is not None:
-                    label = QLabel()
-                    label.setPixmap(_pixmap(picture))
-                    row.addWidget(label)
+                    shown = _as_image(_in_color(picture)).scaledToHeight(_HEIGHT, _SMOOTH)
+                    row.addWidget(QLabel(pixmap=QPixmap.fromImage(shown)))
             row.addSpacing(12)
         row.addStretch(1)
-
-
-def _pixmap(picture: np.ndarray) -> QPixmap:
-    rgb = picture if picture.ndim == 3 else np.repeat(picture[..., None], 3, axis=2)
-    data = np.ascontiguousarray(rgb.astype(np.uint8))
-    height, width = data.shape[:2]
-    image = QImage(data.data, width, height, 3 * width, QImage.Format.Format_RGB888).copy()
-    return QPixmap.fromImage(image.scaledToHeight(_HEIGHT, Qt.TransformationMode.SmoothTransformation))
+        return row
 
 
 class ConcernList(QWidget):
@@ -300,15 +288,11 @@ class ConcernList(QWidget):
         super().__init__(parent)
         self._style = style
         self.buttons: list[QPushButton] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(4)
+        self._column = QVBoxLayout(self, spacing=4, contentsMargins=QMargins())
         self.hide()
 
     def show_concerns(self, concerns: Sequence[Concern]) -> None:
-        while (item := self._column.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.deleteLater()
+        _clear(self._column)
         self.buttons = []
         for concern in concerns:
             self._column.addWidget(self._row(concern))
@@ -316,15 +300,13 @@ class ConcernList(QWidget):
 
     def _row(self, concern: Concern) -> QWidget:
         line = QWidget()
-        row = QHBoxLayout(line)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10)
+        row = QHBoxLayout(line, spacing=10, contentsMargins=QMargins())
         row.addWidget(IconLabel(self._style.icon("warning", "warning"), 18), 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(QLabel(f"{capitalized(translate_message(concern.text))}.", wordWrap=True), 1)
         if concern.kind in ("inverted", "whole_image"):
             inverted = concern.kind == "inverted"
-            button = QPushButton(self.tr("Invert the masks") if inverted else self.tr("Leave out this class"))
-            button.setAutoDefault(False)
+            text = self.tr("Invert the masks") if inverted else self.tr("Leave out this class")
+            button = QPushButton(text, autoDefault=False)
             if inverted:
                 button.clicked.connect(self.invert_requested)
             else:
@@ -351,25 +333,19 @@ class MappingTable(QTableWidget):
     changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(0, 5, parent)
-        self.setObjectName("rows")
+        super().__init__(
+            0, 5, parent, objectName="rows", wordWrap=False, accessibleName=self.tr("Classes and verdicts")
+        )
         self._rows: list[_Row] = []
+        set_up_rows(self)
         self.setHorizontalHeaderLabels(
             [self.tr("Name in the labels"), self.tr("Images"), self.tr("Regions"), self.tr("Import as"), ""]
         )
         for column in (1, 2):
             self.horizontalHeaderItem(column).setTextAlignment(_RIGHT)
-        self.setAccessibleName(self.tr("Classes and verdicts"))
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(round(34 * text_scale()))
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(3, QHeaderView.ResizeMode.Fixed)
@@ -407,8 +383,7 @@ class MappingTable(QTableWidget):
 
     def _add(self, entry: Entry, title: str, regions: str, names: Sequence[str]) -> None:
         place = len(self._rows)
-        target = QComboBox(editable=True)
-        target.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        target = QComboBox(editable=True, insertPolicy=QComboBox.InsertPolicy.NoInsert)
         target.setAccessibleName(self.tr("Import {name} as").format(name=entry.source))
         for name in dict.fromkeys([*([entry.target] if entry.target else []), *names, entry.source.strip()]):
             target.addItem(name, name)
@@ -426,22 +401,14 @@ class MappingTable(QTableWidget):
         self.setCellWidget(place, 3, target)
         row = _Row(entry, target, state, list(names))
         self._rows.append(row)
-        target.currentTextChanged.connect(lambda _: self._edited(row))
+        target.currentTextChanged.connect(lambda _: self._show_state(row))
+        target.currentTextChanged.connect(self.changed)
         self._show_state(row)
-
-    def _edited(self, row: _Row) -> None:
-        self._show_state(row)
-        self.changed.emit()
 
     def _show_state(self, row: _Row) -> None:
         target = _target(row.target)
-        if target is None:
-            text = self.tr("ignored")
-        elif target in row.names:
-            text = self.tr("existing")
-        else:
-            text = self.tr("new")
-        row.state.setText(text)
+        known = self.tr("existing") if target in row.names else self.tr("new")
+        row.state.setText(self.tr("ignored") if target is None else known)
 
 
 def _target(field: QComboBox) -> str | None:

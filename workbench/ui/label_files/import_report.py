@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.messages import Message
-from workbench.core.project.import_request import ImportReport
+from workbench.core.project.import_account import ImportReport
 from workbench.core.text_patterns import fill
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text.formatting import capitalized, listed, number
@@ -38,6 +38,16 @@ def place_text(place: str) -> str:
     return PurePath(place).name
 
 
+def set_up_rows(table: QTableWidget) -> None:
+    """Show a table as plain rows below their headings, which Tab leaves."""
+    table.setShowGrid(False)
+    table.setTabKeyNavigation(False)
+    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    table.verticalHeader().hide()
+    table.horizontalHeader().setHighlightSections(False)
+    table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+
+
 class SkippedList(QWidget):
     """Link with the number of skipped files; unfolded, it shows file and reason of each, then remarks."""
 
@@ -45,28 +55,17 @@ class SkippedList(QWidget):
 
     def __init__(self, parent: QWidget | None = None, *, unfolded: bool = False) -> None:
         super().__init__(parent)
-        self.link = QPushButton(objectName="link", checkable=True)
-        self.link.setAutoDefault(False)
-        self.table = QTableWidget(0, 2, objectName="rows")
+        self.link = QPushButton(objectName="link", checkable=True, autoDefault=False)
+        self.table = QTableWidget(0, 2, objectName="rows", minimumHeight=120, accessibleName=self.tr("Skipped files"))
         self.table.setHorizontalHeaderLabels([self.tr("File"), self.tr("Reason")])
-        self.table.setAccessibleName(self.tr("Skipped files"))
-        self.table.setShowGrid(False)
-        self.table.setTabKeyNavigation(False)
-        self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.table.verticalHeader().hide()
+        set_up_rows(self.table)
         header = self.table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)
         header.resizeSection(0, 240)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = QVBoxLayout(self, spacing=4, contentsMargins=QMargins())
         column.addWidget(self.link)
         column.addWidget(self.table, 1)
-        self.table.setMinimumHeight(120)
         self.link.toggled.connect(self._fold)
         self.table.itemActivated.connect(lambda item: self.activated.emit(self._path(item.row())))
         self._text = ""
@@ -113,9 +112,7 @@ class AccountBox(QWidget):
     def __init__(self, style: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10)
+        row = QHBoxLayout(self, spacing=10, contentsMargins=QMargins())
         row.addWidget(IconLabel(style.icon("warning", "warning"), 18), 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.text, 1)
         self.hide()
@@ -155,9 +152,7 @@ class ImportResult(QWidget):
         self.next_step = QLabel(objectName="muted", wordWrap=True)
         self.skipped = SkippedList(unfolded=True)
         self.undoable = False  # the import changed something
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 6, 0, 0)
-        column.setSpacing(10)
+        column = QVBoxLayout(self, spacing=10, contentsMargins=QMargins(0, 6, 0, 0))
         for widget in (self.heading, self.account, self.details, self.next_step):
             column.addWidget(widget)
         column.addWidget(self.skipped, 1)
@@ -171,25 +166,23 @@ class ImportResult(QWidget):
         else:
             text = self.tr("{n} {n:image|images} labeled")
         self.heading.setText(fill(text, n=number(report.labeled), skipped=number(len(report.skipped))))
-        lines = (
-            [fill(self.tr("{n} {n:image|images} copied into the project."), n=number(report.copied))]
-            if report.copied
-            else []
+        boxes = self.tr(
+            "{n} {n:region comes from a bounding box|regions come from bounding boxes}. Check "
+            "these images and mark them as done."
         )
-        if report.added_classes:
-            lines.append(self.tr("New classes: {names}.").format(names=listed(report.added_classes)))
-        if report.added_verdicts:
-            lines.append(self.tr("New verdicts: {names}.").format(names=listed(report.added_verdicts)))
-        if report.replaced:
-            lines.append(fill(self.tr("{n} existing {n:label|labels} changed."), n=number(report.replaced)))
-        if report.unchanged:
-            lines.append(fill(self.tr("{n} existing {n:label|labels} kept."), n=number(report.unchanged)))
-        if report.boxes:
-            text = self.tr(
-                "{n} {n:region comes from a bounding box|regions come from bounding boxes}. Check "
-                "these images and mark them as done."
-            )
-            lines.append(fill(text, n=number(report.boxes)))
+        sentences = (
+            (report.copied, self.tr("{n} {n:image|images} copied into the project.")),
+            (report.added_classes, self.tr("New classes: {names}.")),
+            (report.added_verdicts, self.tr("New verdicts: {names}.")),
+            (report.replaced, self.tr("{n} existing {n:label|labels} changed.")),
+            (report.unchanged, self.tr("{n} existing {n:label|labels} kept.")),
+            (report.boxes, boxes),
+        )
+        lines = [
+            fill(text, n=number(what)) if isinstance(what, int) else text.format(names=listed(what))
+            for what, text in sentences
+            if what
+        ]
         self.details.setText("\n".join(lines))
         self.account.show_report(report)
         text = self.tr("{undo} undoes the import. To train on the labels, click Train.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtCore import QCoreApplication, QMargins, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
 from workbench.core.project.label_files import common_folder
@@ -46,17 +46,14 @@ class LabelPathField(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._paths: Sequence[Path] = ()
-        self.line = QLineEdit(placeholderText=self.tr("Folder, zip archive or label file of another tool"))
-        self.line.setAccessibleName(self.tr("Labels to import"))
+        self.line = QLineEdit(accessibleName=self.tr("Labels to import"))
+        self.line.setPlaceholderText(self.tr("Folder, zip archive or label file of another tool"))
         self.line.textEdited.connect(self.edited)
         self.line.editingFinished.connect(self._use_typed)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
+        row = QHBoxLayout(self, spacing=6, contentsMargins=QMargins())
         row.addWidget(self.line, 1)
         for text, choose in ((self.tr("Folder…"), self._choose_folder), (self.tr("File or zip…"), self._choose_files)):
-            button = QPushButton(text)
-            button.setAutoDefault(False)
+            button = QPushButton(text, autoDefault=False)
             button.clicked.connect(choose)
             row.addWidget(button)
 
@@ -105,12 +102,9 @@ class MissingImages(QWidget):
         self._start = Path.home()
         self._missing, self._searched = 0, None  # number of the images, folder that was chosen last
         self.text = QLabel(wordWrap=True)
-        self.button = QPushButton(self.tr("Locate images…"))
-        self.button.setAutoDefault(False)
+        self.button = QPushButton(self.tr("Locate images…"), autoDefault=False)
         self.button.setToolTip(self.tr("Choose the folder of the images. They are used where they are."))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(12)
+        row = QHBoxLayout(self, spacing=12, contentsMargins=QMargins())
         row.addWidget(self.text, 1)
         row.addWidget(self.button)
         self.button.clicked.connect(self._locate)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QCoreApplication
 
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.figures import Figure
 from workbench.core.evaluation.image_ranking import GroupedProportion
+from workbench.core.evaluation.intervals import Interval
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.stored_predictions import ImageCounts
 from workbench.core.messages import Message
@@ -50,6 +51,11 @@ def detail(figure: Figure) -> str:
     return translate_message(figure_texts.detail(figure))
 
 
+def explanation(figure: Figure) -> str:
+    """Return what explains `value`, without repeating it."""
+    return translate_message(figure_texts.explanation(figure))
+
+
 def interval(figure: Figure) -> str:
     """Return the interval of a figure, or the reason why there is none."""
     return translate_message(figure_texts.interval(figure))
@@ -71,10 +77,14 @@ def images(proportion: GroupedProportion) -> str:
     text = QCoreApplication.translate("review", "{hits} of {total}").format(
         hits=formatting.number(proportion.hits), total=formatting.number(proportion.total)
     )
-    if proportion.interval is None:
-        return f"{text} ({translate_message(Message('figure.no_interval', why=proportion.why))})"
-    interval_text = QCoreApplication.translate("review", "95% CI {range}").format(range=between(proportion.interval))
-    return f"{text} ({interval_text})"
+    return f"{text} ({stated(proportion.stated, between)})"
+
+
+def stated(interval: Interval | Message, form: Callable[[Sequence[float]], str]) -> str:
+    """Return an interval, such as "95% CI 25–50%", or the reason why there is none. form: text of the limits."""
+    if isinstance(interval, Message):
+        return translate_message(Message("figure.no_interval", why=interval))
+    return translate_message(Message("figure.interval", range=form((interval.low, interval.high))))
 
 
 def score(value: float | None) -> str:

@@ -24,7 +24,7 @@ import numpy as np
 from PIL import Image
 
 from workbench.core import problems
-from workbench.core.project.import_request import ImportReport
+from workbench.core.project.import_account import ImportReport
 from workbench.core.project.importing import import_labels
 from workbench.core.project.project import Project
 

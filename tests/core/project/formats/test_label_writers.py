@@ -119,7 +119,7 @@ def test_coco_round_trip_is_exact(project, tmp_path):
     lost = export_labels(project, out, format="coco").lost
     assert any("ignored" in sentence for sentence in lost) and any("verdict" in sentence for sentence in lost)
     files = sorted(path.name for path in (out / "annotations").iterdir())
-    assert files == ["instances_default.json", "instances_train.json", "instances_val.json"]
+    assert files == ["instances_train.json", "instances_val.json"]
     back = read_back(project, tmp_path, out)
     expected = annotation.load_mask(project, "lot/a.png", (60, 40))
     expected[expected == DONT_CARE] = 0

@@ -27,6 +27,7 @@ from workbench.core.project.formats import (
     yolo,
 )
 from workbench.core.project.formats.base import (
+    TEXT_SUFFIXES,
     FileTree,
     ImportedEntry,
     ImportedLabel,
@@ -122,9 +123,6 @@ FORMATS: dict[str, Format] = {
 }
 
 
-_LABEL_SUFFIXES = (".json", ".xml", ".txt", ".csv", ".tsv", ".yaml", ".yml", *ARRAY_SUFFIXES)
-
-
 def _with_original_names(tree: FileTree, entry: ImportedEntry, options: ImportOptions) -> ImportedEntry:
     """Return a label that the workbench has exported with the names of the project; any other one unchanged."""
     record = tree.originals.record_of(entry.label)
@@ -167,7 +165,7 @@ def _unread_labels(tree: FileTree, batch: ImportedLabels) -> dict[Path, Path]:
     # The array of a mask that was read is a copy of it.
     masks = {comparable(path.stem) for path in batch.mask_files}
     unread: dict[Path, Path] = {}
-    for name in tree.with_suffix(*_LABEL_SUFFIXES):
+    for name in tree.with_suffix(*TEXT_SUFFIXES, ".yaml", ".yml", *ARRAY_SUFFIXES):
         stem = comparable(PurePosixPath(name).stem)
         known = stem in stems or PurePosixPath(stem).stem in stems and suffix_of(stem) in IMAGE_SUFFIXES
         copy = suffix_of(name) in ARRAY_SUFFIXES and stem in masks

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -50,9 +50,14 @@ GOOD_NAMES = frozenset(
 MOST_SEARCHED = 50_000  # files that are searched for the images of chosen label files
 # Files that list the names of classes, beside text files that number them.
 NAME_FILES = ("obj.names", "_darknet.labels", "classes.txt", "predefined_classes.txt", "labels.txt", "names.txt")
-SPLIT_FOLDERS = frozenset(
-    "train training val valid validation test testing trainval dev 训练 训练集 验证 验证集 测试 测试集".split()
-)
+_OTHER_FOLDERS = frozenset("lab labs unlabeled unlabelled unannotated unsorted unsortiert todo 未标注 未分类".split())
+SPLITS = {
+    "train": ("train", "training", "训练", "训练集"),
+    "val": ("val", "valid", "validation", "dev", "验证", "验证集"),
+    "test": ("test", "testing", "测试", "测试集"),
+}
+SPLIT_FOLDERS = frozenset(("trainval", *chain.from_iterable(SPLITS.values())))
+TEXT_SUFFIXES = (".json", ".xml", ".txt", ".csv", ".tsv")  # of label files
 
 
 class UnreadableLabel(Exception):
@@ -341,6 +346,10 @@ class FileTree:
     def path(self, relative: str) -> Path:
         return self.root / relative
 
+    def shown(self, path: Path) -> str:
+        """Return the path of a file for a message: below the root, if it is there."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
+
     def with_suffix(self, *suffixes: str) -> list[str]:
         return [name for name, suffix in zip(self.files, self._suffixes) if suffix in suffixes]
 
@@ -407,7 +416,7 @@ def is_good(verdict: str) -> bool:
 def is_generic_name(folder: str) -> bool:
     """Return True for names that identify no class, such as "images", "Validation_Images", "train"."""
     words = [word.casefold() for word in re.split(r"[\W_]+", folder) if word]
-    generic = IMAGE_FOLDERS | MASK_FOLDERS | SPLIT_FOLDERS | {"lab", "labs"}
+    generic = IMAGE_FOLDERS | MASK_FOLDERS | SPLIT_FOLDERS | _OTHER_FOLDERS
     return normalized_name(folder) in generic or (bool(words) and all(word in generic for word in words))
 
 

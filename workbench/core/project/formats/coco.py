@@ -35,6 +35,7 @@ from workbench.core.project.formats.label_export import (
     ExportedImage,
     LabelExport,
     LabelRegion,
+    LabelWriter,
     polygon,
     regions,
 )
@@ -51,11 +52,10 @@ from workbench.core.project.formats.shape_labels import (
     listed,
     stored_size,
 )
-from workbench.core.project.formats.shapes import Points, Shape, pairs
+from workbench.core.project.formats.shapes import Points, Shape, box, filled_runs, pairs, run_lengths
 from workbench.core.project.formats.text_files import json_counts, load
 from workbench.core.project.storage import write_json
 
-_MOST_PIXELS = 1 << 30  # of a decoded run-length mask
 _LISTS = ("images", "annotations")
 _WHOLE = re.compile(r"[+-]?\d{1,18}(?:\.0*)?")
 
@@ -107,9 +107,12 @@ class ListedImages:
                 self._nameless.add(number_key(one.get("id") if isinstance(one, dict) else None))
                 self.refused.append(Refusal(tree.path(name), reason(error), entry_name("image", number), ()))
                 continue
-            image = self._by_name.setdefault(image.name, image)  # listed twice, as in files that were joined
+            known = self._by_name.setdefault(image.name, image)  # listed twice, as in files that were joined
+            if None not in (known.size, image.size) and known.size != image.size:
+                known.refuse(Message("import.sizes_of_one_name"))
+            image = known
             same_id = self._by_id[number_key(one.get("id"))]
-            if not any(known is image for known in same_id):
+            if not any(other is image for other in same_id):
                 same_id.append(image)
         self._stems = {PurePosixPath(image.name).stem: image for image in self._by_name.values()}
 
@@ -185,8 +188,7 @@ def _shapes(entry: dict[str, Any], label: str, image: ShapedImage) -> Iterator[S
         elif points:
             short += 1
     if not drawn and entry.get("bbox"):
-        x, y, width, height = (float(value) for value in entry["bbox"])
-        yield Shape(label, "box", [(x, y), (x + width, y + height)])
+        yield box(label, *entry["bbox"])
     elif short and not drawn:
         raise UnreadableLabel(Message("import.polygon"))
     image.lost[Message("lost.short_polygons")] += short
@@ -230,13 +232,8 @@ def decode_rle(rle: dict[str, Any]) -> np.ndarray:
     """
     height, width = (int(value) for value in rle["size"])
     counts = rle["counts"]
-    if isinstance(counts, str):
-        counts = _uncompressed(counts)
-    runs = np.asarray(counts, np.int64)
-    if not 0 < height * width <= _MOST_PIXELS or runs.ndim != 1 or (runs < 0).any() or runs.sum() != height * width:
-        raise UnreadableLabel(Message("import.run_lengths"))
-    values = np.arange(len(runs)) % 2 == 1
-    return np.repeat(values, runs).reshape(width, height).T
+    runs = _uncompressed(counts) if isinstance(counts, str) else counts
+    return filled_runs(runs, height * width).reshape(width, height).T
 
 
 def _uncompressed(text: str) -> list[int]:
@@ -391,7 +388,7 @@ def _read(path: Path, size: tuple[int, int], numbers: tuple[int, ...]) -> np.nda
 # --- writing ----------------------------------------------------------------------------------------
 
 
-class CocoWriter:
+class CocoWriter(LabelWriter):
     """annotations/instances_SPLIT.json with one annotation per connected region, and images/SPLIT/.
 
     SPLIT is train, val or test for images assigned to a split, otherwise default. Run lengths (the default) and
@@ -399,23 +396,18 @@ class CocoWriter:
     """
 
     def __init__(self, export: LabelExport) -> None:
-        self._export = export
+        super().__init__(export)
         self._polygons = export.options.shapes == "polygon"
         self._files: dict[str, dict[str, list[Any]]] = defaultdict(lambda: {"images": [], "annotations": []})
 
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
-        content = self._files[image.split or "default"]
-        export.lose_areas(image)
-        export.lose(image, "verdicts", int(image.verdict is not None))
-        if image.mask is None:
-            return  # an image without annotations is one without defects
+    def write(self, image: ExportedImage) -> None:
+        export, content = self.export, self._files[image.split or "default"]
         export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)))
         number = len(content["images"]) + 1
         content["images"].append(
             {"id": number, "file_name": export.image_name(image), "width": image.width, "height": image.height}
         )
-        for region in regions(image.mask, tuple(export.numbers)):
+        for region in regions(image.mask, export.numbers):
             rect = region.rect
             content["annotations"].append(
                 {
@@ -437,19 +429,15 @@ class CocoWriter:
         return encode_rle(whole)
 
     def finish(self) -> None:
-        categories = [{"id": id, "name": name, "supercategory": ""} for id, name in self._export.names.items()]
+        categories = [{"id": id, "name": name, "supercategory": ""} for id, name in self.export.names.items()]
         for split, content in self._files.items():
-            path = self._export.out / "annotations" / f"instances_{split}.json"
+            path = self.export.out / "annotations" / f"instances_{split}.json"
             write_json(path, {"info": {}, "categories": categories, **content})
 
 
 def encode_rle(mask: np.ndarray) -> dict[str, Any]:
     """Return COCO's compressed run lengths of a mask, bool (H, W): {"size": [H, W], "counts": text}."""
-    flat = np.asarray(mask, bool).ravel(order="F")
-    borders = np.flatnonzero(flat[1:] != flat[:-1]) + 1
-    counts = np.diff(borders, prepend=0, append=len(flat)).tolist()
-    if flat[0]:
-        counts.insert(0, 0)
+    counts = run_lengths(np.asarray(mask, bool).ravel(order="F"))
     text: list[str] = []
     for index, count in enumerate(counts):
         value = count - counts[index - 2] if index > 2 else count

@@ -17,7 +17,14 @@ import numpy as np
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, Refusal, UnreadableLabel
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelRegion, polygon, regions
+from workbench.core.project.formats.label_export import (
+    ExportedImage,
+    LabelExport,
+    LabelRegion,
+    LabelWriter,
+    polygon,
+    regions,
+)
 from workbench.core.project.formats.mask_pairing import is_in_mask_folder
 from workbench.core.project.formats.shape_labels import (
     ShapedImage,
@@ -28,7 +35,7 @@ from workbench.core.project.formats.shape_labels import (
     label_text,
     stored_size,
 )
-from workbench.core.project.formats.shapes import Shape, pairs, rotated
+from workbench.core.project.formats.shapes import Shape, filled_runs, pairs, rotated, run_lengths
 from workbench.core.project.formats.text_files import json_files, load, text_lines, texts, xml_root
 from workbench.core.project.storage import write_text
 from workbench.inference.io.json_io import parse_json
@@ -128,7 +135,7 @@ def _element_shape(entry: Element, label: str, image: ShapedImage) -> Shape:
         width, height = (int(value) for value in _numbers(entry, "width", "height"))
         points = [_numbers(entry, "left", "top")]
         runs = [int(value) for value in (entry.get("rle") or "").split(",") if value.strip()]
-        bitmap = partial(_decode_mask, runs, height, width)
+        bitmap = partial(_decoded_mask, runs, height, width)
     else:
         raise UnreadableLabel(Message("import.shape_kind", kind=kind))
     image.lose(Message("lost.attributes"), entry.find("attribute") is not None)
@@ -140,12 +147,9 @@ def _numbers(entry: Element, *keys: str) -> tuple[float, ...]:
     return tuple(float(entry.get(key) or "nan") for key in keys)
 
 
-def _decode_mask(lengths: Sequence[int], height: int, width: int) -> np.ndarray:
+def _decoded_mask(lengths: Sequence[int], height: int, width: int) -> np.ndarray:
     """Return a mask, bool (height, width), of CVAT's run lengths: row by row, background first."""
-    runs: Any = np.array(lengths, np.int64)
-    if not 0 < height * width <= 1 << 30 or (runs < 0).any() or runs.sum() != height * width:
-        raise UnreadableLabel(Message("import.run_lengths"))
-    return np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(height, width)
+    return filled_runs(lengths, height * width).reshape(height, width)
 
 
 # --- backups ------------------------------------------------------------------------------------------
@@ -237,7 +241,7 @@ def _stored_shape(entry: dict[str, Any], label: str, image: ShapedImage) -> Shap
         raise UnreadableLabel(Message("import.shape_kind", kind=kind))
     if kind == "mask":
         *runs, left, top, right, bottom = (int(value) for value in numbers)
-        points, bitmap = [(left, top)], partial(_decode_mask, runs, bottom - top + 1, right - left + 1)
+        points, bitmap = [(left, top)], partial(_decoded_mask, runs, bottom - top + 1, right - left + 1)
     elif kind == "ellipse":
         x, y, right, top = numbers
         points = [(x, y), (right - x, y - top)]
@@ -255,11 +259,13 @@ BACKUP = ShapeReader(_backups, _parse_backup)
 # --- writing ------------------------------------------------------------------------------------------
 
 
-class CvatWriter:
+class CvatWriter(LabelWriter):
     """annotations.xml and images/. Regions are masks (the default) or polygons; a verdict is a tag of the image."""
 
+    holds = "both"
+
     def __init__(self, export: LabelExport) -> None:
-        self._export = export
+        super().__init__(export)
         self._polygons = export.options.shapes == "polygon"
         self._root = Element("annotations")
         SubElement(self._root, "version").text = "1.1"
@@ -273,10 +279,8 @@ class CvatWriter:
             SubElement(label, "attributes")
         self._number = 0
 
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
-        export.lose_areas(image)
-        export.lose_background(image)
+    def write(self, image: ExportedImage) -> None:
+        export = self.export
         export.copy_image(image, PurePosixPath("images", export.image_name(image)))
         entry = SubElement(self._root, "image", id=str(self._number), name=export.image_name(image))
         if image.split:
@@ -286,11 +290,11 @@ class CvatWriter:
         self._number += 1
         if image.verdict is not None:
             SubElement(entry, "tag", label=image.verdict, source="manual")
-        for order, region in enumerate(regions(image.mask, tuple(export.numbers)) if image.mask is not None else ()):
+        for order, region in enumerate(regions(image.mask, export.numbers)):
             self._add_region(entry, region, order)
 
     def _add_region(self, entry: Element, region: LabelRegion, order: int) -> None:
-        name = self._export.names[self._export.numbers[region.class_id]]
+        name = self.export.names[self.export.numbers[region.class_id]]
         common = {"label": name, "source": "manual", "occluded": "0"}
         if self._polygons:
             points = ";".join(f"{x:.2f},{y:.2f}" for x, y in polygon(region).tolist())
@@ -298,18 +302,11 @@ class CvatWriter:
             return
         rect = region.rect
         position = {"left": rect.x, "top": rect.y, "width": rect.width, "height": rect.height}
-        attributes = {"rle": run_lengths(region.inside)} | {key: str(value) for key, value in position.items()}
-        SubElement(entry, "mask", common | attributes | {"z_order": str(order)})
+        attributes = {key: str(value) for key, value in position.items()} | {"z_order": str(order)}
+        rle = ", ".join(map(str, run_lengths(region.inside.ravel())))  # row by row
+        SubElement(entry, "mask", common | {"rle": rle} | attributes)
 
     def finish(self) -> None:
         indent(self._root)
         text = tostring(self._root, encoding="unicode")
-        path = self._export.out / "annotations.xml"
-        write_text(path, f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n')
-
-
-def run_lengths(inside: np.ndarray) -> str:
-    """Return CVAT's run lengths of a mask, bool (H, W): row by row, background first."""
-    flat = inside.ravel()
-    counts = np.diff(np.flatnonzero(flat[1:] != flat[:-1]) + 1, prepend=0, append=len(flat)).tolist()
-    return ", ".join(map(str, [0, *counts] if flat[0] else counts))
+        write_text(self.export.out / "annotations.xml", f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n')

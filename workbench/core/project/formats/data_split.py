@@ -9,6 +9,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import (
+    SPLITS,
     FileTree,
     ImportedEntry,
     ImportedLabels,
@@ -18,11 +19,6 @@ from workbench.core.project.formats.base import (
 from workbench.core.project.formats.text_files import text_lines
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
-_SPLITS = {
-    "train": ("train", "training", "训练", "训练集"),
-    "val": ("val", "valid", "validation", "dev", "验证", "验证集"),
-    "test": ("test", "testing", "测试", "测试集"),
-}
 _LIST_WORDS = frozenset(("list", "lists", "images", "file", "files", "set", "paddle"))
 # Columns that may contain blanks, as "images/part 1.jpg labels/part 1.png".
 _SUFFIXES = "|".join(suffix[1:] for suffix in (*sorted(IMAGE_SUFFIXES), ".xml", ".json"))
@@ -41,7 +37,7 @@ def split_of(path: str | PurePosixPath) -> str | None:
 
 
 def _split_named(word: str) -> str | None:
-    return next((split for split, names in _SPLITS.items() if word in names), None)
+    return next((split for split, names in SPLITS.items() if word in names), None)
 
 
 def _plain_words(name: str) -> list[str]:

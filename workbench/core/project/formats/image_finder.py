@@ -9,12 +9,10 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from urllib.parse import unquote, urlsplit
 
 from workbench.core.messages import Message
-from workbench.core.project.formats.base import FileTree, UnreadableLabel, comparable
+from workbench.core.project.formats.base import TEXT_SUFFIXES, FileTree, UnreadableLabel, comparable
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.mask_pairing import FolderWords, is_in_mask_folder, masks_beside_images
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
-
-_LABEL_SUFFIXES = (".json", ".xml", ".txt", ".csv", ".tsv")
 
 
 class ImageFinder:
@@ -48,7 +46,7 @@ class ImageFinder:
 
     @cached_property
     def _folders(self) -> FolderWords:
-        return FolderWords(self.names, self._tree.with_suffix(*_LABEL_SUFFIXES))
+        return FolderWords(self.names, self._tree.with_suffix(*TEXT_SUFFIXES))
 
     def of_file(self, name: str, label: str, split: str | None = None) -> tuple[str | None, str, bool]:
         """Return (image, remark, doubtful) of the file `label`, which labels one image, named `name` in it.
@@ -65,7 +63,7 @@ class ImageFinder:
         if not named and PurePosixPath(stem).suffix.lower() in IMAGE_SUFFIXES:  # "a.png.json"
             named = [one for one in self._by_stem.get(comparable(PurePosixPath(stem).stem), []) if one.endswith(stem)]
         if not named or inside in named:
-            return inside, "", False
+            return inside, *self._stranger(inside, name, label)
         beside = [image for image in named if comparable(str(PurePosixPath(image).parent)) == folder]
         if len(beside) > 1:
             raise UnreadableLabel(Message("import.several_images", names=", ".join(sorted(beside))))
@@ -76,6 +74,12 @@ class ImageFinder:
         if beside:
             return own[0], Message("import.renamed", **names), False
         return own[0], Message("import.other_name_inside", **names, image=own[0]), True
+
+    def _stranger(self, image: str | None, name: str, label: str) -> tuple[str, bool]:
+        """Return (remark, doubtful) of the only image of a name: it may be in the folder of another part or lot."""
+        if image is None or self._folders.best(label, [image]) or _common_end(name, image):
+            return "", False
+        return Message("import.other_folder", file=label, image=image), True
 
     def find(self, name: str, label: str, split: str | None = None) -> str | None:
         """Return the image stored as `name` in the file `label`, or None. Only images inside the tree are found.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import io
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ from workbench.core.project.formats.shape_labels import (
     listed,
     stored_size,
 )
-from workbench.core.project.formats.shapes import Shape, pairs, rotated
+from workbench.core.project.formats.shapes import Shape, box, decoded_image, pairs, rotated
 from workbench.core.project.formats.text_files import json_counts, load
 
 _CITYSCAPES_ENDINGS = ("_polygons", "_gtFine", "_gtCoarse", "_gtBboxCityPersons")
@@ -41,9 +40,7 @@ _LARGEST_BITMAP = 64 << 20  # bytes of an uncompressed bitmap file
 def _parse_cityscapes(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     """Yield the image of a file: polygons that are painted over one another in their order."""
     content = load(tree, name)
-    objects = content.get("objects") if isinstance(content, dict) else None
-    if not isinstance(objects, list):
-        raise UnreadableLabel(Message("import.no_polygons"))
+    objects = listed(content["objects"])
     size = stored_size(content.get("imgWidth"), content.get("imgHeight"))
     shaped = ShapedImage(_cityscapes_image(name, tree), size, split=split_of(name))
     named = {str(one.get("label")) for one in objects if isinstance(one, dict)}
@@ -75,15 +72,13 @@ def _cityscapes_image(name: str, tree: FileTree) -> str:
 def _parse_createml(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     """Yield the images of a file, with boxes given by their centers."""
 
-    def box(entry: dict[str, Any], image: ShapedImage) -> Shape:
-        stored = entry["coordinates"]
-        x, y, width, height = (float(stored[key]) for key in ("x", "y", "width", "height"))
-        corners = [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)]
-        return Shape(label_text(entry, "label"), "box", corners)
+    def read(entry: dict[str, Any], image: ShapedImage) -> Shape:
+        stored = (entry["coordinates"][key] for key in ("x", "y", "width", "height"))
+        return box(label_text(entry, "label"), *stored, centered=True)
 
     def parse(image: dict[str, Any]) -> ShapedImage:
         shaped = ShapedImage(label_text(image, "image"), split=split_of(name))
-        shaped.read("annotation", image.get("annotations", []), box)
+        shaped.read("annotation", image.get("annotations", []), read)
         return shaped
 
     return each_image(tree, name, "image", listed(load(tree, name)), parse)
@@ -118,8 +113,7 @@ def _datumaro_shape(labels: list[str], entry: dict[str, Any], image: ShapedImage
     if kind == "mask":
         return Shape(label, "bitmap", [(0, 0)], bitmap=whole_bitmap(entry["rle"], image))
     if kind == "bbox":
-        x, y, width, height = entry["bbox"]
-        return Shape(label, "box", [(x, y), (x + width, y + height)])
+        return box(label, *entry["bbox"])
     points = entry.get("points")
     if kind in ("polygon", "polyline", "points"):
         kinds = {"polygon": "polygon", "polyline": "line", "points": "point"}
@@ -129,27 +123,23 @@ def _datumaro_shape(labels: list[str], entry: dict[str, Any], image: ShapedImage
         return Shape(label, "ellipse", [((x0 + x1) / 2, (y0 + y1) / 2), ((x1 - x0) / 2, (y1 - y0) / 2)])
     if kind == "rotated_bbox":
         x, y, width, height, degrees = listed(points)
-        corners = [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)]
-        return rotated(Shape(label, "box", corners), degrees)
+        return rotated(box(label, x, y, width, height, centered=True), degrees)
     raise UnreadableLabel(Message("import.shape_kind", kind=kind))
 
 
 def _parse_eiseg(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     """Yield the image of a file: a list of polygons with a label each."""
-    content = load(tree, name)
-    if not isinstance(content, list):
-        raise UnreadableLabel(Message("import.no_polygons"))
     shaped = ShapedImage(name, split=split_of(name))
-    shaped.read("object", content, lambda one, _: Shape(label_text(one, "name"), "polygon", one["points"]))
+    shaped.read(
+        "object", listed(load(tree, name)), lambda one, _: Shape(label_text(one, "name"), "polygon", one["points"])
+    )
     yield shaped
 
 
 def _parse_isat(tree: FileTree, name: str) -> Iterator[ShapedImage]:
     """Yield the image of a file: polygons in layers, the lowest first; polygons of one group are one object."""
     content = load(tree, name)
-    info, objects = content.get("info"), content.get("objects")
-    if not isinstance(info, dict) or not isinstance(objects, list):
-        raise UnreadableLabel(Message("import.no_polygons"))
+    info, objects = content["info"], listed(content["objects"])
     image = PureWindowsPath(str(info.get("folder") or ""), str(info.get("name") or PurePosixPath(name).stem))
     shaped = ShapedImage(str(image), stored_size(info.get("width"), info.get("height")), split=split_of(name))
     shaped.lose(Message("lost.notes"), info.get("note"))
@@ -213,16 +203,11 @@ def _supervisely_shape(entry: dict[str, Any]) -> Shape:
 
 def _supervisely_bitmap(data: str) -> np.ndarray:
     """Return a bitmap, bool (h, w): a PNG compressed by zlib, in base64."""
-    from workbench.core.images.pillow import Image
-
     try:
         packed = zlib.decompressobj().decompress(base64.b64decode(data), _LARGEST_BITMAP)
-        with Image.open(io.BytesIO(packed)) as file:
-            if file.width * file.height > 1 << 28:
-                raise UnreadableLabel(Message("import.run_lengths"))
-            pixels = np.asarray(file.convert("RGBA"))
-    except (zlib.error, binascii.Error, OSError, SyntaxError, EOFError):
+    except (zlib.error, binascii.Error):
         raise UnreadableLabel(Message("import.damaged_mask")) from None
+    pixels = decoded_image(packed, "RGBA")
     return (pixels[..., :3].any(axis=2)) & (pixels[..., 3] > 0)
 
 

@@ -1,27 +1,170 @@
-"""Common parts of writers of foreign label formats: options, image copies, lost content, regions, outlines."""
+"""Common parts of writers of label formats: names that a format can hold, options, lost content, regions, outlines."""
 
 from __future__ import annotations
 
 import io
+import os
+import re
+import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images.image_files import copy_upright
-from workbench.core.names import is_text
+from workbench.core.names import is_text, numbered_names
 from workbench.core.problems import CannotWrite, ImageBroken
 from workbench.core.project import annotation
-from workbench.core.project.formats.export_names import ExportedNames
+from workbench.core.project.formats.base import comparable, is_good, suffix_of, without_suffix
+from workbench.core.project.formats.mask_values import parse_text
 from workbench.core.project.formats.original_names import FILE, ExportedFile, ExportRecord
+from workbench.core.project.formats.shape_labels import BACKGROUND, IGNORE
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
-from workbench.core.project.storage import write_json
+from workbench.core.project.storage import write_json, write_text
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.io.opencv import cv2
+
+Accepts = Callable[[str], bool]
+
+_TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]+")
+_NOT_IN_FILES = re.compile(r'[\\/:*?"<>|]')
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # names of devices of Windows
+_LONGEST = 150  # bytes of a file name made here
+_LONGEST_FILE = 200  # bytes, so that "_mask.png" can follow
+
+
+def is_one_line(name: str) -> bool:
+    """Return True for a name that XML and lists with one name per line can hold."""
+    return _TEXT.fullmatch(name) is not None
+
+
+def is_label(name: str) -> bool:
+    """Return True for the name of a class that label files hold: labelme gives two names another meaning."""
+    return is_one_line(name) and name == name.strip() and name not in (IGNORE, BACKGROUND)
+
+
+def is_cell(name: str) -> bool:
+    return is_one_line(name) and name == name.strip()
+
+
+def is_path_cell(name: str) -> bool:
+    return is_path(name) and is_cell(name)
+
+
+def is_path(name: str) -> bool:
+    return is_one_line(name) and "\\" not in name
+
+
+def is_path_without_blanks(name: str) -> bool:
+    return is_path_cell(name) and len(name.split()) == 1
+
+
+def is_file_name(name: str) -> bool:
+    """Return True for the name of a file or folder on every system."""
+    return (
+        is_one_line(name)
+        and _NOT_IN_FILES.search(name) is None
+        and name == name.strip().strip(".")
+        and _RESERVED.match(name) is None
+        and len(name.encode()) <= _LONGEST_FILE
+    )
+
+
+def is_defect_folder(name: str) -> bool:
+    """Return True for the name of a folder of images with one class of defects."""
+    return is_file_name(name) and not is_good(name) and name.casefold() != "combined"
+
+
+def listed_as(list_of_one: str, *, unlike: str = "(?!)") -> Accepts:
+    """Return the test of names for a list that is read as written. list_of_one: the list with {name} as class 1.
+
+    unlike: regular expression of names that other programs read otherwise.
+    """
+
+    def accepts(name: str) -> bool:
+        found = parse_text("labels.txt", list_of_one.replace("{name}", name))
+        return is_one_line(name) and re.match(unlike, name) is None and found is not None and found.names == {1: name}
+
+    return accepts
+
+
+class ExportedNames:
+    """Names in an export by name in the project, all different.
+
+    folded: form of a name by which they must differ. originals: name in the export -> that in the project, if it is
+    another.
+    """
+
+    def __init__(self, accepts: Accepts, folded: Callable[[str], str] = str) -> None:
+        self._accepts, self._folded = accepts, folded
+        self._names: dict[str, str] = {}
+        self.originals: dict[str, str] = {}
+        self._used: set[str] = set()
+
+    def add(self, names: Iterable[str]) -> None:
+        """Add names. Those that the format can hold stay as they are."""
+        for name in sorted(names, key=lambda name: not self._accepts(name)):
+            self[name]
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._names:
+            self._names[name] = exported = self.unused(name)
+            if exported != name:
+                self.originals[exported] = name
+        return self._names[name]
+
+    def unused(self, stem: str, suffix: str = "") -> str:
+        """Return a name that is not used, `stem` followed by `suffix` if the format can hold it."""
+        plain = _plain(stem, folders=self._accepts("a/b"))
+        for name in chain((stem + suffix,), numbered_names(plain, suffix)):
+            if self._accepts(name) and self._folded(name) not in self._used:
+                self._used.add(self._folded(name))
+                return name
+        raise AssertionError("numbered names never end")
+
+    @property
+    def exported(self) -> list[str]:
+        return list(self._names.values())
+
+
+def _plain(name: str, *, folders: bool) -> str:
+    """Return a name of letters, digits and a few signs. folders: it is a path."""
+    name = unicodedata.normalize("NFC", name)
+    plain = re.sub(r"[^\w./-]+" if folders else r"[^\w.-]+", "_", name).strip(".") or "_"
+    if not folders:
+        plain = plain.encode()[:_LONGEST].decode(errors="ignore")
+    return f"_{plain}" if _RESERVED.match(plain) else plain
+
+
+def image_names(keys: Sequence[str], accepts: Accepts, *, flat: bool, stems: bool) -> dict[str, str]:
+    """Return the path of each image in the export, without its suffix.
+
+    flat: all images are in one folder. stems: the paths must differ without their suffixes, by which labels are named.
+    """
+    plain = {key: plain_name(key, flat=flat) for key in keys}
+    suffixes: dict[str, set[str]] = defaultdict(set)
+    for key, name in plain.items() if stems else ():
+        suffixes[comparable(name)].add(suffix_of(key))
+    twins = {key for key, name in plain.items() if len(suffixes[comparable(name)]) > 1}
+    names, result = ExportedNames(accepts, comparable), dict[str, str]()
+    for key in sorted(keys, key=lambda key: key in twins or not accepts(plain[key])):
+        stem, suffix = plain[key], os.path.splitext(key)[1]
+        if key in twins:
+            stem = f"{stem}_{suffix[1:]}"
+        result[key] = names.unused(stem) if stems else without_suffix(names.unused(stem, suffix))
+    return result
+
+
+def plain_name(key: str, *, flat: bool) -> str:
+    """Return the path of an image in an export, unless the format needs another one."""
+    name = without_suffix(key.lstrip("@"))
+    return name.replace("/", "_") if flat else name
+
 
 VOID = 255  # value of pixels without a class in the masks of other tools
 _INSET = 0.49  # pixels
@@ -78,16 +221,16 @@ class LabelExport:
         if count:
             self.losses[image.key][kind] += count
 
-    def lose_areas(self, image: ExportedImage, *, ignored: bool = True) -> None:
-        """Count ignored (if `ignored`) and unlabeled areas of a mask for a format without a mark for them."""
+    def lose_areas(self, image: ExportedImage, *, ignored: bool) -> None:
+        """Count unlabeled areas of a mask, and ignored ones for a format without a mark for them."""
         if image.mask is not None:
             self.lose(image, "masks with ignored areas", int(ignored and bool((image.mask == DONT_CARE).any())))
             self.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
 
-    def lose_background(self, image: ExportedImage) -> None:
-        """Count an empty mask beside a verdict, for formats where a verdict alone does not label the pixels."""
-        empty = image.mask is not None and not image.mask.any()
-        self.lose(image, "empty masks beside a verdict", int(empty and image.verdict is not None))
+    def numbered_mask(self, image: ExportedImage) -> bytes:
+        """Return the mask of an image as a palette PNG of the class numbers in the export."""
+        assert image.mask is not None
+        return encode_numbers(self.table[image.mask], palette(self))
 
     def split_folder(self, image: ExportedImage) -> str:
         """Return the split of an image: "train" if only others are assigned to one, "" if none is."""
@@ -141,14 +284,45 @@ class LabelExport:
         write_json(self.out / FILE, {"format": 1} | self._record.model_dump(mode="json", exclude_defaults=True))
 
 
-class LabelWriter(Protocol):
-    """Writer of one format. `add` writes one image with its label; `finish` writes the files about all images."""
+class LabelWriter:
+    """Base class of the writers, one for each format.
 
-    def __init__(self, export: LabelExport) -> None: ...
+    holds: what the labels of the format are. Images without it are left out, those in folders by the writer itself.
+    marks_ignored: the format has a mark for ignored areas.
+    """
 
-    def add(self, image: ExportedImage) -> None: ...
+    holds: Literal["masks", "verdicts", "both", "folders"] = "masks"
+    marks_ignored = False
 
-    def finish(self) -> None: ...
+    def __init__(self, export: LabelExport) -> None:
+        self.export = export
+
+    def add(self, image: ExportedImage) -> None:
+        """Write an image with its label, and count what the format cannot hold of it."""
+        lose, mask, verdict = self.export.lose, image.mask, image.verdict
+        if self.holds in ("masks", "both"):
+            self.export.lose_areas(image, ignored=not self.marks_ignored)
+        if self.holds == "masks":
+            lose(image, "verdicts", int(verdict is not None))
+        elif self.holds == "verdicts":
+            lose(image, "masks", int(mask is not None))
+            lose(image, "images without a verdict", int(verdict is None))
+        elif self.holds == "both" and mask is not None and not mask.any():  # a verdict alone does not label the pixels
+            lose(image, "empty masks beside a verdict", int(verdict is not None))
+        if not (self.holds == "masks" and mask is None) and not (self.holds == "verdicts" and verdict is None):
+            self.write(image)
+
+    def write(self, image: ExportedImage) -> None:
+        """Write an image and the part of its label that the format holds."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Write the files about all images."""
+
+
+def write_lines(path: Path, lines: Iterable[object]) -> None:
+    """Write a text file. Raises CannotWrite."""
+    write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 @dataclass(frozen=True)
@@ -176,10 +350,12 @@ class LabelRegion:
     inside: np.ndarray
 
 
-def regions(mask: np.ndarray, ids: Sequence[int]) -> Iterator[LabelRegion]:
-    """Yield the connected regions of the classes `ids`, large before small: one inside another follows it."""
+def regions(mask: np.ndarray | None, ids: Container[int]) -> list[LabelRegion]:
+    """Return the connected regions of the classes `ids`, large before small: one inside another follows it."""
+    if mask is None:
+        return []
     found = [region for id in annotation.ids_in(mask) if id in ids for region in _regions_of(mask, id)]
-    yield from sorted(found, key=lambda region: -region.rect.width * region.rect.height)
+    return sorted(found, key=lambda region: -region.rect.width * region.rect.height)
 
 
 def _regions_of(mask: np.ndarray, id: int) -> Iterator[LabelRegion]:
@@ -195,15 +371,16 @@ def outlines(region: LabelRegion) -> tuple[list[np.ndarray], list[np.ndarray]]:
     Outlines follow the pixel edges. Filling the outer ones by the even-odd rule and removing the holes gives the
     region exactly. Pixels that touch at a corner are inside the same outline.
     """
-    following = _edges(np.pad(region.inside, 1))
+    doubled = np.kron(region.inside, np.ones((2, 2), bool)).astype(np.uint8)
+    loops, tree = cv2.findContours(doubled, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
     outer: list[np.ndarray] = []
     holes: list[np.ndarray] = []
-    while following:
-        loop = _trace(following)
-        points = np.array(loop, np.float64) - 1 + (region.rect.x, region.rect.y)
-        after = np.roll(points, -1, axis=0)
-        area = (points[:, 0] * after[:, 1] - after[:, 0] * points[:, 1]).sum()
-        (outer if area > 0 else holes).append(points)
+    for loop, (*_, parent) in zip(loops, tree[0]):
+        points = (loop[::-1, 0] + 1) // 2  # the centers of the doubled pixels move to the edges
+        points = points[(points != np.roll(points, 1, axis=0)).any(axis=1)]
+        turns = points - np.roll(points, 1, axis=0) != np.roll(points, -1, axis=0) - points
+        corners = points[turns.any(axis=1)].astype(np.float64) + (region.rect.x, region.rect.y)
+        (outer if parent < 0 else holes).append(corners)
     return outer, holes
 
 
@@ -268,43 +445,3 @@ def inset_polygon(region: LabelRegion) -> np.ndarray:
                 moved[index] += (sx * size, sy * size)
                 break
     return moved
-
-
-def _edges(inside: np.ndarray) -> dict[tuple[int, int], list[tuple[int, int]]]:
-    """Return the pixel edges between inside and outside, by start, clockwise around the inside: start -> ends."""
-    following: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    outside = ~inside
-    sides = (
-        (np.roll(outside, 1, axis=0), (0, 0), (1, 0)),  # above
-        (np.roll(outside, -1, axis=1), (1, 0), (1, 1)),  # right
-        (np.roll(outside, -1, axis=0), (1, 1), (0, 1)),  # below
-        (np.roll(outside, 1, axis=1), (0, 1), (0, 0)),  # left
-    )
-    for neighbor, start, end in sides:
-        for y, x in np.argwhere(inside & neighbor).tolist():
-            following.setdefault((x + start[0], y + start[1]), []).append((x + end[0], y + end[1]))
-    return following
-
-
-def _trace(following: dict[tuple[int, int], list[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """Remove one closed loop of edges and return its corners. Where two loops meet, the loop turns left."""
-    start = point = next(iter(following))
-    heading: tuple[int, int] | None = None
-    first: tuple[int, int] | None = None
-    corners: list[tuple[int, int]] = []
-    while True:
-        ends = following[point]
-        chosen = ends[0]
-        if len(ends) > 1 and heading is not None:
-            left = (point[0] + heading[1], point[1] - heading[0])
-            chosen = left if left in ends else ends[0]
-        ends.remove(chosen)
-        if not ends:
-            del following[point]
-        step = (chosen[0] - point[0], chosen[1] - point[1])
-        if step != heading and heading is not None:
-            corners.append(point)
-        first, heading, point = first or step, step, chosen
-        if point == start:
-            break
-    return [start, *corners] if heading != first else corners

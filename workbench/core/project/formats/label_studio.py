@@ -27,7 +27,7 @@ from workbench.core.project.formats.shape_labels import (
     one_name,
     stored_size,
 )
-from workbench.core.project.formats.shapes import Shape, rotated
+from workbench.core.project.formats.shapes import Shape, box, rotated
 from workbench.core.project.formats.text_files import (
     LARGEST_SET,
     json_counts,
@@ -41,6 +41,7 @@ from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import parse_json
 
 _SHAPES = ("polygon", "rectangle", "ellipse", "brush", "keypoint")
+_OF_REGIONS = ("choices", "textarea", "rating", "number", "taxonomy")  # beside a shape of the same id
 _NO_LABELS = frozenset("id annotator annotation_id created_at updated_at lead_time agreement".split())
 _COLUMNS = ("annotation_id", "annotator")  # of JSON-MIN and of tables
 _files = json_counts(b'"annotations"', b'"from_name"', b'"result"', count=b'"result"')
@@ -65,9 +66,8 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
         if not isinstance(task.get("annotations"), list):
             task = _task_of(task)
         names = image_names(task)
-        stems = [PurePosixPath(one).stem for one in names]
-        file = next((one for one, stem in zip(names, stems) if stem in tree.image_stems), names[0])
-        shaped = ShapedImage(file, split=split_of(name))
+        known = (one for one in names if PurePosixPath(one).stem in tree.image_stems)
+        shaped = ShapedImage(next(known, names[-1]), split=split_of(name))
         annotations = [one for one in listed(task["annotations"]) if not one.get("was_cancelled")]
         results = listed(annotations[-1]["result"]) if annotations else []
         for number, other in enumerate(annotations[:-1], 1):
@@ -75,9 +75,13 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
                 why = Message("import.further_annotation")
                 shaped.entries += 1
                 shaped.refused.append((entry_name("annotation", other.get("id", number)), why))
-        labels = {one.get("id"): one for one in results if isinstance(one, dict) and one.get("type") == "labels"}
-        shaped.read("region", results, partial(_region, labels))
-        return shaped if annotations else None
+        if task.get("predictions") and not annotations:
+            shaped.refuse(Message("import.predictions_only"))
+        of_regions = [one for one in results if isinstance(one, dict) and one.get("id") is not None]
+        labels = {one["id"]: one for one in of_regions if one.get("type") == "labels"}
+        drawn = {one["id"] for one in of_regions if str(one.get("type")).removesuffix("labels") in _SHAPES}
+        shaped.read("region", results, partial(_region, labels, drawn))
+        return shaped if annotations or shaped.refused else None
 
     tasks = content if isinstance(content, list) else [content]
     return each_image(tree, name, "row" if is_table else "task", tasks, parse)
@@ -128,20 +132,25 @@ def _path_of(address: str) -> str:
 
 
 def image_names(task: dict[str, Any]) -> list[str]:
-    """Return possible file names of a task: uploads have a random prefix of eight signs and a hyphen."""
+    """Return possible file names of a task. Uploads have a random prefix of eight signs and a hyphen, or lose it."""
     values = [str(value) for value in (task.get("data") or {}).values() if isinstance(value, str)]
     address = next(filter(_is_image, values), next((value for value in values if "/" in value), ""))
     path = _path_of(address).lstrip("/")
     name = PurePosixPath(path).name
     prefix, hyphen, rest = name.partition("-")
     if hyphen and len(prefix) == 8 and rest:
-        return [rest, name]
+        return [path, name, rest]
     return [path if address and name else str(task.get("file_upload") or "")]
 
 
-def _region(labels: dict[Any, dict[str, Any]], result: dict[str, Any], image: ShapedImage) -> Shape | None:
-    """Return the shape of a result; None for one of the whole image. labels: those of regions, by id."""
+def _region(
+    labels: dict[Any, dict[str, Any]], drawn: set[Any], result: dict[str, Any], image: ShapedImage
+) -> Shape | None:
+    """Return the shape of a result; None for one without. labels: those of regions, by id. drawn: ids of regions."""
     value, kind = result.get("value") or {}, str(result.get("type"))
+    if kind in _OF_REGIONS and result.get("id") in drawn:
+        image.lose(Message("lost.attributes"))
+        return None
     if kind == "choices":
         choices = _list_of(value.get("choices"))
         if len(choices) != 1:
@@ -182,8 +191,7 @@ def _shape(form: str, value: dict[str, Any], result: dict[str, Any], label: str,
             raise UnreadableLabel(Message("import.unknown_size"))
         return _rotated(form, value, label, degrees, width, height)
     if form == "rectangle":
-        corners = [(x, y), (x + value["width"] / 100, y + value["height"] / 100)]
-        return Shape(label, "box", corners, fractions=True)
+        return box(label, x, y, value["width"] / 100, value["height"] / 100, fractions=True)
     if form == "ellipse":
         return Shape(label, "ellipse", [(x, y), (value["radiusX"] / 100, value["radiusY"] / 100)], fractions=True)
     return Shape(label, "point", [(x, y)], fractions=True)
@@ -193,14 +201,14 @@ def _rotated(form: str, value: dict[str, Any], label: str, degrees: float, width
     """Return a rotated box or ellipse as a polygon. A box turns clockwise about its left upper corner."""
     x, y = value["x"] / 100 * width, value["y"] / 100 * height
     if form == "ellipse":
-        radii = value["radiusX"] / 100 * width, value["radiusY"] / 100 * height
-        points = rotated(Shape(label, "ellipse", [(x, y), radii]), degrees).points
+        shape = Shape(label, "ellipse", [(x, y), (value["radiusX"] / 100 * width, value["radiusY"] / 100 * height)])
     else:
         across, down = value["width"] / 100 * width, value["height"] / 100 * height
         cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-        corners = ((0, 0), (across, 0), (across, down), (0, down))
-        points = [(x + u * cos - v * sin, y + u * sin + v * cos) for u, v in corners]
-    return Shape(label, "polygon", [(px / width, py / height) for px, py in points], fractions=True)
+        center = x + (across * cos - down * sin) / 2, y + (across * sin + down * cos) / 2
+        shape = box(label, *center, across, down, centered=True)
+    points = [(px / width, py / height) for px, py in rotated(shape, degrees).points]
+    return Shape(label, "polygon", points, fractions=True)
 
 
 def decode_brush(data: list[int], height: int, width: int) -> np.ndarray:
@@ -313,4 +321,4 @@ def _task_images(tree: FileTree) -> dict[int, str]:
 
 def _stored_name(task: dict[str, Any]) -> str:
     """Return the file name in a task of the exports JSON and JSON-MIN, "" if there is none."""
-    return image_names(task if isinstance(task.get("data"), dict) else {"data": task})[0]
+    return image_names(task if isinstance(task.get("data"), dict) else {"data": task})[-1]

@@ -18,7 +18,7 @@ from workbench.core.project.formats.base import FileTree, Refusal, UnreadableLab
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.shape_labels import ShapedImage, ShapeReader, each_entry, stored_size
 from workbench.core.project.formats.shapes import Shape
-from workbench.core.project.formats.text_files import LARGEST_SET, read_text, text_lines, texts
+from workbench.core.project.formats.text_files import LARGEST_SET, listed_names, read_text, text_lines, texts
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
 _SEPARATORS = ",;\t| "
@@ -172,7 +172,7 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
         raise UnreadableLabel(Message("import.unreadable"))
     images: dict[str, ShapedImage] = {}
     boxes, runs = _box_columns(table), table.column(*_RUNS)
-    names = _names(tree, name)
+    names = listed_names(tree, (str(PurePosixPath(name).with_name(one)) for one in _NAME_FILES))
     width, height = table.column("width", "image_width"), table.column("height", "image_height")
     fractions = boxes is not None and _are_fractions(table, boxes[0])
 
@@ -239,12 +239,6 @@ def _runs(cell: str, label: str) -> Iterator[Shape]:
     if len(numbers) % 2 or not all(map(str.isdecimal, numbers)):
         raise UnreadableLabel(Message("import.run_lengths"))
     yield Shape(label, "runs", [(int(first), int(count)) for first, count in zip(numbers[::2], numbers[1::2])])
-
-
-def _names(tree: FileTree, file: str) -> dict[int, str]:
-    """Return the class names in the folder of a list of boxes."""
-    lists = (text_lines(tree, str(PurePosixPath(file).with_name(name))) for name in _NAME_FILES)
-    return dict(enumerate(map(str.strip, next(filter(None, lists), []))))
 
 
 # --- DeepPCB ------------------------------------------------------------------------------------------

@@ -21,15 +21,16 @@ from workbench.core.project.formats.label_export import (
     ExportedImage,
     LabelExport,
     LabelRegion,
+    LabelWriter,
     inset_polygon,
     regions,
+    write_lines,
 )
 from workbench.core.project.formats.shape_labels import IGNORE, ShapedImage, ShapeReader, label_text, stored_size
-from workbench.core.project.formats.shapes import Shape, checked
+from workbench.core.project.formats.shapes import Shape, checked, decoded_image
 from workbench.core.project.formats.text_files import LARGEST, json_files, load
 from workbench.core.project.project import DONT_CARE
-from workbench.core.project.storage import write_json, write_text
-from workbench.inference.io import size_limits
+from workbench.core.project.storage import write_json
 from workbench.inference.io.opencv import cv2
 
 _KINDS = {
@@ -119,44 +120,39 @@ def _read(entry: Any, image: ShapedImage) -> Shape:
 
 def _bitmap(encoded: Any) -> np.ndarray:
     """Return the mask of a base64 PNG, bool (h, w)."""
-    from workbench.core.images.pillow import Image
-
     if not isinstance(encoded, str):
-        raise ValueError(Message("import.no_mask"))
+        raise UnreadableLabel(Message("import.no_mask"))
     try:
-        with Image.open(io.BytesIO(base64.b64decode(encoded))) as file:
-            too_large = size_limits.size_problem(file.width, file.height, file.width * file.height)
-            if too_large:
-                raise ValueError(too_large)
-            return np.array(file.convert("L")) > 0
-    except (OSError, SyntaxError, EOFError, binascii.Error):
+        data = base64.b64decode(encoded)
+    except binascii.Error:
         raise UnreadableLabel(Message("import.damaged_mask")) from None
+    return decoded_image(data, "L") > 0
 
 
 # --- writing ----------------------------------------------------------------------------------------
 
 
-class LabelmeWriter:
+class LabelmeWriter(LabelWriter):
     """One JSON per image. With copied images, they lie beside it, where X-AnyLabeling expects them.
 
     Regions are polygons, which X-AnyLabeling and PaddleX read, or labelme's mask shapes. PaddleX needs the lists
     train_anno_list.txt and val_anno_list.txt as well.
     """
 
+    holds, marks_ignored = "both", True
+
     def __init__(self, export: LabelExport) -> None:
-        self._export = export
+        super().__init__(export)
         self._names = {info.id: info.name for info in export.classes} | {DONT_CARE: IGNORE}
         self._as_masks = export.options.shapes == "mask"
         self._lists: dict[str, list[str]] = {"train": [], "val": []}
 
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
+    def write(self, image: ExportedImage) -> None:
+        export = self.export
         label = PurePosixPath(image.split, f"{image.name}.json")
         target = export.out / label
-        export.lose_areas(image, ignored=False)
-        export.lose_background(image)
         shapes: list[dict[str, Any]] = []
-        for region in regions(image.mask, tuple(self._names)) if image.mask is not None else ():
+        for region in regions(image.mask, self._names):
             name = self._names[region.class_id]
             shapes.append(_mask_shape(name, region) if self._as_masks else _polygon_shape(name, region))
         export.copy_image(image, PurePosixPath(image.split, export.image_name(image)), label=label)
@@ -176,7 +172,7 @@ class LabelmeWriter:
 
     def finish(self) -> None:
         for split, rows in self._lists.items():
-            write_text(self._export.out / f"{split}_anno_list.txt", "".join(f"{row}\n" for row in rows))
+            write_lines(self.export.out / f"{split}_anno_list.txt", rows)
 
 
 def _relative(path: Path, folder: Path) -> str:

@@ -14,81 +14,76 @@ from workbench.core.project.formats.label_export import (
     VOID,
     ExportedImage,
     LabelExport,
+    LabelWriter,
     encode_numbers,
     palette,
     regions,
+    write_lines,
 )
 from workbench.core.project.formats.mask_values import write_list
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELED
 from workbench.core.project.storage import write_bytes, write_text
 
 
-class PngWriter:
+class PngWriter(LabelWriter):
     """masks/<image>.png (palette ids; ignored and unlabeled pixels are 255), labels.txt, and images/."""
 
-    def __init__(self, export: LabelExport) -> None:
-        self._export = export
+    marks_ignored = True
 
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
-        export.lose(image, "verdicts", int(image.verdict is not None))
-        if image.mask is None:
-            return
-        export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
+    def write(self, image: ExportedImage) -> None:
+        export = self.export
         label = PurePosixPath("masks", image.split, f"{image.name}.png")
         export.copy_image(image, PurePosixPath("images", image.split, export.image_name(image)), label=label)
-        write_bytes(export.out / label, encode_numbers(export.table[image.mask], palette(export)))
+        write_bytes(export.out / label, export.numbered_mask(image))
 
     def finish(self) -> None:
-        write_text(self._export.out / "labels.txt", write_list(self._export.names))
+        write_text(self.export.out / "labels.txt", write_list(self.export.names))
 
 
 PADDLE_LIST = ("background",)
 
 
-class PaddleWriter:
+class PaddleWriter(LabelWriter):
     """images/, annotations/<image>.png (0 background, 1..n classes, 255 ignored), train.txt, val.txt, test.txt.
 
     labels.txt and class_names.txt name the numbers from 0, background first. A list without images is not written, as
     PaddleX refuses empty lists.
     """
 
+    marks_ignored = True
+
     def __init__(self, export: LabelExport) -> None:
-        self._export = export
+        super().__init__(export)
         self._lists: dict[str, list[str]] = defaultdict(list)
 
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
-        export.lose(image, "verdicts", int(image.verdict is not None))
-        if image.mask is None:
-            return
-        export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
+    def write(self, image: ExportedImage) -> None:
+        export = self.export
         picture = PurePosixPath("images", export.image_name(image))
         mask = PurePosixPath("annotations", f"{image.name}.png")
-        write_bytes(export.out / mask, encode_numbers(export.table[image.mask], palette(export)))
+        write_bytes(export.out / mask, export.numbered_mask(image))
         export.copy_image(image, picture, label=mask)
         self._lists[image.split or "train"].append(f"{picture} {mask}")
 
     def finish(self) -> None:
         for split, rows in self._lists.items():
-            write_text(self._export.out / f"{split}.txt", "".join(f"{row}\n" for row in rows))
+            write_lines(self.export.out / f"{split}.txt", rows)
         for name in ("labels.txt", "class_names.txt"):
-            write_text(self._export.out / name, write_list(self._export.names, PADDLE_LIST))
+            write_text(self.export.out / name, write_list(self.export.names, PADDLE_LIST))
 
 
-class MvtecWriter:
+_GRAYS = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 3, axis=1)  # palette
+
+
+class MvtecWriter(LabelWriter):
     """Images without defects in train/good (in test/good if their split is test), others in test by their class.
 
     Masks are black and white. The images are always copied, since their folder is the label.
     """
 
-    def __init__(self, export: LabelExport) -> None:
-        self._export = export
-        gray = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 3, axis=1)
-        self._palette = gray
+    holds = "folders"
 
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
+    def write(self, image: ExportedImage) -> None:
+        export = self.export
         ids = [] if image.mask is None else [id for id in annotation.ids_in(image.mask) if 0 < id <= MAX_CLASS_ID]
         name, verdict = export.image_name(image), image.verdict or ""
         if not ids:
@@ -99,50 +94,44 @@ class MvtecWriter:
             export.copy_image(image, PurePosixPath(folder, "good", name), always=True, verdict=verdict)
             return
         assert image.mask is not None
-        export.lose_areas(image)
+        export.lose_areas(image, ignored=True)
         export.lose(image, "classes in one mask", len(ids) - 1)
         export.lose(image, "verdicts", int(image.verdict is not None))
         kind = export.names[export.numbers[ids[0]]] if len(ids) == 1 else "combined"
         class_name = kind if len(ids) == 1 else ""
         defect = np.where((image.mask > 0) & (image.mask <= MAX_CLASS_ID), 255, 0).astype(np.uint8)
         label = PurePosixPath("ground_truth", kind, f"{image.name}_mask.png")
-        write_bytes(export.out / label, encode_numbers(defect, self._palette))
+        write_bytes(export.out / label, encode_numbers(defect, _GRAYS))
         picture = PurePosixPath("test", kind, name)
         export.copy_image(image, picture, label=label, always=True, class_name=class_name, verdict=verdict)
-
-    def finish(self) -> None:
-        pass
 
 
 VOC_LIST = ("# label:color_rgb:parts:actions", "background:0,0,0::")
 _MOST_OBJECTS = 254  # numbers of an object mask
 
 
-class VocWriter:
+class VocWriter(LabelWriter):
     """SegmentationClass, SegmentationObject, Annotations (boxes), ImageSets, JPEGImages and labelmap.txt.
 
     Masks have the colors of labelmap.txt, by which CVAT reads them, as the palette of class numbers.
     """
 
+    marks_ignored = True
+
     def __init__(self, export: LabelExport) -> None:
-        self._export = export
-        self._colors = palette(export)
+        super().__init__(export)
         self._sets: dict[str, list[str]] = defaultdict(list)
 
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
-        export.lose(image, "verdicts", int(image.verdict is not None))
-        if image.mask is None:
-            return
-        export.lose(image, "masks with unlabeled areas", int((image.mask == NOT_LABELED).any()))
-        found = list(regions(image.mask, tuple(export.numbers)))
+    def write(self, image: ExportedImage) -> None:
+        assert image.mask is not None
+        export, found = self.export, regions(image.mask, self.export.numbers)
         objects = np.zeros(image.mask.shape, np.uint8)
         objects[(image.mask == DONT_CARE) | (image.mask == NOT_LABELED)] = VOID
         for number, region in enumerate(found[:_MOST_OBJECTS], 1):
             objects[region.rect.slices][region.inside] = number
         export.lose(image, "objects", max(0, len(found) - _MOST_OBJECTS))
         label = PurePosixPath("SegmentationClass", f"{image.name}.png")
-        write_bytes(export.out / label, encode_numbers(export.table[image.mask], self._colors))
+        write_bytes(export.out / label, export.numbered_mask(image))
         object_file = export.out / "SegmentationObject" / f"{image.name}.png"
         write_bytes(object_file, encode_numbers(objects, _object_colors()))
         names = [(export.names[export.numbers[region.class_id]], region.rect) for region in found]
@@ -151,12 +140,12 @@ class VocWriter:
         self._sets[image.split or "default"].append(image.name)
 
     def finish(self) -> None:
-        rows = {id: f"{name}:{','.join(map(str, self._colors[id]))}::" for id, name in self._export.names.items()}
-        write_text(self._export.out / "labelmap.txt", write_list(rows, VOC_LIST))
+        colors = palette(self.export)
+        rows = {id: f"{name}:{','.join(map(str, colors[id]))}::" for id, name in self.export.names.items()}
+        write_text(self.export.out / "labelmap.txt", write_list(rows, VOC_LIST))
         for split, names in self._sets.items():
             for kind in ("Segmentation", "Main"):
-                path = self._export.out / "ImageSets" / kind / f"{split}.txt"
-                write_text(path, "".join(f"{name}\n" for name in names))
+                write_lines(self.export.out / "ImageSets" / kind / f"{split}.txt", names)
 
 
 def _object_colors() -> np.ndarray:

@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -95,8 +95,7 @@ def read_raw(path: Path, size: tuple[int, int] | None = None) -> RawMask:
 
 
 def _read_array(path: Path, size: tuple[int, int] | None) -> RawMask | None:
-    with open_regular(path):
-        pass  # pipes and devices are refused
+    open_regular(path).close()  # pipes and devices are refused
     found = read_array(path)
     if found is None:
         return None
@@ -407,7 +406,7 @@ def content_of(tree: FileTree, file: str, size: tuple[int, int] | None = None) -
     key = f"mask {file}"
     if key not in tree.memo:
         try:
-            tree.memo[key] = read_content(tree.path(file), size)
+            tree.memo[key] = describe(read_raw(tree.path(file), size), losses_of(tree.path(file)))
         except UnreadableLabel:
             if size is not None:
                 return None  # it may be read with another size
@@ -422,16 +421,10 @@ def size_of(tree: FileTree, file: str) -> tuple[int, int] | None:
         return None
     key = f"size {file}"
     if key not in tree.memo:
-        try:
+        tree.memo[key] = None
+        with suppress(Problem):
             tree.memo[key] = image_size(tree.path(file))
-        except Problem:
-            tree.memo[key] = None
     return tree.memo[key]
-
-
-def read_content(path: Path, size: tuple[int, int] | None = None) -> MaskContent:
-    """Return the content of a mask file, which must have this (width, height). Raises UnreadableLabel."""
-    return describe(read_raw(path, size), losses_of(path))
 
 
 def describe(raw: RawMask, losses: str) -> MaskContent:
@@ -444,8 +437,12 @@ def describe(raw: RawMask, losses: str) -> MaskContent:
             values, counts = np.unique(codes, return_counts=True)
         return MaskContent(raw.kind, raw.size, values, counts, _flat(codes), lossy)
     values, counts = _counts(raw.values)
-    two_levels = not lossy or is_black_and_white(raw.values, **_BLOCKS.get(losses, _BLOCKS["webp"]))
-    return MaskContent(raw.kind, raw.size, values, counts, _flat(raw.values), lossy, two_levels)
+    content = MaskContent(raw.kind, raw.size, values, counts, _flat(raw.values), lossy)
+    if lossy:
+        two_levels = is_black_and_white(raw.values, **_BLOCKS.get(losses, _BLOCKS["webp"]))
+    else:
+        two_levels = content.kind != "grey" or content.grays == 0 or not _has_gray_areas(_scaled(raw.values))
+    return replace(content, two_levels=two_levels)
 
 
 def _flat(values: np.ndarray) -> float:
@@ -472,15 +469,11 @@ def is_black_and_white(values: np.ndarray, *, block: int, spread: int = 0) -> bo
     are edges only. block: pixels, side of the blocks that are compressed as one. spread: blocks beside that of an edge
     that the edge changes a little.
     """
-    white = 255.0 * (257 if values.dtype.itemsize > 1 and values.size and values.max() > 255 else 1)
-    values = values.astype(np.float32) * (255 / white)
+    values = _scaled(values)
     if not (values >= 192).any():
         rest = values[:, block if spread else 0 :]  # WebP may change the first block of an image without any edge
         return not rest.size or bool(values.max() <= 1 and rest.min() == rest.max())
-    between = (values > 40) & (values < 215)
-    calm = np.zeros(values.shape, bool)
-    calm[:-1, :-1] = (np.abs(np.diff(values, axis=1))[:-1] <= 8) & (np.abs(np.diff(values, axis=0))[:, :-1] <= 8)
-    if between.mean() > MANY_GRAYS or (between & calm).sum() > max(16, 0.05 * (values >= 192).sum()):
+    if ((values > 40) & (values < 215)).mean() > MANY_GRAYS or _has_gray_areas(values):
         return False
     height, width = (side // block * block for side in values.shape)
     blocks = values[:height, :width].reshape(height // block, block, width // block, block)
@@ -492,3 +485,16 @@ def is_black_and_white(values: np.ndarray, *, block: int, spread: int = 0) -> bo
     bright = [level for level in levels if level >= 192]
     dark = [level for level in levels if 0 <= level < 192]
     return len(dark) <= 1 and (not bright or bright[-1] - bright[0] <= 16)
+
+
+def _scaled(values: np.ndarray) -> np.ndarray:
+    """Return gray values as float32 from 0 to 255."""
+    white = 255.0 * (257 if values.dtype.itemsize > 1 and values.size and values.max() > 255 else 1)
+    return values.astype(np.float32) * (255 / white)
+
+
+def _has_gray_areas(values: np.ndarray) -> bool:
+    """Return True if there are areas between black and white, not only edges. values: see `_scaled`."""
+    calm = (np.abs(np.diff(values, axis=1))[:-1] <= 8) & (np.abs(np.diff(values, axis=0))[:, :-1] <= 8)
+    between = (values[:-1, :-1] > 40) & (values[:-1, :-1] < 215)
+    return int((between & calm).sum()) > max(16, 0.05 * int((values >= 192).sum()))

@@ -70,7 +70,7 @@ class LabelList:
 def find_lists(tree: FileTree, masks: Iterable[str]) -> tuple[dict[str, LabelList | None], list[Refusal]]:
     """Return the list nearest to each mask: in its folder or the nearest parent, up to one above the tree.
 
-    Lists in an unknown encoding are refused.
+    Lists in an unknown encoding are refused, and those that contradict another list of the folder.
     """
     found: dict[Path, LabelList | None] = {}
     refused: list[Refusal] = []
@@ -80,9 +80,13 @@ def find_lists(tree: FileTree, masks: Iterable[str]) -> tuple[dict[str, LabelLis
             own = None
             for file in (folder / name for name in LIST_FILES):
                 try:
-                    own = own or (parse_list(tree, file) if file.is_file() else None)
+                    other = parse_list(tree, file) if file.is_file() else None
                 except UnreadableLabel as error:
                     refused.append(Refusal(file, reason(error)))
+                    continue
+                own = own or other
+                if own and other and any(own.names.get(id, name) != name for id, name in other.names.items()):
+                    refused.append(Refusal(file, Message("import.other_names", file=own.file)))
             found[folder] = own or (nearest(folder.parent) if folder != tree.root.parent else None)
         return found[folder]
 
@@ -262,7 +266,7 @@ class ValueMeaning:
         largest = int(values.max()) if values.size else 0
         if raw.kind in ("bits", "palette") or (largest <= 1 and not content.lossy):
             return values > 0
-        if not explicit and (content.grays > MANY_GRAYS or content.flat < GRAINY):
+        if not explicit and (content.grays > MANY_GRAYS or content.flat < GRAINY or not content.two_levels):
             raise UnreadableLabel(Message("import.many_grays_threshold"))
         threshold = self.threshold if explicit or largest < 256 else (largest + 1) // 2
         if 1 < largest < threshold:

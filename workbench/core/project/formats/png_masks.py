@@ -27,7 +27,7 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.formats.label_studio import TaskMasks, count_task_masks, task_masks
 from workbench.core.project.formats.mask_files import MaskContent, content_of, describe, losses_of, read_raw, size_of
-from workbench.core.project.formats.mask_names import without_mask_words
+from workbench.core.project.formats.mask_names import mask_level, without_mask_words
 from workbench.core.project.formats.mask_pairing import AS_MASKS, Pairing, name_after, pair, spellings
 from workbench.core.project.formats.mask_values import LabelList, ValueMeaning, decide, find_lists
 
@@ -264,13 +264,18 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
     """
     if options.class_name is not None:
         return {"": options.class_name}
-    by_image = distinctive_folders(list(pairs.values()))
-    folders = {mask: by_image[image] for mask, image in pairs.items() if image in by_image}
-    folders = folders or distinctive_folders(list(pairs))
-    if len(pairs) > len(set(pairs.values())):  # several masks of an image
-        folders = distinctive_folders(list(pairs)) or {m: n for m, i in pairs.items() if (n := name_after(m, i))}
-    elif not folders:
-        folders = {m: n for m, i in pairs.items() if (n := name_after(m, i))}
+
+    def kinds_in(paths: Mapping[str, str]) -> dict[str, str]:
+        """Return the folder that distinguishes each mask; a folder with the name of the image is that of one part."""
+        names = distinctive_folders(list(paths.values()))
+        found = {mask: names[path] for mask, path in paths.items() if path in names}
+        return {mask: name for mask, name in found.items() if name != PurePosixPath(pairs[mask]).stem}
+
+    several = len(pairs) > len(set(pairs.values()))  # masks of an image
+    folders = kinds_in({mask: below for mask in pairs if (below := _below_mask_folder(mask))})
+    folders = folders or ({} if several else kinds_in(pairs))
+    folders = folders or kinds_in({mask: mask for mask in pairs})
+    folders = folders or {mask: name for mask, image in pairs.items() if (name := name_after(mask, image))}
     kinds = {without_mask_words(name) for name in folders.values()}
     numbered = len({re.sub(r"\d+", "#", name) for name in kinds}) == 1  # lot1, lot2: parts, not kinds of defect
     folders = {mask: without_mask_words(name) for mask, name in folders.items()}
@@ -280,6 +285,12 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
     if (numbered and len(kinds) > 1) or (only_class is not None and only_class not in kinds):
         return {"": default}
     return {"": default, **folders}
+
+
+def _below_mask_folder(mask: str) -> str:
+    """Return the path of a mask below its folder of masks, if any: "cut/1.png" of "bottle/ground_truth/cut/1.png"."""
+    level = mask_level(mask)
+    return "" if level is None else "/".join(PurePosixPath(mask).parts[level + 1 :])
 
 
 def _describe_source(meaning: ValueMeaning, contents: Iterable[MaskContent | None]) -> list[str]:

@@ -32,7 +32,7 @@ from workbench.core.project.formats.base import (
     without_suffix,
 )
 from workbench.core.project.formats.image_finder import ImageFinder, is_outside
-from workbench.core.project.formats.shapes import Shape, box_rect, checked, draw_shape
+from workbench.core.project.formats.shapes import Points, Shape, box_rect, checked, draw_shape
 from workbench.core.project.project import DONT_CARE, MAX_CLASS_ID
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.opencv import cv2
@@ -241,7 +241,6 @@ def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: Im
     """Return the labels in `files`, paths below the tree, each parsed by `parse`."""
     batch, images = ImportedLabels(), ImageFinder(tree)
     lost: Counter[str] = Counter()
-    empty = 0
     for name in files:
         found: list[ShapedImage] = []
         try:
@@ -261,13 +260,10 @@ def find_shapes(tree: FileTree, files: Sequence[str], parse: Parser, options: Im
             read = partial(_parse_again, parse, tree, name, options) if len(found) == 1 else None
             lost += shaped.lost
             batch.entries.append(_entry(tree, name, shaped, images, options, read))
-            empty += not shaped.shapes and shaped.verdict is None and not shaped.refused
     used = {entry.image for entry in batch.entries}
     batch.unlabeled = images.without(used)
     used |= {path for path, _ in batch.unlabeled}
     batch.other_masks = [path for name in tree.images if (path := tree.path(name)) not in used]
-    if 0 < empty < len(batch.entries):
-        batch.notes.append(Message("import.empty_labels", n=empty))
     batch.notes += [Message("import.lost", n=count, name=kind) for kind, count in sorted(lost.items())]
     return batch
 
@@ -317,7 +313,7 @@ def _entry(
         size=shaped.size,
         embedded=shaped.embedded,
         missing=missing,
-        count=max(shaped.entries, len(shaped.shapes) + (shaped.verdict is not None)),
+        count=max(shaped.entries, len(shaped.shapes) + (shaped.verdict is not None), len(shaped.refused)),
         refused=tuple(shaped.refused),
         remark=remark,
         doubtful=doubtful,
@@ -348,13 +344,16 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
     boxes: list[tuple[int, Rect]] = []
     objects: Counter[int] = Counter()
     refused: list[tuple[str, str]] = []
-    overlap = 0
+    overlap = outside = 0
     for number, shape in enumerate(shaped.shapes, 1):
         try:
             id = ids.of(shape.label)
             if shape.fractions:
                 points = [(round(x * width, 4), round(y * height, 4)) for x, y in checked(shape.points)]
                 shape = replace(shape, points=points, fractions=False)
+            elif shape.kind in _BY_POINTS and _are_fractions(shape.points, width, height):
+                raise UnreadableLabel(Message("import.fractions"))
+            outside += shape.kind in ("polygon", "box") and _is_outside(shape.points, width, height)
             if shape.kind == "box" and 0 < id <= MAX_CLASS_ID:
                 rect = box_rect(shape.points, width, height)
                 if rect.empty:
@@ -369,10 +368,26 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
     names = {id: name for id, name in ids.names.items() if id in used}
     merged = sum(max(0, count - _region_count(mask, id)) for id, count in objects.items() if id in used and count > 1)
     if shaped.shapes or shaped.verdict is None:
-        lost = Counter({"import.overlap": overlap, "import.merged": merged})
+        lost = Counter({"import.overlap": overlap, "import.merged": merged, "import.outside": outside})
         return ImportedLabel(mask, names, shaped.verdict, shaped.notes, boxes, lost, refused=refused)
     # A label of the whole image does not label its pixels.
     return ImportedLabel(None, {}, shaped.verdict, shaped.notes)
+
+
+_BY_POINTS = ("polygon", "box", "line", "point")  # kinds of shapes
+
+
+def _are_fractions(points: Points, width: int, height: int) -> bool:
+    """Return True for coordinates in pixels that seem to be fractions: all of them are in the first pixel."""
+    numbers = np.array(checked(points))
+    return min(width, height) > 2 and numbers.size > 0 and numbers.min() >= 0 and 0 < numbers.max() <= 1
+
+
+def _is_outside(points: Points, width: int, height: int) -> bool:
+    """Return True if more than half of the rectangle around some points is outside of the image."""
+    corners = np.array(checked(points))
+    inside = np.clip(corners, 0, (width, height))
+    return len(corners) > 0 and bool(2 * np.prod(np.ptp(inside, axis=0)) < np.prod(np.ptp(corners, axis=0)))
 
 
 def _draw_over(mask: np.ndarray, shape: Shape, id: int) -> int:

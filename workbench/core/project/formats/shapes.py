@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,11 +13,14 @@ import numpy as np
 from workbench.core.geometry.drawing import NOTHING, Paint, Rect, draw_region, draw_segment
 from workbench.core.geometry.polygons import draw_polygon, polygon_rect
 from workbench.core.messages import Message
+from workbench.core.project.formats.base import UnreadableLabel
+from workbench.inference.io import size_limits
 from workbench.inference.io.opencv import cv2
 
 LINE_RADIUS = 1.5  # pixels; a line has no width of its own and is drawn three pixels wide
 POINT_RADIUS = 2.5
 _LARGEST_COORDINATE = 1e7
+_MOST_PIXELS = 1 << 30  # of a decoded run-length mask
 
 Points = Sequence[Sequence[float]]
 
@@ -41,6 +45,16 @@ class Shape:
     fractions: bool = False
     outline: bool = False
     entry: tuple[str, object] | None = None
+
+
+def box(
+    label: str, x: Any, y: Any, width: Any, height: Any, *, centered: bool = False, fractions: bool = False
+) -> Shape:
+    """Return a box by its left upper corner, or by its center if it is `centered`. Numbers may be texts."""
+    left, top, across, down = float(x), float(y), float(width), float(height)
+    if centered:
+        left, top = left - across / 2, top - down / 2
+    return Shape(label, "box", [(left, top), (left + across, top + down)], fractions=fractions)
 
 
 def checked(points: Iterable[Any]) -> list[tuple[float, float]]:
@@ -84,6 +98,37 @@ def box_rect(points: Points, width: int, height: int) -> Rect:
     right, bottom = max(x for x, _ in corners), max(y for _, y in corners)
     x, y = math.ceil(left - 0.5), math.ceil(top - 0.5)
     return Rect(x, y, math.ceil(right - 0.5) - x, math.ceil(bottom - 0.5) - y).clipped(width, height)
+
+
+def filled_runs(lengths: Any, size: int) -> np.ndarray:
+    """Return the pixels of runs that alternate between background and object, bool (size,).
+
+    Raises UnreadableLabel if they do not fill them exactly.
+    """
+    runs = np.asarray(lengths, np.int64)
+    if not 0 < size <= _MOST_PIXELS or runs.ndim != 1 or (runs < 0).any() or runs.sum() != size:
+        raise UnreadableLabel(Message("import.run_lengths"))
+    return np.repeat(np.arange(len(runs)) % 2 == 1, runs)
+
+
+def run_lengths(pixels: np.ndarray) -> list[int]:
+    """Return the lengths of runs of pixels, bool (N,), that alternate between background and object."""
+    lengths = np.diff(np.flatnonzero(pixels[1:] != pixels[:-1]) + 1, prepend=0, append=len(pixels)).tolist()
+    return [0, *lengths] if pixels[0] else lengths
+
+
+def decoded_image(data: bytes, mode: str) -> np.ndarray:
+    """Return the pixels of an image inside a label file in a mode of Pillow. Raises UnreadableLabel."""
+    from workbench.core.images.pillow import Image
+
+    try:
+        with Image.open(io.BytesIO(data)) as file:
+            too_large = size_limits.size_problem(file.width, file.height, file.width * file.height)
+            if too_large:
+                raise UnreadableLabel(too_large)
+            return np.array(file.convert(mode))
+    except (OSError, SyntaxError, EOFError):
+        raise UnreadableLabel(Message("import.damaged_mask")) from None
 
 
 def fill_rect(mask: np.ndarray, rect: Rect, paint: Paint) -> None:

@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
@@ -99,11 +99,20 @@ def text_lines(tree: FileTree, name: str, *, limit: int = 1 << 20) -> list[str] 
     return [line for line in text.splitlines() if line.strip()]
 
 
+def listed_names(tree: FileTree, files: Iterable[str]) -> dict[int, str]:
+    """Return the names of the classes by their numbers, from 0: the lines of the first file that has any."""
+    lists = (text_lines(tree, name) for name in files)
+    return dict(enumerate(map(str.strip, next(filter(None, lists), []))))
+
+
 def table_rows(text: str) -> list[dict[str, str]]:
-    """Return the rows of a table whose columns have titles, separated by tabs or commas. Raises UnreadableLabel."""
+    """Return the rows of a table whose columns have titles, separated by tabs, semicolons or commas.
+
+    Raises UnreadableLabel.
+    """
     first = text.split("\n", 1)[0]
     try:
-        return list(csv.DictReader(io.StringIO(text.lstrip("#")), delimiter="\t" if "\t" in first else ","))
+        return list(csv.DictReader(io.StringIO(text.lstrip("#")), delimiter=max(",;\t", key=first.count)))
     except csv.Error:
         raise UnreadableLabel(Message("import.unexpected_content")) from None
 

@@ -28,10 +28,10 @@ from workbench.core.project.formats.base import (
 )
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.image_finder import ImageFinder
-from workbench.core.project.formats.label_export import ExportedImage, LabelExport
+from workbench.core.project.formats.label_export import ExportedImage, LabelExport, LabelWriter
 from workbench.core.project.formats.label_tables import LabelTable, is_region_table, tables
 from workbench.core.project.formats.mask_pairing import masks_beside_images
-from workbench.core.project.formats.text_files import text_lines
+from workbench.core.project.formats.text_files import listed_names
 from workbench.core.project.storage import write_text
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 
@@ -152,8 +152,8 @@ def _verdict_columns(table: LabelTable) -> list[int]:
 
 
 def _label_names(tree: FileTree) -> list[str]:
-    lists = (text_lines(tree, name) for name in tree.files if PurePosixPath(name).name.casefold() in _NAME_LISTS)
-    return [re.sub(r"^\s*\d+\s+(?=\S)", "", line).strip() for line in next(filter(None, lists), [])]
+    lists = (name for name in tree.files if PurePosixPath(name).name.casefold() in _NAME_LISTS)
+    return [re.sub(r"^\d+\s+(?=\S)", "", name) for name in listed_names(tree, lists).values()]
 
 
 def folder_score(tree: FileTree) -> int:
@@ -202,44 +202,34 @@ def _folder_verdicts(tree: FileTree, images: list[str]) -> tuple[dict[str, str],
     return named, Message("import.verdicts_of_names")
 
 
-class ImageFolderWriter:
+class ImageFolderWriter(LabelWriter):
     """[SPLIT/]<verdict>/<image>, as torchvision, Keras and PaddleClas read it. The images are always copied."""
 
-    def __init__(self, export: LabelExport) -> None:
-        self._export = export
+    holds = "verdicts"
 
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
-        export.lose(image, "masks", int(image.mask is not None))
-        if image.verdict is None:
-            export.lose(image, "images without a verdict")
-            return
-        picture = PurePosixPath(export.split_folder(image), image.verdict, export.image_name(image))
+    def write(self, image: ExportedImage) -> None:
+        export = self.export
+        picture = PurePosixPath(export.split_folder(image), image.verdict or "", export.image_name(image))
         export.copy_image(image, picture, always=True, verdict=image.verdict)
 
-    def finish(self) -> None:
-        pass
 
-
-class VerdictTableWriter:
+class VerdictTableWriter(LabelWriter):
     """verdicts.csv with the columns image, verdict and split, in UTF-8 with a byte order mark for Excel; images/."""
 
+    holds = "verdicts"
+
     def __init__(self, export: LabelExport) -> None:
-        self._export = export
+        super().__init__(export)
         self._rows: list[tuple[str, str, str]] = []
 
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
-        export.lose(image, "masks", int(image.mask is not None))
-        if image.verdict is None:
-            export.lose(image, "images without a verdict")
-            return
+    def write(self, image: ExportedImage) -> None:
+        export = self.export
         export.copy_image(image, PurePosixPath("images", export.image_name(image)))
-        self._rows.append((export.image_name(image), image.verdict, image.split))
+        self._rows.append((export.image_name(image), image.verdict or "", image.split))
 
     def finish(self) -> None:
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow(_TITLES)
         writer.writerows(self._rows)
-        write_text(self._export.out / "verdicts.csv", "\ufeff" + buffer.getvalue())
+        write_text(self.export.out / "verdicts.csv", "\ufeff" + buffer.getvalue())

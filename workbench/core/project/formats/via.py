@@ -30,7 +30,7 @@ from workbench.core.project.formats.shape_labels import (
     numbered,
     one_name,
 )
-from workbench.core.project.formats.shapes import Shape, pairs, rotated
+from workbench.core.project.formats.shapes import Shape, box, pairs, rotated
 from workbench.core.project.formats.text_files import LARGEST_SET, json_counts, load, read_text, table_rows, texts
 from workbench.inference.io.json_io import parse_json
 
@@ -43,7 +43,7 @@ _projects = json_counts(b'"metadata"', b'"attribute"', b'"vid"', b'"xy"', count=
 
 def _counts(tree: FileTree) -> dict[str, int]:
     tables = {
-        name: len({row["filename"] for row in table_rows(text)})
+        name: len({row.get("filename") for row in table_rows(text)})
         for name, text in texts(tree, ".csv")
         if all(column in text[:2000] for column in _COLUMNS)
     }
@@ -130,8 +130,7 @@ def _shape(shape: dict[str, Any], label: str) -> Shape:
         points = list(zip(shape["all_points_x"], shape["all_points_y"]))
         return Shape(label, "polygon" if kind == "polygon" else "line", points)
     if kind == "rect":
-        x, y = shape["x"], shape["y"]
-        return Shape(label, "box", [(x, y), (x + shape["width"], y + shape["height"])])
+        return box(label, shape["x"], shape["y"], shape["width"], shape["height"])
     if kind in ("circle", "ellipse"):
         radii = (shape["r"], shape["r"]) if kind == "circle" else (shape["rx"], shape["ry"])
         ellipse = Shape(label, "ellipse", [(shape["cx"], shape["cy"]), radii])
@@ -197,8 +196,7 @@ def _project_names(values: Any, attributes: dict[str, Any]) -> list[str]:
 def _project_shape(numbers: list[Any], label: str) -> Shape:
     kind, *values = numbers
     if kind == _RECT:
-        x, y, width, height = values
-        return Shape(label, "box", [(x, y), (x + width, y + height)])
+        return box(label, *values)
     if kind == _CIRCLE:
         return Shape(label, "ellipse", [values[:2], (values[2], values[2])])
     if kind == _ELLIPSE:

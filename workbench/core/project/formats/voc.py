@@ -15,7 +15,7 @@ from workbench.core.project.formats.base import FileTree, UnreadableLabel
 from workbench.core.project.formats.data_split import split_of
 from workbench.core.project.formats.mask_files import read_raw
 from workbench.core.project.formats.shape_labels import ShapedImage, ShapeReader, stored_size
-from workbench.core.project.formats.shapes import Shape, rotated
+from workbench.core.project.formats.shapes import Shape, box, rotated
 from workbench.core.project.formats.text_files import texts, xml_root
 
 
@@ -49,25 +49,19 @@ READER = ShapeReader(_files, _parse)
 def _object_shape(tree: FileTree, name: str, entry: Element, image: ShapedImage) -> Shape:
     image.lose(Message("lost.difficult"), (entry.findtext("difficult") or "0").strip() == "1")
     label = (entry.findtext("name") or "").strip()
-    polygon, box, turned = entry.find("polygon"), entry.find("bndbox"), entry.find("robndbox")
+    polygon, upright, turned = entry.find("polygon"), entry.find("bndbox"), entry.find("robndbox")
     mask = entry.findtext("segm/mask")
     if polygon is not None:
         return Shape(label, "polygon", _polygon(polygon))
-    if box is not None:
-        x0, y0, x1, y1 = (float(box.findtext(key) or "nan") for key in ("xmin", "ymin", "xmax", "ymax"))
+    if upright is not None:
+        x0, y0, x1, y1 = (float(upright.findtext(key) or "nan") for key in ("xmin", "ymin", "xmax", "ymax"))
         return Shape(label, "box", [(x0, y0), (x1, y1)])
-    if turned is not None:
-        return _turned_box(turned, label)
+    if turned is not None:  # of roLabelImg, in radians
+        *center_and_size, angle = (float(turned.findtext(key) or "nan") for key in ("cx", "cy", "w", "h", "angle"))
+        return rotated(box(label, *center_and_size, centered=True), math.degrees(angle))
     if mask and (found := _mask_file(tree, name, mask.strip())) is not None:
         return Shape(label, "bitmap", [(0, 0)], bitmap=partial(_mask_pixels, tree.path(found)))
     raise UnreadableLabel(Message("import.no_shape"))
-
-
-def _turned_box(box: Element, label: str) -> Shape:
-    """Return the shape of a box with a center and an angle in radians, as roLabelImg writes it."""
-    x, y, width, height, angle = (float(box.findtext(key) or "nan") for key in ("cx", "cy", "w", "h", "angle"))
-    corners = [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)]
-    return rotated(Shape(label, "box", corners), math.degrees(angle))
 
 
 def _mask_file(tree: FileTree, name: str, mask: str) -> str | None:

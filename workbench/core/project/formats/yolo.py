@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -20,14 +20,22 @@ from workbench.core.project.formats.base import (
     ImportOptions,
     UnreadableLabel,
     comparable,
+    is_generic_name,
     suffix_of,
     without_suffix,
 )
 from workbench.core.project.formats.data_split import split_of
-from workbench.core.project.formats.label_export import ExportedImage, LabelExport, polygon, regions
+from workbench.core.project.formats.label_export import (
+    ExportedImage,
+    LabelExport,
+    LabelWriter,
+    polygon,
+    regions,
+    write_lines,
+)
 from workbench.core.project.formats.shape_labels import ShapedImage, find_shapes
-from workbench.core.project.formats.shapes import Shape
-from workbench.core.project.formats.text_files import decode_text, text_lines
+from workbench.core.project.formats.shapes import Shape, box
+from workbench.core.project.formats.text_files import decode_text, listed_names, text_lines
 from workbench.core.project.project import MAX_CLASS_ID, Project
 from workbench.core.project.source_trust import need_trust, outside_places
 from workbench.core.project.storage import write_text
@@ -112,7 +120,7 @@ class _Reader:
         loaded = {name: _load_yaml(tree.path(name)) for name in tree.with_suffix(".yaml", ".yml")}
         self._settings = {name: content for name, (content, _) in loaded.items()}
         self._refused = next((why for _, why in loaded.values() if why is not None), None)
-        self._names = _NearestNames(tree, self._settings)
+        self._names = _NearestNames(tree, self._settings, files)
         # Numbers start at 0, the ids of a project at 1.
         self._known = {id - 1: name for id, name in known.items()}
         self._with_points = any(settings.get("kpt_shape") for settings in self._settings.values())
@@ -124,10 +132,13 @@ class _Reader:
     def parse(self, tree: FileTree, name: str) -> Iterator[ShapedImage]:
         split = split_of(str(PurePosixPath(name).parent))
         shaped = ShapedImage(_image_name(name), split=split)
-        names = self._names.of(name) or self._known
+        names, contradiction = self._names.of(name)
+        names = names or self._known
         lines = text_lines(tree, name, limit=_LARGEST)
         if names is self._known and self._refused is not None:  # their numbers would become other classes
             shaped.refuse(self._refused)
+        elif contradiction is not None:
+            shaped.refuse(contradiction)
         elif lines is None:
             shaped.refuse(Message("import.unreadable"))
         elif lines and not any(_LINE.fullmatch(line) for line in lines):
@@ -157,11 +168,10 @@ class _Reader:
             if not (self.confidences and 0 <= numbers[-1] <= 1):
                 raise UnreadableLabel(Message("import.odd_coordinates"))
             numbers = numbers[:-1]
+        if count == 5 and not 0 <= numbers[4] <= 1:
+            raise UnreadableLabel(Message("import.yolo_angle"))
         if len(numbers) in (4, 5):  # the fifth is a probability
-            x, y, width, height = numbers[:4]
-            return Shape(
-                label, "box", [(x - width / 2, y - height / 2), (x + width / 2, y + height / 2)], fractions=True
-            )
+            return box(label, *numbers[:4], centered=True, fractions=True)
         return Shape(label, "polygon", list(zip(numbers[::2], numbers[1::2])), fractions=True)
 
 
@@ -191,28 +201,40 @@ def _in_box(numbers: list[float]) -> bool:
 
 
 class _NearestNames:
-    """Class names by the folder of their list. settings: content of the YAML files."""
+    """Class names by the folder of their list. settings: content of the YAML files. labels: the label files."""
 
-    def __init__(self, tree: FileTree, settings: dict[str, dict[str, Any]]) -> None:
-        self._by_folder: dict[PurePosixPath, dict[int, str]] = {}
+    def __init__(self, tree: FileTree, settings: dict[str, dict[str, Any]], labels: Iterable[str]) -> None:
+        self._by_folder: dict[PurePosixPath, tuple[dict[int, str], str]] = {}  # names, file
+        self._refused: dict[PurePosixPath, str] = {}
+        self._labeled = {folder for label in labels for folder in PurePosixPath(label).parents}
         lists = {name: _names_of(content) for name, content in settings.items()}
         for file_name in NAME_FILES:
             for name in tree.files:
                 own = tree.originals.of(tree.path(name)) is not None  # label of an image "classes"
                 if PurePosixPath(name).name.casefold() == file_name and not own:
-                    lists[name] = _listed_names(tree, name)
+                    lists[name] = listed_names(tree, [name])
         for name in tree.with_suffix(".names"):  # of Darknet, by any name
-            lists.setdefault(name, _listed_names(tree, name))
+            lists.setdefault(name, listed_names(tree, [name]))
         for name, names in lists.items():
-            if names:
-                self._by_folder.setdefault(PurePosixPath(name).parent, names)
+            folder = PurePosixPath(name).parent
+            known, first = self._by_folder.setdefault(folder, (names, name)) if names else (names, name)
+            if any(known.get(number, own) != own for number, own in names.items()):
+                self._refused[folder] = Message("import.lists_differ", first=first, second=name)
 
-    def of(self, label: str) -> dict[int, str]:
-        """Return number -> name for a label file: of the nearest folder above it, else of the first list of all."""
-        for folder in PurePosixPath(label).parents:
-            if folder in self._by_folder:
-                return self._by_folder[folder]
-        return next(iter(self._by_folder.values()), {})
+    def of(self, label: str) -> tuple[dict[int, str], str | None]:
+        """Return number -> name for a label file, and the reason if lists of one folder differ.
+
+        The nearest folder above the file counts, else the first other one that is not that of another data set.
+        """
+        others = (folder for folder in self._by_folder if folder not in self._labeled or _is_part_of(folder, label))
+        above = (folder for folder in PurePosixPath(label).parents if folder in self._by_folder)
+        folder = next(above, next(others, None))
+        return ({}, None) if folder is None else (self._by_folder[folder][0], self._refused.get(folder))
+
+
+def _is_part_of(folder: PurePosixPath, label: str) -> bool:
+    """Return True if a folder of another data split or kind of content may belong to the data set of a label file."""
+    return all(part in PurePosixPath(label).parts for part in folder.parts if not is_generic_name(part))
 
 
 def _image_name(label: str) -> str:
@@ -247,7 +269,8 @@ def dataset_tree(file: Path, project: Project | None = None) -> FileTree:
             root = above if above in file.parents else root
     tree = FileTree.of(Path(os.path.normpath(root)), project)
     chosen = Path(os.path.relpath(file, tree.root)).as_posix()
-    others = (name for name in tree.files if suffix_of(name) not in (".yaml", ".yml"))
+    lists = (".yaml", ".yml", *(NAME_FILES if content.get("names") else ()))  # of the same names, or of others
+    others = (name for name in tree.files if not name.casefold().endswith(lists))
     return FileTree(tree.root, (chosen, *others))
 
 
@@ -301,31 +324,22 @@ def _names_of(settings: dict[str, Any]) -> dict[int, str]:
     return {}
 
 
-def _listed_names(tree: FileTree, name: str) -> dict[int, str]:
-    return dict(enumerate(map(str.strip, text_lines(tree, name) or ())))
-
-
 # --- writing ----------------------------------------------------------------------------------------
 
 
-class YoloWriter:
+class YoloWriter(LabelWriter):
     """labels/[SPLIT/]<image>.txt with one polygon along the pixel edges per connected region, images/, data.yaml."""
 
     boxes = False
 
     def __init__(self, export: LabelExport) -> None:
-        self._export = export
+        super().__init__(export)
         self._numbers = {info.id: number for number, info in enumerate(export.classes)}
         self._splits: set[str] = set()
 
-    def add(self, image: ExportedImage) -> None:
-        export = self._export
-        export.lose_areas(image)
-        export.lose(image, "verdicts", int(image.verdict is not None))
-        if image.mask is None:
-            return
-        lines = []
-        for region in regions(image.mask, tuple(self._numbers)):
+    def write(self, image: ExportedImage) -> None:
+        export, lines = self.export, []
+        for region in regions(image.mask, self._numbers):
             x, y, width, height = region.rect.x, region.rect.y, region.rect.width, region.rect.height
             points = np.array([(x + width / 2, y + height / 2), (width, height)]) if self.boxes else polygon(region)
             numbers = (points / (image.width, image.height)).ravel()
@@ -336,17 +350,17 @@ class YoloWriter:
         self._splits.add(split)
         label = PurePosixPath("labels", split, f"{image.name}.txt")
         export.copy_image(image, PurePosixPath("images", split, export.image_name(image)), label=label)
-        write_text(export.out / label, "".join(f"{line}\n" for line in lines))
+        write_lines(export.out / label, lines)
 
     def finish(self) -> None:
         import yaml
 
-        names = {number: info.name for number, info in enumerate(self._export.classes)}
+        names = {number: info.name for number, info in enumerate(self.export.classes)}
         folders = {split: f"images/{split}" for split in ("train", "val", "test") if split in self._splits}
         all_images = folders.get("train", "images")
         folders = {"train": all_images, "val": all_images} | folders  # Ultralytics needs both entries
         text = yaml.safe_dump({"path": ".", **folders, "names": names}, allow_unicode=True, sort_keys=False)
-        write_text(self._export.out / "data.yaml", text)
+        write_text(self.export.out / "data.yaml", text)
 
 
 class YoloBoxWriter(YoloWriter):
