@@ -61,9 +61,9 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     evaluation_report.check(options)
     root = options.project.absolute()
     read_project_file(root)
-    in_use = report_in_use(root, console)
     run = find_run(root, options.name, options.model)
     evaluation_report.compared_run(options, run)  # a wrong name is reported before anything is measured
+    in_use = report_in_use(root, console)
     if options.against is not None:
         evaluation, result = evaluate_against(run, options.against, console, vars(options))
     else:

@@ -38,8 +38,8 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             raise WrongUse(f"--shape {problem.fields['why']}") from problem
     root = options.project.absolute()
     read_project_file(root)
-    in_use = report_in_use(root, console)
     trained = find_run(root, options.name, options.model)
+    in_use = report_in_use(root, console)
     result = export(trained, console, ExportOptions.from_namespace(options), out=options.out)
     print_export(result, console)
     return result | in_use

@@ -186,17 +186,11 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     plan = result_outputs.plan_sinks(options, spool=options.out / "spool")
     if plan and not options.watch:
         raise WrongUse("result outputs, such as --webhook, need --watch")
-    in_use = _report_in_use(options, console)
-    if options.as_proposals:
-        return suggest_for(options, console) | in_use
-    return _predict(options, plan, console) | in_use
-
-
-def _report_in_use(options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Print the model in use if MODEL requests it: if it is a project, or "in-use" with --project."""
+    result = suggest_for(options, console) if options.as_proposals else _predict(options, plan, console)
+    # MODEL requests the model in use if it is a project, or "in-use" with --project.
     root = options.project if options.model == IN_USE else Path(options.model)
     requested = root is not None and (root / "project.json").is_file()
-    return report_in_use(root.absolute(), console) if requested else {}
+    return result | report_in_use(root.absolute(), console) if requested else result
 
 
 def _predict(options: argparse.Namespace, plan: SinkPlan | None, console: Console) -> dict[str, Any]:

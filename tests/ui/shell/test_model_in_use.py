@@ -13,6 +13,8 @@ from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.events import Evaluated, Finished, Started, encode
 from workbench.core.runs.run import Run
 from workbench.session.training.export_job import ExportJob
+from workbench.ui.project.leave_guard import LeaveScope
+from workbench.ui.training.train_controls import ContinuousSwitch
 from workbench.ui.widgets.question_dialog import Question
 
 METRICS = {
@@ -162,8 +164,10 @@ def test_blue_button_states_its_reason(application, runs, qtbot):
     store_metrics(runs[0], METRICS | {"good_pictures": 0, "false_alarm_images": None}, 0.65)
     window, monitor = open_window(application, runs, qtbot), application.services.workflow
     monitor.mark_evaluated(runs[0])
+    window.resize(1700, 800)
     monitor.update_now()
     bar = window.stage_bar
+    qtbot.waitUntil(bar.answer.isVisible)
     assert bar.next.text() == "Add good images" and "not measured" in bar.next.toolTip() and bar.answer.isVisible()
     assert bar.stages["label"].text() == "Label: 13 defective, 6 good"
     bar.explained.emit("reason")
@@ -189,7 +193,10 @@ def test_read_only_window_has_no_control_of_the_training(application, runs, qtbo
         training._thread.send_command = lambda *command: stopped.append(command)
         training.run = runs[1]
         training.state_changed.emit()
+        window.training.heading.setChecked(True)
         assert not controls.button.isVisible() and not controls.pause.isVisible()
+        assert not window.findChild(ContinuousSwitch).isVisible()
+        assert window.leave_guard.free(LeaveScope.APPLICATION)  # nothing is asked about it
         assert not window.table["train"].isEnabled() and not window.table["pause"].isEnabled()
         window.training.toggle()
         window.training.toggle_pause()
@@ -203,3 +210,20 @@ def test_read_only_window_has_no_control_of_the_training(application, runs, qtbo
         training._thread = None
     file = read_project_file(runs[0].project_root)
     assert (file.model_in_use, file.no_good_images) == ("", False)
+
+
+def test_bar_fits_to_the_window(style_sheet, application, runs, qtbot):
+    """No button is cut; the model is always named, and the answer about good images is left out last."""
+    store_metrics(
+        runs[0], METRICS | {"any_defect": {"dice": 0.65}, "good_pictures": 0, "false_alarm_images": None}, 0.65
+    )
+    window, monitor = open_window(application, runs, qtbot), application.services.workflow
+    monitor.mark_evaluated(runs[0])
+    monitor.update_now()
+    bar = window.stage_bar
+    widgets = [bar.chip, bar.next, *bar.stages.values()]
+    for width in (1024, 1280, 1366, 1700):
+        window.resize(width, 768)
+        qtbot.waitUntil(lambda: all(widget.width() >= widget.sizeHint().width() for widget in widgets), timeout=3000)
+        assert "UNet 11-21 08:00" in bar.chip.text() and bar.answer.isVisible() == (width > 1100), width
+    assert bar.stages["label"].text() == "Label: 13 defective, 6 good"

@@ -48,7 +48,7 @@ class StageBar(QWidget):
         super().__init__(objectName="stages")
         self._monitor, self._actions, self._style, self._pages = monitor, actions, style, pages
         self.chip = chip
-        self._in_evaluation, self._level = False, 0
+        self._in_evaluation, self._width = False, 0  # px, room for the bar
         self._action: QAction | None = None  # of the next step
         names, tips = _stage_names(), _stage_tips()
         row = QHBoxLayout(self)
@@ -88,19 +88,17 @@ class StageBar(QWidget):
         self.refresh()
 
     def fit(self, width: int) -> None:
-        """Fit the texts to a width: the text of the chip, then the other stages, then the numbers are left out."""
-        self._level = next((level for level in range(_LEVELS) if self._width_at(level) <= width), _LEVELS - 1)
-        self._show_texts()
-
-    def _show_texts(self) -> None:
-        for button, text in self._texts(self._level).items():
+        """Fit the texts to a width: first the chip is shortened, then the stages, then the answer is left out."""
+        self._width = width
+        level = next((level for level in range(_LEVELS) if self._width_at(level) <= width), _LEVELS - 1)
+        for button, text in self._texts(level).items():
             button.setText(text.replace("&", "&&"))
-        self.answer.setVisible(self._asks_for_good() and self._level < _LEVELS - 1)
+        self.answer.setVisible(self._asks_for_good() and level < _LEVELS - 1)
 
     def _texts(self, level: int) -> dict[QPushButton, str]:
         """Return the texts of the buttons at a level of simplification."""
         workflow, names = self._monitor.workflow, _stage_names()
-        if workflow is not None and workflow.good is not None and level < 4 and self.stages["label"].isChecked():
+        if workflow is not None and workflow.good is not None and level < 3 and self.stages["label"].isChecked():
             pattern = self.tr("Label: {defective} defective, {good} good")
             names["label"] = pattern.format(defective=number(workflow.defective or 0), good=number(workflow.good))
         texts = {button: names[stage] for stage, button in self.stages.items() if level < 3 or button.isChecked()}
@@ -137,6 +135,7 @@ class StageBar(QWidget):
         self.next.setToolTip("\n".join(filter(None, (reason, tip))))
         self._follow_action(step.command)
         self.next.setAccessibleName(self.tr("Next step: {step}").format(step=step_text(step)))
+        self.fit(self._width)
         self.updateGeometry()
 
     def _show_stages(self, workflow: Workflow) -> None:
@@ -146,7 +145,6 @@ class StageBar(QWidget):
             button.setChecked(stage == current)
             role = "accent" if stage == current else "success" if done else "muted"
             button.setIcon(self._style.icon("success" if done else _ICONS[stage], role))
-        self._show_texts()
 
     def _follow_action(self, command: str) -> None:
         """Enable the button of the next step as the command is enabled."""

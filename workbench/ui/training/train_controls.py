@@ -84,6 +84,7 @@ class TrainControls(QWidget):
         self._style = style
         self._running = self._paused = self._short = False
         self._state, self._overrides = "idle", 0
+        self._lines: list[QWidget] = []
         self._build()
         self._update_button()
 
@@ -173,7 +174,8 @@ class TrainControls(QWidget):
         self.resnet.setText(self.tr("ResNet: classification") if on else "ResNet")
 
     def add_line(self, line: QWidget) -> None:
-        """Add a line of another package below the others."""
+        """Add a line of another package below the others, with a control of the training."""
+        self._lines.append(line)
         self.layout().addWidget(line, 2, 0, 1, 2)
 
     @property
@@ -201,7 +203,8 @@ class TrainControls(QWidget):
         """
         self.guard.follow("training", state != "idle")
         self._state, self._running, self._paused = state, state != "idle", paused
-        self.button.setVisible(not watched)
+        for widget in (self.button, *self._lines):
+            widget.setVisible(not watched)
         self.pause.setVisible(state in ("running", "stopping") and not watched)
         self.pause.setEnabled(can_pause)
         name = self.tr("Resume training") if paused else self.tr("Pause training")
@@ -250,7 +253,7 @@ class TrainControls(QWidget):
         """Update the export button. model: name of the model in use, "" without one."""
         self.guard.follow("export", busy)
         self.export.setEnabled(possible or busy)
-        reason = "" if possible else self.tr("Train a model first")
+        reason = "" if possible else self.tr("The project is read-only") if model else self.tr("Train a model first")
         set_disabled_reason(self.choices, self.tr("The model is being exported") if busy else reason)
         name = self.tr("Export {model}").format(model=model) if model else self.tr("Export model")
         self.export.setText(self.tr("Cancel export") if busy else name)
@@ -259,7 +262,7 @@ class TrainControls(QWidget):
         elif possible:
             tip = self.tr("Export a folder that runs without Defect Workbench and gives the same results")
         else:
-            tip = self.tr("Train a model first, then export it")
+            tip = reason
         set_key_tip(self.export, tip, "" if busy else "export")
 
     def _update_button(self) -> None:

@@ -180,7 +180,6 @@ class PanelFolding(QObject):
         session: Session,
         training: TrainingControl,
         run_list: RunList,
-        runs: RunSelector,
     ) -> None:
         super().__init__(heading)
         self._heading, self._training, self._run_list = heading, training, run_list
@@ -191,7 +190,6 @@ class PanelFolding(QObject):
         session.project_opened.connect(self._project_opened)
         session.image_opened.connect(self._image_opened)
         training.state_changed.connect(self._training_changed)
-        runs.activated.connect(self._open)
         run_list.compared_changed.connect(self._compared_changed)
         self._busy = training.busy
 
@@ -217,13 +215,9 @@ class PanelFolding(QObject):
         if self._automatic and not self._training.busy:
             self._set_open(False, automatic=False)
 
-    def _open(self, _: object = None) -> None:
-        """Show the curves that were asked for."""
-        self._set_open(True, automatic=False)
-
     def _compared_changed(self) -> None:
         if self._run_list.compared:
-            self._open()
+            self._set_open(True, automatic=False)
 
 
 class TrainingHeader(QWidget):

@@ -67,7 +67,7 @@ class TrainingPanel(QWidget):
         for signal in (training.recalled, training.state_changed, exporter.state_changed, session.images_listed):
             signal.connect(self.refresh)
         session.rows_changed.connect(self._refresh_hint)
-        self._folding = PanelFolding(self.heading, session, training, run_list, self.runs)
+        self._folding = PanelFolding(self.heading, session, training, run_list)
         self._fit()
         if training.run is None:
             self.reset()
