@@ -4503,6 +4503,10 @@
         <translation>已停止：完成 {done} 张，跳过 {skipped} 张。结果已保留；勾选“跳过已有结果的图片”可继续。</translation>
     </message>
     <message>
+        <source>{n} {n:image is|images are} unlike the training images.</source>
+        <translation>{n} 张图片与训练图片不符。</translation>
+    </message>
+    <message>
         <source>Stop</source>
         <translation>停止</translation>
     </message>
@@ -4750,6 +4754,10 @@
     <message>
         <source>{prediction}; verdict: {verdict}</source>
         <translation>{prediction}；判定：{verdict}</translation>
+    </message>
+    <message>
+        <source>{prediction}. Unlike the training images: {why}</source>
+        <translation>{prediction}。与训练图片不符：{why}</translation>
     </message>
     <message>
         <source>Prediction: unsure, most likely {verdict} ({probability})</source>
@@ -5578,6 +5586,10 @@
     <message>
         <source>{n} {n:region|regions}</source>
         <translation>{n} 个区域</translation>
+    </message>
+    <message>
+        <source>{result}: {why}</source>
+        <translation>{result}：{why}</translation>
     </message>
 </context>
 <context>
@@ -7060,10 +7072,6 @@
         <translation>导出可脱离本软件运行、结果一致的模型文件夹</translation>
     </message>
     <message>
-        <source>Train a model first, then export it</source>
-        <translation>请先训练模型，然后导出</translation>
-    </message>
-    <message>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
@@ -7110,6 +7118,10 @@
     <message>
         <source>Training settings: {n} changed manually</source>
         <translation>训练设置：{n} 项手动修改</translation>
+    </message>
+    <message>
+        <source>The project is read-only</source>
+        <translation>项目为只读</translation>
     </message>
     <message>
         <source>The model is being exported</source>
@@ -9524,6 +9536,10 @@
         <translation>编码器</translation>
     </message>
     <message>
+        <source>First part of the network: plain convolutions (for verdicts a ResNet), EfficientNet-Lite0 with its pretrained weights, or the ResNet of a UNet.</source>
+        <translation>网络的前一部分：普通卷积（用于判定时为 ResNet）、带预训练权重的 EfficientNet-Lite0，或 UNet 中的 ResNet。</translation>
+    </message>
+    <message>
         <source>Channels</source>
         <translation>通道</translation>
     </message>
@@ -9562,6 +9578,10 @@
     <message>
         <source>Width</source>
         <translation>宽度</translation>
+    </message>
+    <message>
+        <source>Input, or additional input of a ResNet: the image with a fixed mean and contrast, independent of its exposure.</source>
+        <translation>输入（ResNet 则为附加输入）：均值和对比度固定的图片，与曝光无关。</translation>
     </message>
     <message>
         <source>Test-time augmentation (flips)</source>
@@ -9668,10 +9688,6 @@
         <translation>从初始训练记录中去掉的通道比例，用于得到更小的网络。</translation>
     </message>
     <message>
-        <source>Encoder of the UNet: plain convolutions, EfficientNet-Lite0 with its pretrained weights, or a ResNet.</source>
-        <translation>UNet 的编码器：普通卷积、带预训练权重的 EfficientNet-Lite0，或 ResNet。</translation>
-    </message>
-    <message>
         <source>Pretrained weights</source>
         <translation>预训练权重</translation>
     </message>
@@ -9748,10 +9764,6 @@
         <translation>标准化输入</translation>
     </message>
     <message>
-        <source>Additional input: the image with a fixed mean and contrast, independent of its exposure.</source>
-        <translation>附加输入：将图片统一到相同的均值和对比度，不受曝光影响。</translation>
-    </message>
-    <message>
         <source>Patch size</source>
         <translation>图块大小</translation>
     </message>
@@ -9810,6 +9822,14 @@
     <message>
         <source>Weight of the term that separates the classes, while the defects of all classes are trained together. 0: each class is trained separately.</source>
         <translation>用于区分各类别的损失项的权重；此时所有类别的缺陷一起训练。0：各类别分别训练。</translation>
+    </message>
+    <message>
+        <source>Train further</source>
+        <translation>继续训练</translation>
+    </message>
+    <message>
+        <source>Train the whole network after its last layer was fitted to features of the images.</source>
+        <translation>在图片特征上拟合最后一层之后，继续训练整个网络。</translation>
     </message>
     <message>
         <source>Prevents overconfident predictions.</source>
@@ -9985,22 +10005,6 @@
     <message>
         <source>{low}–{high}%</source>
         <translation>{low}–{high}%</translation>
-    </message>
-    <message>
-        <source>px²</source>
-        <translation>px²</translation>
-    </message>
-    <message>
-        <source>{low} {unit} and more</source>
-        <translation>{low} {unit} 及以上</translation>
-    </message>
-    <message>
-        <source>below {high} {unit}</source>
-        <translation>{high} {unit} 以下</translation>
-    </message>
-    <message>
-        <source>{low} to {high} {unit}</source>
-        <translation>{low} 至 {high} {unit}</translation>
     </message>
     <message>
         <source>{low}–{high} px²</source>
@@ -10848,8 +10852,40 @@
         <translation>预训练编码器自己计算对比度。</translation>
     </message>
     <message>
+        <source>Its features were learned from ImageNet. A last layer fitted to them before the training needs few images.</source>
+        <translation>其特征学自 ImageNet。训练前在这些特征上拟合最后一层，只需少量图片。</translation>
+    </message>
+    <message>
+        <source>Features do not depend on the brightness and contrast of an image, which are additional inputs of the last layer.</source>
+        <translation>特征与图片的亮度和对比度无关；亮度和对比度是最后一层的附加输入。</translation>
+    </message>
+    <message>
+        <source>Only about {n} further {n:step|steps} fit into this time on this computer. So few do not improve the fitted network, so the training ends after the fit.</source>
+        <translation>在这台计算机上，这段时间只够再训练约 {n} 步。这么少的步数不会改进拟合的网络，因此训练在拟合后结束。</translation>
+    </message>
+    <message>
+        <source>About {n} further {n:step|steps} fit into this time on this computer.</source>
+        <translation>在这台计算机上，这段时间够再训练约 {n} 步。</translation>
+    </message>
+    <message>
+        <source>Small details need a large input. The features of each image are computed once for the fit.</source>
+        <translation>细小的细节需要较大的输入。拟合时每张图片的特征只计算一次。</translation>
+    </message>
+    <message>
         <source>Most images contain a single class, so the defects of all classes are trained together and an additional loss term separates them.</source>
         <translation>大多数图片只含一个类别，因此所有类别的缺陷一起训练，再由附加的损失项区分。</translation>
+    </message>
+    <message>
+        <source>a model for verdicts has the encoder plain, a ResNet, or lite0</source>
+        <translation>用于判定的模型，编码器只能是 plain（即 ResNet）或 lite0</translation>
+    </message>
+    <message>
+        <source>it belongs to the encoder plain, not to {name}</source>
+        <translation>该设置属于编码器 plain，不属于 {name}</translation>
+    </message>
+    <message>
+        <source>must be a multiple of {n} with the encoder lite0</source>
+        <translation>使用编码器 lite0 时必须是 {n} 的倍数</translation>
     </message>
     <message>
         <source>it marks {n} regions on one image ({name})</source>
@@ -10882,6 +10918,34 @@
     <message>
         <source>The final metrics do not include this image.</source>
         <translation>最终指标不包含此图片。</translation>
+    </message>
+    <message>
+        <source>The training images have {n}-bit values in files for more bits.</source>
+        <translation>训练图片的数值为 {n} 位，而文件可存储更多位。</translation>
+    </message>
+    <message>
+        <source>They are scaled to their own range, as other images will be when they are predicted.</source>
+        <translation>数值按其自身范围换算，预测其他图片时也是如此。</translation>
+    </message>
+    <message>
+        <source>A last layer was fitted to the features of the training images: accuracy {n} on parts left out of the fit. {why}</source>
+        <translation>已在训练图片的特征上拟合最后一层：在未参与拟合的零件上正确率为 {n}。{why}</translation>
+    </message>
+    <message>
+        <source>It was not trained further.</source>
+        <translation>未继续训练。</translation>
+    </message>
+    <message>
+        <source>Training further did not clearly improve the metric on validation images, so the fitted network is used.</source>
+        <translation>继续训练没有明显提高验证图片上的指标，因此使用拟合的网络。</translation>
+    </message>
+    <message>
+        <source>Without validation images it is unknown if training further improves it, so the fitted network is used.</source>
+        <translation>没有验证图片，无法判断继续训练是否有改进，因此使用拟合的网络。</translation>
+    </message>
+    <message>
+        <source>Training further improved the metric on validation images, so the trained network is used.</source>
+        <translation>继续训练提高了验证图片上的指标，因此使用训练后的网络。</translation>
     </message>
     <message>
         <source>{kind} {share}</source>
@@ -10918,6 +10982,10 @@
     <message>
         <source>Training continues without a profile.</source>
         <translation>训练继续，但不做性能分析。</translation>
+    </message>
+    <message>
+        <source>Computing the features of the training images</source>
+        <translation>正在计算训练图片的特征</translation>
     </message>
     <message>
         <source>the GPU failed ({why}); if this happens again, restart the computer, update the NVIDIA driver and run &apos;workbench doctor&apos;</source>
@@ -12274,6 +12342,46 @@
     <message>
         <source>{n} false {n:alarm|alarms}</source>
         <translation>{n} 处误报</translation>
+    </message>
+    <message>
+        <source>Train further</source>
+        <translation>继续训练</translation>
+    </message>
+    <message>
+        <source>brightness {n} %, expected {low} % to {high} %</source>
+        <translation>亮度 {n} %，预期 {low} % 至 {high} %</translation>
+    </message>
+    <message>
+        <source>contrast {n} %, expected {low} % to {high} %</source>
+        <translation>对比度 {n} %，预期 {low} % 至 {high} %</translation>
+    </message>
+    <message>
+        <source>sharpness {n}, expected {low} to {high}</source>
+        <translation>清晰度 {n}，预期 {low} 至 {high}</translation>
+    </message>
+    <message>
+        <source>saturated pixels {n} %, expected {low} % to {high} %</source>
+        <translation>饱和像素 {n} %，预期 {low} % 至 {high} %</translation>
+    </message>
+    <message>
+        <source>color {n} %, expected {low} % to {high} %</source>
+        <translation>色彩 {n} %，预期 {low} % 至 {high} %</translation>
+    </message>
+    <message>
+        <source>size {n} megapixels, expected {low} to {high}</source>
+        <translation>尺寸 {n} 百万像素，预期 {low} 至 {high}</translation>
+    </message>
+    <message>
+        <source>every pixel has the value {n}</source>
+        <translation>所有像素的值均为 {n}</translation>
+    </message>
+    <message>
+        <source>the values may have {n} bits</source>
+        <translation>数值的位深可能是 {n} 位</translation>
+    </message>
+    <message>
+        <source>{n}-bit values are scaled to the range of the training images</source>
+        <translation>{n} 位数值已换算到训练图片的范围</translation>
     </message>
     <message>
         <source>only {n} of at least {m} parts</source>

@@ -1,8 +1,8 @@
 """Metrics on parts that no training image shows, beside what training reported and forecast for them.
 
     python tests/benchmarks/halves.py [--sets steel,verdicts,tiles,kinds,cracks,boards,welds] [--minutes 5]
-        [--seeds 0,1,2] [--directions forward,back] [--rivals texture,resnet18] [--set KEY=VALUE ...]
-        [--out RESULTS.jsonl]
+        [--seeds 0,1,2] [--directions forward,back] [--rivals masks,texture,resnet18] [--set KEY=VALUE ...]
+        [--per-kind 5,10] [--out RESULTS.jsonl]
 
 Of each kind of images the parts with low numbers form one half, those with high numbers the other (see
 `image_sets.halves`). A model is trained on one half with the public commands and evaluated on the other, in both
@@ -10,16 +10,19 @@ directions. Columns: reported metric on held-out images of the training half (ac
 forecast for other parts, metric on the other half, and whether the range contains it. The last line counts these. For
 verdicts the same half is learned by two baselines: texture features with extra trees (texture.py), and ResNet-18 with
 usual settings (textbook_verdicts.py) for the same time. Who "masks": a UNet trained on the masks of the same images,
-whose verdict is the class with the greatest anomaly score, good within a budget of 10 false alarms in 100.
+whose verdict is the class with the greatest anomaly score, good within a budget of 10 false alarms in 100. With
+--per-kind, that many training images of each kind are drawn by the seed.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +119,12 @@ def rival(
     return {"true": best["accuracy"], "macro_f1": best["macro_f1"]}
 
 
+def few_of_each(training: list[SetImage], count: int, seed: int) -> list[SetImage]:
+    """Return `count` images of each kind; a larger selection contains the smaller one."""
+    drawn = sorted(training, key=lambda item: zlib.crc32(f"{seed} {item.name}".encode()))
+    return [item for kind in sorted({i.kind for i in drawn}) for item in [i for i in drawn if i.kind == kind][:count]]
+
+
 def measure(row: dict[str, Any], data: Path, settings: list[str], place: Path) -> dict[str, Any]:
     name = row["set"]
     folder, reader = SOURCES[name]
@@ -123,6 +132,8 @@ def measure(row: dict[str, Any], data: Path, settings: list[str], place: Path) -
         return {"why": f"{data / folder} does not exist"}
     both = sets.halves(reader(data / folder, place), gap=CROPS_GAP if name == "steel" else 0)
     training, test = both if row["direction"] == "forward" else both[::-1]
+    if row["per_kind"]:
+        training = few_of_each(training, row["per_kind"], row["seed"])
     options = ["--minutes", str(row["minutes"]), "--set", f"seed={row['seed']}"]
     options += [part for text in settings for part in ("--set", text)]
     try:
@@ -139,8 +150,21 @@ def measure(row: dict[str, Any], data: Path, settings: list[str], place: Path) -
 
 def table(rows: list[dict[str, Any]]) -> str:
     """Return the rows as Markdown, and the number of ranges that contain the metric."""
-    head = ("set", "direction", "seed", "who", "minutes", "reported", "low", "high", "true", "macro_f1", "auroc")
-    lines = [f"| {' | '.join((*head, 'inside'))} |", "|---|---|---:|---|" + "---:|" * 8]
+    head = (
+        "set",
+        "direction",
+        "per_kind",
+        "seed",
+        "who",
+        "minutes",
+        "reported",
+        "low",
+        "high",
+        "true",
+        "macro_f1",
+        "auroc",
+    )
+    lines = [f"| {' | '.join((*head, 'inside'))} |", "|---|---|---:|---:|---|" + "---:|" * 8]
     for row in rows:
         cells = [row.get(key) for key in head]
         shown = [
@@ -160,27 +184,27 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--seeds", type=numbers, default=[0, 1, 2])
     parser.add_argument("--directions", type=words, default=["forward", "back"])
-    parser.add_argument("--rivals", type=words, default=list(RIVALS), help="for the sets with verdicts")
+    parser.add_argument("--per-kind", type=numbers, default=[0], help="training images of each kind; 0 for all")
+    parser.add_argument("--rivals", type=words, default=["masks", *RIVALS], help="for the sets with verdicts")
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--data", type=Path, default=sets.data_folder())
     parser.add_argument("--out", type=Path, help="file of rows; those in it are not measured again")
     args = parser.parse_args()
     known = args.out.read_text("utf-8").splitlines() if args.out and args.out.exists() else []
     rows = [json.loads(line) for line in known]
-    for seed in args.seeds:
-        for name in args.sets:
-            for direction in args.directions:
-                of_masks = ("masks",) if name == "verdicts" else ()
-                for who in ("ours", *of_masks, *(args.rivals if name in VERDICTS else ())):
-                    row = {"set": name, "direction": direction, "seed": seed, "who": who, "minutes": args.minutes}
-                    if any(row.items() <= old.items() and "why" not in old for old in rows):
-                        continue
-                    with tempfile.TemporaryDirectory() as folder:
-                        rows.append({**row, **measure(row, args.data, args.settings, Path(folder))})
-                    print(json.dumps(rows[-1]), flush=True)
-                    if args.out:
-                        with args.out.open("a", encoding="utf-8") as file:
-                            file.write(json.dumps(rows[-1]) + "\n")
+    for seed, count, name, direction in itertools.product(args.seeds, args.per_kind, args.sets, args.directions):
+        rivals = [rival for rival in args.rivals if name == "verdicts" or (name == "steel" and rival != "masks")]
+        for who in ("ours", *rivals):
+            row = {"set": name, "direction": direction, "seed": seed, "who": who, "minutes": args.minutes}
+            row["per_kind"] = count
+            if any(row.items() <= {"per_kind": 0, **old}.items() and "why" not in old for old in rows):
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                rows.append({**row, **measure(row, args.data, args.settings, Path(folder))})
+            print(json.dumps(rows[-1]), flush=True)
+            if args.out:
+                with args.out.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(rows[-1]) + "\n")
     print(table(rows))
     return 0
 

@@ -13,11 +13,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 from workbench.inference.batch.export_checks import write_checks, write_reference_results
 from workbench.inference.batch.export_package import write_package
+from workbench.inference.input_guard import ImageMeasures, learn_limits
 from workbench.inference.io.image_io import write_png
 from workbench.inference.model_settings import ClassSettings, ModelSettings, save_settings
 from workbench.inference.predictor import Predictor
 
 DARK = ClassSettings(3, "dark scratch", "#ff0000")
+UNLIKE = {"black": 0, "flat": 128, "white": 255}  # value of all pixels of an image
 BRIGHT = ClassSettings(7, "亮点", "#00ff80")
 
 
@@ -125,6 +127,13 @@ def _make_gray_export(folder: Path) -> None:
     _complete(folder, gray_settings(), [spotted(rng), spotted(rng, 40, 50)])
 
 
+def _make_limited_export(folder: Path) -> None:
+    write_onnx(folder / "network.onnx", GRAY_WEIGHTS, GRAY_BIAS)
+    images = [spotted(np.random.default_rng(number)) for number in range(8)]
+    limits = learn_limits([(str(number), ImageMeasures.of(image)) for number, image in enumerate(images)])
+    _complete(folder, gray_settings(input=limits), images[:1])
+
+
 def _make_color_export(folder: Path) -> None:
     write_onnx(folder / "network.onnx", np.array([[0.0, 0, 0], [9, -9, -9]]), np.array([0.0, -6]))
     settings = gray_settings(
@@ -155,6 +164,24 @@ def _make_verdict_export(folder: Path) -> None:
 def gray_export(tmp_path) -> Path:
     """Complete export of a segmentation of gray images, in a folder with blanks and special characters."""
     return _made_once(_make_gray_export, tmp_path / "导出 [1] 🔍" / "export")
+
+
+@pytest.fixture
+def limited_export(tmp_path) -> Path:
+    """Export as `gray_export`, with limits learned from eight images of 8 bits."""
+    return _made_once(_make_limited_export, tmp_path / "limited" / "export")
+
+
+@pytest.fixture
+def unlike_images(tmp_path) -> Path:
+    """Folder with a good and a defective image of 8 bits, the same ones in 12 bits, and those of `UNLIKE`."""
+    good = np.random.default_rng(1).normal(128, 25, (150, 230))
+    images = {"spots": spotted(np.random.default_rng(20)), "good": np.clip(good, 70, 180).astype(np.uint8)}
+    images |= {f"{name}-12": image.astype(np.uint16) << 4 for name, image in images.items()}
+    images |= {name: np.full((150, 230), value, np.uint8) for name, value in UNLIKE.items()}
+    for name, image in images.items():
+        write_png(tmp_path / "arriving" / f"{name}.png", image)
+    return tmp_path / "arriving"
 
 
 @pytest.fixture

@@ -251,7 +251,7 @@ def test_a_result_without_its_arrays_goes_into_json():
     assert isinstance(result, Prediction)
     assert set(result.to_json()) == {
         *("regions", "verdict", "probabilities"),
-        *("anomaly_score", "verdict_reason", "milliseconds"),
+        *("anomaly_score", "verdict_reason", "input", "milliseconds"),
     }
 
 

@@ -17,7 +17,7 @@ from workbench.core import messages
 from workbench.core.documents.comparison_report import compare_evaluations, comparison_report, comparison_rows
 from workbench.core.documents.document import Document
 from workbench.core.documents.html_page import PRINT_PAGE, to_html
-from workbench.core.documents.metric_tables import rounded_area
+from workbench.core.documents.metric_tables import size_range
 from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import ReportImages
 from workbench.core.evaluation import figure_texts
@@ -26,7 +26,6 @@ from workbench.core.evaluation.figures import Alert
 from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.evaluation.split_evaluation import SplitEvaluation, evaluate_like
 from workbench.core.messages import Message
-from workbench.core.metric_units import metric_unit
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
 from workbench.core.project.storage import write_text
@@ -65,14 +64,8 @@ def _print_classes(evaluation: SplitEvaluation, result: dict[str, Any], console:
         rows = [row for row in figures.rows if (row.scope, row.of) == ("class", id) and row.metric.shown]
         texts = (f"{figure_texts.metric_name(row.id)} {figure_texts.text(row, digits=3)}" for row in rows)
         console.line(f"  {name}: {'; '.join(texts)}")
-    for size, row in zip(result["by_size"], figures.all("recall", "size")):
-        high, unit = size["below_area"], "pixels"
-        low = size["from_area"]
-        if size["from_um2"] is not None:
-            unit, divisor = metric_unit(size["below_um2"] or size["from_um2"], 2)
-            low, high = (None if edge is None else edge / divisor for edge in (size["from_um2"], size["below_um2"]))
-        low = rounded_area(low)
-        where = f"{low} {unit} and more" if high is None else f"{low} to {rounded_area(high)} {unit}"
+    for row in figures.all("recall", "size"):
+        where = size_range(row.of, evaluation.settings.um_per_pixel)
         console.line(f"  defects of {where}: {figure_texts.metric_name(row.id)} {figure_texts.text(row)}")
     for row in (*figures.all("false_alarms", "any"), *figures.all("false_alarms", "good")):
         console.line(f"  {figure_texts.name(row)}: {figure_texts.text(row)}")

@@ -25,7 +25,13 @@ from workbench.core.text_patterns import counted
 from workbench.inference.batch.folder_watch import watch
 from workbench.inference.batch.input_paths import InputSource, collect_images
 from workbench.inference.batch.interrupts import GracefulInterrupt, handle_interrupts
-from workbench.inference.batch.results_folder import ResultsFolder, predict_all
+from workbench.inference.batch.results_folder import (
+    KEEP_VERDICTS,
+    ResultsFolder,
+    new_remarks,
+    predict_all,
+    unlike_summary,
+)
 from workbench.inference.batch.results_log import ResultsLogError, ignored_lines, model_fingerprint
 from workbench.inference.predictor import Prediction
 from workbench.inference.process_memory import keep_freed_memory
@@ -171,6 +177,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--as-proposals", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--no-overlays", action="store_true", help="write masks and tables only")
+    parser.add_argument("--keep-verdicts", action="store_true", help=KEEP_VERDICTS)
     parser.add_argument("--threads", type=int, default=None, metavar="N", help="number of CPU threads (0 = all cores)")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--continue", dest="resume", action="store_true", help="skip images that already have results")
@@ -197,6 +204,8 @@ def _predict(options: argparse.Namespace, plan: SinkPlan | None, console: Consol
     keep_freed_memory()
     folder = model_folder(options.model, options.project)
     predictor = open_model(folder, options.threads)
+    if options.keep_verdicts:
+        predictor.keep_verdicts()
     sources, skipped = collect_images(options.pictures, leave_out=options.out)
     if not sources and not options.watch:
         raise problems.NothingToPredict(path=skipped[0].path, why=skipped[0].why)
@@ -234,12 +243,15 @@ def _batch(
     stop: GracefulInterrupt,
     console: Console,
 ) -> dict[str, Any]:
+    reported: set[str] = set()
     with progress_bar("predicting", total=len(sources), unit=" images") as bar:
 
         def on_image(number: int, total: int, path: str, result: Prediction | None, why: str) -> None:
             bar.update(number - bar.n)
             if result is None:
                 console.note(f"{path}: skipped, {why}")
+            for remark in new_remarks(result, reported) if result else ():
+                console.note(remark)
 
         complete = predict_all(results, sources, on_image=on_image, stop=stop.requested, cancelled=stop.at_once)
     report = results.report()
@@ -255,11 +267,14 @@ def _watch(
     options: argparse.Namespace, results: ResultsFolder, stop: GracefulInterrupt, console: Console
 ) -> dict[str, Any]:
     count = {"pictures": 0, "skipped": 0}
+    reported: set[str] = set()
 
     def on_image(path: str, result: Prediction | None, why: str) -> None:
         count["skipped" if result is None else "pictures"] += 1
         text = f"skipped, {why}" if result is None else _summary(result.to_json())
         console.line(f"{path}: {text}")
+        for remark in new_remarks(result, reported) if result else ():
+            console.note(remark)
         if options.json:
             entry = {"path": path, "why": why} if result is None else {"path": path, **result.to_json()}
             print(json.dumps(plain(entry), allow_nan=False), flush=True)
@@ -277,10 +292,12 @@ def _print_report(report: dict[str, Any], out: Path, console: Console) -> None:
         console.line(f"{entry['path']}: {_summary(entry)}")
     if len(report["pictures"]) > _SHOWN:
         console.line(f"and {len(report['pictures']) - _SHOWN} more")
+    unlike = unlike_summary(report["pictures"])
+    if unlike:
+        console.note(unlike)
     skipped = f", {len(report['skipped'])} skipped" if report["skipped"] else ""
     console.line(f"{counted(len(report['pictures']), 'image')}{skipped}. Results are in {out}.")
 
 
 def _summary(entry: dict[str, Any]) -> str:
-    text = result_text(entry["verdict"], entry["regions"], entry.get("verdict_reason"))
-    return f"{text}, {entry['milliseconds']:.0f} ms"
+    return f"{result_text(entry)}, {entry['milliseconds']:.0f} ms"

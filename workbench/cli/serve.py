@@ -19,6 +19,7 @@ from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
 from workbench.core.runs.model_lookup import open_model
 from workbench.core.runs.pip_commands import pip_command
+from workbench.inference.batch.results_folder import KEEP_VERDICTS
 from workbench.inference.cpu_environment import cores
 from workbench.inference.engines import NAMES
 from workbench.inference.model_settings import MODEL_FILE
@@ -94,6 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     name = "additional accepted host name of this machine; may be repeated"
     parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=name)
     parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
+    parser.add_argument("--keep-verdicts", action="store_true", help=KEEP_VERDICTS)
     result_outputs.add_arguments(parser, spool="spool")
     replace = "let a marker replace an earlier one of the same name; otherwise the later gets its id as an addition"
     parser.add_argument("--replace", action="store_true", help=replace)
@@ -126,6 +128,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         plan = worker_processes.ServerPlan(
             folder=str(options.export.absolute()),
             engine=options.engine,
+            keep_verdicts=options.keep_verdicts,
             token=token,
             workers=options.workers,
             sinks=sinks,

@@ -216,6 +216,7 @@ def _result(run: Run, settings: TrainingSettings, report: _ConsoleReport, ending
         "pruned": summary_fields.get("pruned"),
         "forecast": summary_fields.get("forecast"),
         "lighting": summary_fields.get("lighting"),
+        "fitted": summary_fields.get("fitted"),
     }
 
 
@@ -230,7 +231,7 @@ def print_result(result: dict[str, Any], console: Console) -> None:
     for split, metrics in (("validation", result["metrics"]), ("test", result["test"])):
         if metrics:
             console.line(f"  {split}: {summary(metrics)}")
-    for line in expectation_lines(result):
+    for line in filter(None, (result["fitted"], *expectation_lines(result))):
         console.line(f"  {line}")
     if result["pruned"]:
         console.line(f"  {pruned(result['pruned'])}")

@@ -12,6 +12,7 @@ from numbers import Real
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
+from .input_guard import InputLimits
 from .io.atomic_write import write_atomic
 from .io.json_io import JsonError, read_json
 from .verdict_rule import VerdictRule
@@ -205,6 +206,7 @@ _OPTIONAL = (
     "verdict_border",
     "border_exponent",
     "verdict_rule",
+    "input",
 )  # omitted if empty, as in files older than these settings
 _FLOATS = (
     *("full_scale", "low", "high", "mean", "std", "scale"),
@@ -249,6 +251,7 @@ class ModelSettings:
     border_exponent: of a segmentation, exponent of the share of a region's pixels beyond `verdict_border`, by which its
         part of the anomaly score is multiplied. 0 in models of earlier versions; with 2, regions that grow from the
         border into the image hardly count.
+    input: what the training images were like; None: images are not compared with them.
     batch: tiles per call of the network.
     threads: number of CPU threads, 0 for all.
     files: engine name to a file beside model.json.
@@ -282,6 +285,7 @@ class ModelSettings:
     verdict_border: int = 0
     anomaly_exponent: int = 1
     border_exponent: int = 0
+    input: InputLimits | None = None
     batch: int = 4
     threads: int = 0
     files: dict[str, str] = field(default_factory=dict)
@@ -363,16 +367,17 @@ def settings_from_json(content: Any) -> ModelSettings:
     classes = content.get("classes", [])
     require(isinstance(classes, list), "classes must be a list")
     engines = _engines_from_json(content.get("engines", {}))
-    rule = _rule_from_json(content.get("verdict_rule"))
+    parts = {"verdict_rule": VerdictRule, "input": InputLimits}
+    read = {name: _part_from_json(name, kind, content.get(name)) for name, kind in parts.items()}
     classes = tuple(_class_from_json(entry) for entry in classes)
-    return ModelSettings(**{**content, "classes": classes, "engines": engines, "verdict_rule": rule})
+    return ModelSettings(**{**content, "classes": classes, "engines": engines, **read})
 
 
-def _rule_from_json(content: Any) -> VerdictRule | None:
+def _part_from_json(name: str, kind: Any, content: Any) -> Any:
     try:
-        return None if content is None else VerdictRule.from_json(content)
+        return None if content is None else kind.from_json(content)
     except ValueError as error:
-        raise SettingsError(f"verdict_rule cannot be used: {error}.") from None
+        raise SettingsError(f"{name} cannot be used: {error}.") from None
 
 
 def _engines_from_json(content: Any) -> dict[str, EngineOptions]:

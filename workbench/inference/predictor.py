@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from .engines import EngineError, NotFiniteError, choose_engine
+from .input_guard import InputCheck, check_input
 from .io.opencv import cv2
 from .io.tiff_regions import ImageArray
 from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
@@ -140,6 +141,9 @@ class Prediction:
     of each pixel to the most probable verdict, 255 for the largest.
 
     left_out: number of regions omitted because of `most_regions`.
+
+    input: comparison with the training images; None if the settings have no limits. An image that is unlike them gets
+    the verdict "unsure" without a reason, see `InputLimits.withhold`.
     """
 
     mask: np.ndarray | None
@@ -153,6 +157,7 @@ class Prediction:
     left_out: int = 0
     table: RegionTable | None = None
     verdict_reason: dict[str, Any] | None = None
+    input: InputCheck | None = None
 
     @property
     def anomaly_score(self) -> float | None:
@@ -172,6 +177,7 @@ class Prediction:
             "probabilities": self.probabilities,
             "anomaly_score": self.anomaly_score,
             "verdict_reason": self.verdict_reason,
+            "input": self.input and self.input.to_json(),
             "milliseconds": round(self.milliseconds, 3),
         }
 
@@ -212,6 +218,11 @@ class Predictor:
         settings = load_settings(folder / MODEL_FILE)
         return cls(settings, choose_engine(engine, folder, settings, threads))
 
+    def keep_verdicts(self) -> None:
+        """Give images that are unlike the training images a verdict all the same."""
+        if self.settings.input is not None:
+            self.settings = replace(self.settings, input=replace(self.settings.input, withhold=False))
+
     def predict(
         self,
         image: ImageArray,
@@ -234,15 +245,20 @@ class Predictor:
         """
         started = time.perf_counter()
         _check_image(image)
+        image, found = self._check_input(image)
+        limits = self.settings.input
+        withheld = found is not None and limits is not None and limits.withhold and not found.ok
         if self.settings.task == "classification":
             values = self._verdict_probabilities(image, cancelled)
             if progress:
                 progress(1, 1)
             probabilities = {name: float(value) for name, value in zip(self.settings.verdicts, values)}
             best = int(np.argmax(values))
-            verdict = self.settings.verdicts[best] if values[best] >= self.settings.unsure else UNSURE
+            given = values[best] >= self.settings.unsure and not withheld
+            verdict = self.settings.verdicts[best] if given else UNSURE
             heat = activation_map(image, self.settings, self.engine, best) if keep_heat else None
-            return Prediction(None, None, [], verdict, probabilities, _milliseconds_since(started), heat=heat)
+            took = _milliseconds_since(started)
+            return Prediction(None, None, [], verdict, probabilities, took, heat=heat, input=found)
         height, width = image.shape[:2]
         mask = np.empty((height, width), np.uint8)
         scores = np.empty((height, width), np.uint8)
@@ -259,8 +275,14 @@ class Predictor:
         table = verdict_table(mask, scores, measured, self.settings)
         verdict = image_verdict(table, self.settings)
         name, reason = (None, None) if verdict is None else (verdict.name, verdict.reason)
+        if withheld:
+            name, reason = UNSURE, None
         took = _milliseconds_since(started)
-        return Prediction(mask, scores, regions, name, None, took, class_scores, None, left_out, table, reason)
+        return Prediction(mask, scores, regions, name, None, took, class_scores, None, left_out, table, reason, found)
+
+    def _check_input(self, image: ImageArray) -> tuple[ImageArray, InputCheck | None]:
+        """Return the image in the scale of the training images, and what the comparison with them found."""
+        return (image, None) if self.settings.input is None else check_input(image, self.settings.input)
 
     def probabilities(self, image: ImageArray, *, cancelled: Callable[[], bool] | None = None) -> np.ndarray:
         """Return float32 (K,H,W) in image size, background first, or float32 (V,) for a classification.
@@ -270,6 +292,7 @@ class Predictor:
         The whole array is held in memory: meant for computing metrics, not for images of hundreds of megapixels.
         """
         _check_image(image)
+        image, _ = self._check_input(image)
         if self.settings.task == "classification":
             return self._verdict_probabilities(image, cancelled)
         return np.concatenate([band for _, band in self._bands(image, None, cancelled)], axis=1)

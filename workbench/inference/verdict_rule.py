@@ -207,12 +207,22 @@ def score_text(value: float) -> str:
     return f"{value:.2g}" if 0 < value < 1 else f"{value:.1f}"
 
 
-def result_text(verdict: str | None, regions: Sequence[Any], reason: Mapping[str, Any] | None) -> str:
-    """Return the result of an image in one line of English text: verdict, number of regions, or both."""
+def result_text(result: Mapping[str, Any]) -> str:
+    """Return the result of an image in one line of English text: verdict, number of regions, or both, and why not.
+
+    result: from `Prediction.to_json`, or an entry of a results log, which may be of an earlier version.
+    """
+    verdict, regions, reason = result["verdict"], result["regions"], result.get("verdict_reason")
     count = "1 region" if len(regions) == 1 else f"{len(regions)} regions"
-    if verdict is None:
-        return count
-    return verdict if reason is None else f"{verdict}, {count} ({reason_text(reason)})"
+    text = count if verdict is None else verdict if reason is None else f"{verdict}, {count} ({reason_text(reason)})"
+    unlike = unlike_text(result)
+    return f"{text} ({unlike})" if unlike else text
+
+
+def unlike_text(result: Mapping[str, Any]) -> str:
+    """Return why an image is unlike the training images; "" if it is not. result: as of `result_text`."""
+    found = result.get("input")
+    return "" if not found or found["ok"] else "; ".join(found["why"])
 
 
 def _heaviest(table: RegionTable, among: np.ndarray) -> int | None:

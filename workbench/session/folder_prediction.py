@@ -15,6 +15,7 @@ from workbench.session.jobs import Job
 from workbench.session.tasks import Task
 
 if TYPE_CHECKING:
+    from workbench.inference.input_guard import InputCheck
     from workbench.inference.predictor import Prediction
 
 
@@ -39,7 +40,7 @@ class ImagePredicted:
     """Result for one image.
 
     found: number of regions, None for a classification model. shown: file to display. why: reason why the image was
-    skipped. total: 0 if the number of images is unknown.
+    skipped. total: 0 if the number of images is unknown. input: comparison with the training images.
     """
 
     number: int
@@ -51,6 +52,7 @@ class ImagePredicted:
     largest: int | None = None
     milliseconds: float = 0.0
     why: str = ""
+    input: InputCheck | None = None
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,8 @@ def predicted_event(
     regions = None if result.mask is None else len(result.regions)
     largest = result.regions[0].area if result.regions else None
     shown = overlay if overlay is not None else path
-    return ImagePredicted(number, total, path, shown, regions, result.verdict, largest, result.milliseconds)
+    numbers = regions, result.verdict, largest, result.milliseconds
+    return ImagePredicted(number, total, path, shown, *numbers, input=result.input)
 
 
 class FolderPrediction(Job):

@@ -181,13 +181,16 @@ class BestCheckpoint:
         self.settings = dataclasses.replace(self.settings, **state["chosen"])
         self._usable_step = -1  # the files in best/ may belong to another step
 
-    def is_best(self, score: float | None, sums: dict[str, list[float]]) -> bool:
+    def is_best(self, score: float | None, sums: dict[str, list[float]], *, fitted: bool = False) -> bool:
         """Return True if the newest weights become the best ones. sums: by part, see `Evaluation.score_sums`.
 
         The newest weights were trained longest, so they are the best unless their metric is clearly below the highest:
         by more than one standard error of the difference on the same parts (one-standard-error rule, Breiman et al.
         1984). Among metrics that differ by chance, the maximum is decided by chance. Without parts that both were
         evaluated on, nothing is known of an earlier metric; with a single one, every difference counts.
+
+        fitted: the best ones have a fitted last layer (`head_fit`), which adapts to the training images less than a
+        training does. The newest ones must then be clearly better.
         """
         if score is None:
             return self.step < 0
@@ -199,6 +202,8 @@ class BestCheckpoint:
             statistic = score_statistic(self.training_settings.model)
             difference = float(statistic(newest.sum(axis=0)) - statistic(earlier.sum(axis=0)))
             error = difference_error(earlier, newest, statistic) or 0.0
+        if fitted and not difference > error:
+            return False
         if not difference < 0:
             self.peak = sums
         return self.step < 0 or self.score is None or not difference < -error
@@ -209,7 +214,7 @@ class BestCheckpoint:
         Raise CannotWrite; the previous weights then remain the best.
         """
         previous = self.score, self.step, self.settings
-        self.score, self.step, self.settings = score, step, settings
+        self.score, self.step, self.settings = score, step, self._with_input(settings)
         try:
             save_arrays(self._weights, weights(net), self.state())
         except CannotWrite:
@@ -226,13 +231,17 @@ class BestCheckpoint:
 
     def choose_final(self, settings: ModelSettings, score: float | None) -> None:
         """Store the result of an evaluation on all validation images. Raises CannotWrite."""
-        self.settings, self.score = settings, score
+        self.settings, self.score = self._with_input(settings), score
         if self._usable_step == self.step:
             path = self.run.best / MODEL_FILE
             try:
-                save_settings(settings, path)
+                save_settings(self.settings, path)
             except OSError as error:
                 raise CannotWrite.of(path, error) from error
+
+    def _with_input(self, settings: ModelSettings) -> ModelSettings:
+        """Return settings with the input limits of this run: evaluations during the training do without them."""
+        return dataclasses.replace(settings, input=settings.input or self.settings.input)
 
     @property
     def _weights(self) -> Path:

@@ -16,6 +16,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Finished, Progress, Trouble
 from workbench.core.runs.held_out import stratified_order
+from workbench.core.runs.input_limits import learn_input
 from workbench.core.runs.pruning_plan import is_smaller
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.training_settings import TrainingSettings
@@ -39,7 +40,12 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
     elif best.step != context.state.step:
         checkpoint.load_best(context.run, mean)
     usable = best.make_usable(mean)
+    if context.dataset.joined:
+        limits = learn_input(context.project, context.dataset)
+        best.choose_final(dataclasses.replace(best.settings, input=limits), best.score)
     result: dict[str, Any] = {"metrics": {}, "score": best.score}
+    if context.state.fitted is not None:
+        result["fitted"] = _fit_text(context)
     if not context.control.stop:
         result.update(_evaluate_all(context, usable))
     summary = {
@@ -52,6 +58,17 @@ def finalize_run(context: TrainingContext, *, images_per_second: float) -> Finis
         "usable": usable,
     }
     return Finished(why="stopped" if context.control.stop else "done", result={**result, **summary})
+
+
+def _fit_text(context: TrainingContext) -> Message:
+    """Return the accuracy of the fitted last layer, and whether its network or the one trained further is used."""
+    if not context.state.step:
+        why = Message("training.fit_alone")
+    elif context.best.step:
+        why = Message("training.fit_replaced")
+    else:
+        why = Message("training.fit_kept" if context.dataset.of("val") else "training.fit_not_compared")
+    return Message("training.fitted", n=f"{context.state.fitted:.2f}", why=why)
 
 
 def _evaluate_all(context: TrainingContext, usable: bool) -> dict[str, Any]:

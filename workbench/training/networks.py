@@ -13,6 +13,7 @@ from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.network_stats import encoder_widths
 from workbench.core.runs.training_settings import RANDOM, TrainingSettings
 from workbench.inference.model_settings import ClassSettings, ModelSettings, SettingsError
+from workbench.training.lite0_encoder import Lite0Classifier
 from workbench.training.resnet import ResNet
 from workbench.training.threshold_search import EXPONENTS
 from workbench.training.unet import UNet, multiple_of
@@ -37,7 +38,7 @@ class ProbabilityHead(nn.Layer):
         return nn.functional.softmax(self.net(x), axis=1)
 
 
-def build(settings: TrainingSettings, dataset: Dataset, *, on_gpu: bool = False) -> UNet | ResNet:
+def build(settings: TrainingSettings, dataset: Dataset, *, on_gpu: bool = False) -> UNet | ResNet | Lite0Classifier:
     """Return the untrained network of a run. A UNet has one output for the background and one per class.
 
     on_gpu: compute the local contrast as is fastest on a GPU; not for exports.
@@ -57,6 +58,9 @@ def build(settings: TrainingSettings, dataset: Dataset, *, on_gpu: bool = False)
         net.interpolate_contrast(on_gpu)
         return net
     outputs = len(dataset.verdicts)
+    if settings.encoder == "lite0":
+        rate = 1.0 if settings.weights == RANDOM else PRETRAINED_RATE
+        return Lite0Classifier(settings.channels, outputs, rate=rate, standardize=settings.standardize)
     return ResNet(
         settings.channels,
         outputs,

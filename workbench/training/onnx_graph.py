@@ -22,21 +22,22 @@ from workbench.core.frozen_encoder import IR_VERSION, OPSET, add_levels
 from workbench.core.runs.graph_builder import GraphBuilder
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder, write_atomic
-from workbench.training.lite0_encoder import Lite0Body
+from workbench.training.lite0_encoder import STATISTICS, Lite0Body, Lite0Classifier
 from workbench.training.network_state import to_array
 from workbench.training.resnet import Block, ConvolutionNorm, ResNet, ResNetBody, Standardized
 from workbench.training.unet import DoubleConvolution, LocalContrast, UNet
 
+Verdicts = ResNet | Lite0Classifier
 PRODUCER = "defect-workbench"
 INPUT, OUTPUT, MAPS = "picture", "probabilities", "maps"
 
 
-def to_onnx(net: UNet | ResNet, channels: int, side: int | None, *, maps: bool = False) -> onnx.ModelProto:
+def to_onnx(net: UNet | Verdicts, channels: int, side: int | None, *, maps: bool = False) -> onnx.ModelProto:
     """Return the network with its softmax, for batches of any size.
 
     channels: of the input, float32 (N, channels, H, W). side: height and width of the input; None for any. Output:
-    float32 (N, K, H, W) of a UNet, (N, V) of a ResNet. maps: a ResNet has a second output, float32 (N, V, h, w), the
-    contribution of each position of its last features to each verdict.
+    float32 (N, K, H, W) of a UNet, (N, V) of the others. maps: these have a second output, float32 (N, V, h, w), the
+    contribution of each position of the features to each verdict.
     """
     graph = OnnxGraph()
     outputs: dict[str, list[int | str]] = {}
@@ -44,8 +45,11 @@ def to_onnx(net: UNet | ResNet, channels: int, side: int | None, *, maps: bool =
         _pixel_output(graph, net, _unet(graph, net, INPUT))
         outputs[OUTPUT] = ["N", net.outputs, "H", "W"]
     else:
-        x = INPUT if net.standardize is None else _standardized(graph, net.standardize, INPUT)
-        _image_output(graph, net, _stages(graph, net, x)[-1], maps)
+        if isinstance(net, Lite0Classifier):
+            _pooled_output(graph, net, maps)
+        else:
+            x = INPUT if net.standardize is None else _standardized(graph, net.standardize, INPUT)
+            _image_output(graph, net, _stages(graph, net, x)[-1], maps)
         outputs[OUTPUT] = ["N", net.head.weight.shape[1]]
         if maps:
             outputs[MAPS] = [*outputs[OUTPUT], "h", "w"]
@@ -53,7 +57,15 @@ def to_onnx(net: UNet | ResNet, channels: int, side: int | None, *, maps: bool =
     return graph.network(["N", channels, *sides], outputs)
 
 
-def write_onnx(net: UNet | ResNet, settings: TrainingSettings, path: Path, *, maps: bool = False) -> None:
+def statistics_onnx(net: Lite0Classifier, channels: int) -> onnx.ModelProto:
+    """Return the network up to its statistics: from float32 (N, channels, H, W) to (N, features)."""
+    graph = OnnxGraph()
+    statistics = [name for _, names in _moments(graph, net) for name in names]
+    graph.add("Flatten", [graph.join(*statistics)], OUTPUT, axis=1)
+    return graph.network(["N", channels, "H", "W"], {OUTPUT: ["N", net.head.weight.shape[0]]})
+
+
+def write_onnx(net: UNet | Verdicts, settings: TrainingSettings, path: Path, *, maps: bool = False) -> None:
     """Write the network atomically to an ONNX file. Raises OSError."""
     model = to_onnx(net, settings.channels, None if settings.model == "unet" else settings.input_size, maps=maps)
     make_folder(path.parent)
@@ -257,7 +269,8 @@ def _standardized(graph: OnnxGraph, layer: Standardized, x: str) -> str:
     centered = graph.add("Sub", [x, graph.add("ReduceMean", [x], axes=[1, 2, 3], keepdims=1)])
     square = graph.add("ReduceMean", [graph.add("Mul", [centered, centered])], axes=[1, 2, 3], keepdims=1)
     root = graph.add("Sqrt", [graph.add("Add", [square, graph.number(layer.epsilon)])])
-    return graph.join(x, graph.add("Div", [centered, root]))
+    values = graph.add("Div", [centered, root])
+    return graph.join(x, values) if layer.append else values
 
 
 def _image_output(graph: OnnxGraph, net: ResNet, features: str, maps: bool) -> None:
@@ -269,3 +282,69 @@ def _image_output(graph: OnnxGraph, net: ResNet, features: str, maps: bool) -> N
     # The mean of a map plus bias is the logit of its verdict, since the last layer is linear (Zhou et al. 2016).
     logits = graph.add("Add", [mean, bias]) if maps else graph.add("Gemm", [mean, graph.constant(weight), bias])
     graph.add("Softmax", [logits], OUTPUT, axis=1)
+
+
+_MAPS_STRIDE = 16  # pixels between the positions of the maps
+
+
+def _moments(graph: OnnxGraph, net: Lite0Classifier) -> list[tuple[list[str], list[str]]]:
+    """Return for the image and each level the values of whose means the statistics are made, and the statistics.
+
+    Values: (N, channels, h, w), statistics: (N, channels, 1, 1), as in `Lite0Classifier.statistics`.
+    """
+
+    def mean(value: str) -> str:
+        return graph.add("ReduceMean", [value], axes=[2, 3], keepdims=1)
+
+    def root(value: str) -> str:
+        return graph.add("Sqrt", [graph.add("Add", [mean(value), graph.number(net.epsilon)])])
+
+    x = INPUT if net.standardize is None else _standardized(graph, net.standardize, INPUT)
+    result = []
+    for level in [INPUT, *_lite0_levels(graph, net.body, x)]:
+        average = mean(level)
+        centered = graph.add("Sub", [level, average])
+        square = graph.add("Mul", [centered, centered])
+        above = graph.relu(centered)
+        fourth = graph.add("Mul", [graph.add("Mul", [above, above]), square])
+        statistics = [average, root(square), graph.add("Sqrt", [root(fourth)])]
+        result.append(([level, square, fourth], statistics))
+    return result
+
+
+def _pooled_output(graph: OnnxGraph, net: Lite0Classifier, maps: bool) -> None:
+    center, scale, weight, bias = (
+        to_array(tensor).astype(np.float64) for tensor in (net.center, net.scale, net.head.weight, net.head.bias)
+    )
+    weight, bias = weight * scale[:, None], bias - center * scale @ weight
+    moments = _moments(graph, net)
+    statistics = graph.add("Flatten", [graph.join(*(name for _, names in moments for name in names))], axis=1)
+    weights = [graph.constant(array.astype(np.float32)) for array in (weight, bias)]
+    graph.add("Softmax", [graph.add("Gemm", [statistics, *weights])], OUTPUT, axis=1)
+    if maps:
+        _pooled_maps(graph, moments, weight, bias)
+
+
+def _pooled_maps(
+    graph: OnnxGraph, moments: list[tuple[list[str], list[str]]], weight: np.ndarray, bias: np.ndarray
+) -> None:
+    """Add the contributions of the positions, whose mean is the logit of a verdict.
+
+    A mean is the sum of its positions' values. A root r of the mean of values v is the mean of v / r, the fourth root
+    that of v / r^3, so all statistics are divided among the positions without remainder (except for `epsilon`).
+    """
+    first, total = 0, graph.constant(bias.astype(np.float32)[None, :, None, None])
+    for number, (values, (_, root, fourth_root)) in enumerate(moments):  # of the image, then of level `number`
+        cube = graph.add("Mul", [graph.add("Mul", [fourth_root, fourth_root]), fourth_root])
+        shares = [values[0], graph.add("Div", [values[1], root]), graph.add("Div", [values[2], cube])]
+        count = len(weight) - STATISTICS * sum(lite0.WIDTHS[number:])
+        kernel = weight[first:count].T[:, :, None, None].astype(np.float32)
+        first = count
+        level = graph.add("Conv", [graph.join(*shares), graph.constant(kernel)], kernel_shape=[1, 1])
+        side = _MAPS_STRIDE // 2**number
+        if side > 1:
+            level = graph.add("AveragePool", [level], kernel_shape=[side] * 2, strides=[side] * 2)
+        elif not side:
+            scales = graph.constant(np.array([1, 1, 2, 2], np.float32))
+            level = graph.add("Resize", [level, "", scales], mode="nearest")
+        total = graph.add("Add", [total, level], MAPS if number == len(moments) - 1 else "")

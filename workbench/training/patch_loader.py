@@ -307,11 +307,16 @@ class PatchSampler:
     def _verdict_sample(self, strata: dict[object, list[int]], generator: np.random.Generator) -> Sample:
         verdicts = [stratum for stratum in strata if stratum is not None]
         verdict = verdicts[generator.integers(len(verdicts))]
-        loaded = self.cache.get(self.items[_choose(strata[verdict], generator)].key)
+        item = self.items[_choose(strata[verdict], generator)]
+        return self.varied_image(item, generator), self.dataset.verdicts.index(str(verdict))
+
+    def varied_image(self, item: Item, generator: np.random.Generator) -> np.ndarray:
+        """Return an image for a ResNet with the augmentations of the run. Raises a Problem if it cannot be read."""
+        image = self.cache.get(item.key).image
         pose = draw_pose(generator, self.training_settings.augment)
-        center = np.array(loaded.image.shape[:2]) / 2 + generator.uniform(-1, 1, 2) * self.side * 0.06
-        image, _ = cut_patch(loaded.image, None, (center[0], center[1]), self.side, pose)
-        return self._vary(image, generator), self.dataset.verdicts.index(str(verdict))
+        center = np.array(image.shape[:2]) / 2 + generator.uniform(-1, 1, 2) * self.side * 0.06
+        patch, _ = cut_patch(image, None, (center[0], center[1]), self.side, pose)
+        return self._vary(patch, generator)
 
     def _vary(self, image: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Normalize a patch and vary its intensities."""

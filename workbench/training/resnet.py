@@ -86,15 +86,21 @@ class Standardized(nn.Layer):
     """Append to the channels of each image its standardized values: mean 0 and standard deviation 1.
 
     Appearance that does not depend on the exposure, as in the images of a part under another lamp.
+    append: False to return the standardized values only.
     """
 
     epsilon = 0.01  # added to the variance of normalized pixels, so that noise on an even surface is not amplified
+
+    def __init__(self, *, append: bool = True) -> None:
+        super().__init__()
+        self.append = append
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         mean = x.mean(axis=[1, 2, 3], keepdim=True)
         centered = x - mean
         spread = (centered * centered).mean(axis=[1, 2, 3], keepdim=True) + self.epsilon
-        return paddle.concat([x, centered * spread**-0.5], axis=1)
+        values = centered * spread**-0.5
+        return paddle.concat([x, values], axis=1) if self.append else values
 
 
 class ResNet(ResNetBody):

@@ -20,6 +20,7 @@ from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.events import Trouble
 from workbench.core.runs.held_out import stratified_order
+from workbench.core.runs.input_limits import learn_input
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings
 from workbench.inference.cpu_environment import cores
@@ -114,6 +115,8 @@ class TrainingProgress:
     round: int = 0  # of a run kept open, see training.live_labels; 0 is the planned round
     round_step: int = 0  # first step of the round
     round_time: float = 0.0
+    # Accuracy of the last layer that was fitted before the first step, on parts left out of the fit; None: not fitted.
+    fitted: float | None = None
 
 
 LATER_ROUND_PEAK = 0.4  # relative to the configured rate: later rounds only refine
@@ -158,6 +161,11 @@ class TrainingContext:
     def validations(self) -> int:
         """Number of validations in this round."""
         return max(1, self.settings.validations // 4) if self.state.round else self.settings.validations
+
+    @property
+    def keeps_fitted(self) -> bool:
+        """Presence of the fitted last layer in the best weights, while all training images were part of the fit."""
+        return self.state.fitted is not None and self.best.step == 0 and not self.dataset.joined
 
     @property
     def rate(self) -> float:
@@ -288,6 +296,9 @@ def prepare(
         um_per_pixel=project.file.um_per_pixel,
         files={"onnx": "network.onnx"},
     )
+    limits = learn_input(project, dataset)
+    if limits is not None and limits.bits and not resume:
+        report(Trouble(what=Message("training.bit_depth", n=limits.bits), done=Message("training.bit_depth_scaled")))
     cache = ImageCache(project, dataset, settings)
     sampler = PatchSampler(training_settings, dataset, settings, cache)
     np.random.seed(training_settings.seed)
@@ -348,7 +359,7 @@ def prepare(
             threads=min(3, cores()) if training_device.is_gpu else workers,  # reading and packing beside the GPU
             truth=FrozenLabels(run, project, dataset),
         ),
-        best=BestCheckpoint(run, training_settings, settings, report),
+        best=BestCheckpoint(run, training_settings, dataclasses.replace(settings, input=limits), report),
         budget=Budget(steps, seconds),
         clock=clock,
         report=report,

@@ -20,6 +20,7 @@ from workbench.training.device import gpu_failure, gpu_uuids, release_memory
 from workbench.training.device_settings import computes_alike
 from workbench.training.distributed.process_group import RankCommand
 from workbench.training.finalize import finalize_run
+from workbench.training.head_fit import fit_head, fits_head
 from workbench.training.learner import OutOfMemory, StepResult
 from workbench.training.live_labels import ContinuousRounds, LiveLabels, reload_image
 from workbench.training.previews import PreviewScheduler
@@ -43,6 +44,8 @@ def train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, *, 
         if resume:
             context.resume()
         elif context.ranks.is_leader:
+            if fits_head(context.settings):
+                fit_head(context)
             context.save_last()  # so that a rollback is possible from the first step on
         context.ranks.barrier()
         context.ranks.share(context.learner.net)
@@ -88,6 +91,8 @@ class TrainingLoop:
             self.intake.apply_missed()
         else:
             self.images.report_left_out()
+            if self.context.state.fitted is not None:
+                self.validate()
         self.finish_round()
         while self.rounds.begin_next():
             self.finish_round()
@@ -98,6 +103,8 @@ class TrainingLoop:
 
     def finish_round(self) -> None:
         context = self.context
+        if context.state.fitted is not None and not context.settings.train_further and not context.state.round:
+            return
         while not context.control.stop and context.progress < 1:
             if self.intake.poll():
                 self.previews.allow_previews()

@@ -85,7 +85,9 @@ def validate(context: TrainingContext) -> bool:
         progress.subset, context.best.peak = evaluation.keys, {}  # metrics of other images are not comparable
     score = evaluation.score if evaluation else None
     # Without validation images the newest weights are the best.
-    better = context.best.is_best(score, evaluation.score_sums if evaluation else {}) or not items
+    fitted = context.keeps_fitted
+    better = context.best.is_best(score, evaluation.score_sums if evaluation else {}, fitted=fitted)
+    better = better or (not items and not fitted)
     if better:
         settings = evaluation.settings if evaluation else context.evaluator.default_settings(context.model_settings)
         better = _store_best(context, settings, score)

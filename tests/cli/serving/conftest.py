@@ -21,14 +21,14 @@ import httpx
 import numpy as np
 import pytest
 
-from tests.inference.conftest import gray_export, verdict_export
+from tests.inference.conftest import gray_export, limited_export, verdict_export
 from workbench.cli.serving import http_server
 from workbench.cli.serving.http_app import create_application
 from workbench.cli.serving.responses import Limits
 from workbench.inference.io.image_io import encode_png
 from workbench.inference.predictor import Predictor
 
-__all__ = ["gray_export", "verdict_export"]
+__all__ = ["gray_export", "limited_export", "verdict_export"]
 
 ROOT = Path(__file__).resolve().parents[3]
 

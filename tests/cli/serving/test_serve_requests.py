@@ -43,6 +43,12 @@ def test_json_holds_regions_in_pixels_and_micrometers(served, gray_export):
         assert (region["width_um"], region["height_um"]) == (requested["width"] * 2.5, requested["height"] * 2.5)
 
 
+def test_a_black_image_is_unsure_with_the_reason(served, limited_export):
+    found = served(limited_export).predict(png(IMAGE * 0)).json()
+    assert found["verdict"] == "unsure" and found["input"] == {"ok": False, "why": ["every pixel has the value 0"]}
+    assert served(limited_export).predict(png(IMAGE)).json()["input"]["ok"]
+
+
 def schema_of(name):
     return {**description(with_token=False), "$ref": f"#/components/schemas/{name}"}
 

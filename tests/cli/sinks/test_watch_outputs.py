@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.cli.sinks.conftest import wait_until
-from tests.inference.conftest import gray_export, spotted
+from tests.inference.conftest import gray_export, limited_export, spotted
 from workbench import cli
 from workbench.cli import predict
 from workbench.inference.batch import folder_watch
@@ -25,7 +25,7 @@ from workbench.inference.batch.results_folder import ResultsFolder
 from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Predictor
 
-__all__ = ["gray_export"]
+__all__ = ["gray_export", "limited_export"]
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -98,6 +98,16 @@ def test_every_image_reaches_every_output(watch, images, tmp_path, http_receiver
     assert sorted(web.names) == sorted(entry["name"] for entry in line.lines)
     assert len((tmp_path / "log.csv").read_bytes().splitlines()) == 6
     assert len((tmp_path / "log.jsonl").read_bytes().splitlines()) == 5
+
+
+def test_unlike_images_are_errors_for_the_line(limited_export, images, watch, arguments, tmp_path):
+    arguments[1] = str(limited_export)  # the first image is flat
+    write_png(images / "1.png", np.random.default_rng(6).normal(128, 15, (150, 230)).astype(np.uint8))
+    markers = tmp_path / "markers"
+    watch("--marker", markers, "--log-csv", tmp_path / "log.csv", until=lambda: len(list(markers.glob("?.*"))) == 4)
+    assert {path.name for path in markers.iterdir()} == {"0.ERROR", "1.OK", "2.NG", "3.NG"}
+    assert b",ERROR,unsure,0," in (tmp_path / "log.csv").read_bytes()
+    assert b"every pixel has the value 128" in (tmp_path / "log.csv").read_bytes()
 
 
 def test_failing_receivers_do_not_stop_the_prediction_and_get_the_results_later(watch, images, tmp_path, http_receiver):

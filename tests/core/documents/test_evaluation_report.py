@@ -14,15 +14,13 @@ from tests.session.mask_run import FALSE, MISSED, make_mask_project
 from tests.session.stored_result import store_result, stored_result
 from tests.session.verdict_run import make_verdict_project
 from tests.training.model_card.card_pages import Page
-from workbench import cli
 from workbench.core.documents.comparison_report import comparison_report, comparison_rows, metric_cells
 from workbench.core.documents.document import Chart, Document, Gallery, ImagePairs, Section, Series, Table
 from workbench.core.documents.html_page import PRINT_COLORS, PRINT_PAGE, chart_svg, to_html
-from workbench.core.documents.metric_tables import rounded_area, size_name
+from workbench.core.documents.metric_tables import rounded_area, size_name, size_range
 from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import MOST, ReportImages
 from workbench.core.documents.run_blocks import operating_point_blocks
-from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.evaluation_comparison import (
     EvaluationComparison,
     FigureDifference,
@@ -39,10 +37,6 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.inference.model_settings import ClassSettings, ModelSettings
-from workbench.inference.predictor import Predictor
-from workbench.training.model_card.card_content import CardSources, make_card
-from workbench.training.model_card.card_writer import evaluate_holdout, to_markdown
-from workbench.ui.evaluation.headline_metrics import HeadlineMetrics
 
 WHEN = datetime(2026, 11, 23, 9, 30)
 
@@ -337,24 +331,4 @@ def test_large_areas_are_in_square_millimeters():
     sizes = [(0, 77), (77, 3300), (3300, None)]
     names = [str(size_name(third, size, 20.0)).rpartition("(")[2] for third, size in enumerate(sizes)]
     assert names == ["below 30,800 µm²)", "0.0308–1.32 mm²)", "1.32 mm² and more)"]
-
-
-def test_page_report_card_and_command_line_have_the_same_words_and_numbers(run, tmp_path, qapp, capsys):
-    """Each main figure has one name and one value wherever it is shown."""
-    project, evaluation = evaluated(run)
-    report = re.sub(r"<[^>]*>", " ", to_html(make_report(run)))
-    card = evaluate_holdout(project, run, run.dataset(), Predictor.open(run.best))
-    settings = evaluation.settings
-    card_text = to_markdown(make_card(CardSources(run, run.dataset(), settings, card, {})))
-    assert cli.main(["evaluate", str(run.project_root), "--run", run.name, "--split", "test"]) == 0
-    text = capsys.readouterr().out
-    page = HeadlineMetrics()
-    page.show_figures(evaluation.figures, None)
-    compared = {figure_texts.name(row.figures[0]) for row in compare_masks(evaluation, evaluation).metrics}
-    for id in ("recall", "recall_right_class", "false_alarms", "dice"):
-        figure = evaluation.figures.get(id)
-        name, value = figure_texts.name(figure), figure_texts.value(figure)
-        assert page.metrics[id].caption.text() == name and page.metrics[id].number.text() == value
-        assert name in compared
-        for shown in (report, card_text, text):
-            assert name in shown and (value in shown or figure_texts.value(figure, digits=3) in shown), (id, shown)
+    assert str(size_range((20, 80), None)) == "20–80 px²" and str(size_range((20, 80), 10)) == "2,000–8,000 µm²"

@@ -1,4 +1,4 @@
-"""All figures of masks, recalculated from labels and predicted masks with NumPy and SciPy alone.
+"""All figures of masks and verdicts, recalculated from labels and predictions with NumPy and SciPy alone.
 
 The network is a fixed classifier of gray values: its errors are those of a weak model, on real and on generated images.
 """
@@ -6,6 +6,7 @@ The network is a fixed classifier of gray values: its errors are those of a weak
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +17,9 @@ import pytest
 from tests.benchmarks.image_sets import crackforest, magnetic_tile, mask_file
 from tests.inference.conftest import gray_settings, write_onnx
 from workbench.core.evaluation.figures import MASK_METRICS
+from workbench.core.evaluation.image_ranking import ScoredImage, image_auroc, recall_at
 from workbench.core.evaluation.split_evaluation import FIGURES_ONLY, evaluate_run
+from workbench.core.evaluation.verdict_rules import RuleChoice, evaluate_rule
 from workbench.core.images.image_files import read
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
@@ -26,10 +29,10 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.core.sample.sample_project import make_sample
 from workbench.inference.io.image_io import write_png
-from workbench.inference.model_settings import ClassSettings, save_settings
+from workbench.inference.model_settings import ClassSettings, ModelSettings, save_settings
 from workbench.inference.predictor import Predictor
 
-ndimage = pytest.importorskip("scipy.ndimage")
+ndimage, stats = pytest.importorskip("scipy.ndimage"), pytest.importorskip("scipy.stats")
 TOUCHING = np.ones((3, 3), int)
 
 
@@ -170,11 +173,14 @@ def test_every_figure_equals_an_independent_calculation(name, request, tmp_path)
     run = sample(shared, root) if name == "sample" else real(name, shared, root)
     project = Project.open(root, write=False)
     evaluation = evaluate_run(project, run, "val", options=FIGURES_ONLY, progress=lambda done, total: None)
-    predictor, pairs = Predictor.open(run.best), []
+    predictor, pairs, scores = Predictor.open(run.best), [], []
+    ids = list(evaluation.figures.classes)
     for item in run.dataset().items:
         truth = annotation.load_mask(project, item.key)
-        pairs.append((item.part, truth, predictor.predict(read(project.image_path(item.key))).mask))
-    ids = list(evaluation.figures.classes)
+        found = predictor.predict(read(project.image_path(item.key)), keep_probabilities=True)
+        pairs.append((item.part, truth, found.mask))
+        own = (found.class_scores[number][found.mask == id].astype(float).sum() for number, id in enumerate(ids))
+        scores.append(sum(own) / 255)
     expected = recalculate(pairs, ids)
     rows = [row for row in evaluation.figures.rows if row.scope != "size"]
     assert {row.id for row in rows} == {metric.id for metric in MASK_METRICS}
@@ -183,3 +189,102 @@ def test_every_figure_equals_an_independent_calculation(name, request, tmp_path)
         assert row.value == (None if value is None else pytest.approx(value, abs=1e-12)), row
         assert images is None or (row.images, row.parts) == (images, parts), row
     assert sum(row.value not in (None, 0, 1) for row in rows) > 9
+    check_image_verdicts(evaluation.images.images, pairs, np.array(scores))
+
+
+def check_image_verdicts(images: list[ScoredImage], pairs: list, scores: np.ndarray) -> None:
+    """Compare the figures of the images as a whole, whose anomaly score is the sum of the probabilities of regions."""
+    names = np.array([part for part, _, _ in pairs])
+    defective = np.array([((truth > 0) & (truth < 254)).any() for _, truth, _ in pairs])
+    assert [image.score for image in images] == pytest.approx(scores, rel=1e-3, abs=1e-3)
+    assert [image.defective for image in images] == defective.tolist()
+    good, bad = scores[~defective], scores[defective]
+    if len(good) and len(bad):
+        pairs_won = stats.mannwhitneyu(bad, good).statistic
+        assert image_auroc(images) == pytest.approx(pairs_won / len(good) / len(bad), abs=1e-9)
+    for share in (0.01, 0.05, 0.1, 0.5):
+        found, why = recall_at(images, share)
+        assert (found is None) == bool(why) == (len(good) * share < 1 - 1e-9 or not len(bad))
+        if found is not None:
+            allowed = math.floor(share * len(good) + 1e-9)
+            most = max(((bad > limit).sum() for limit in (-1, *scores) if (good > limit).sum() <= allowed), default=0)
+            assert (found.hits, found.total) == (most, len(bad))
+    for threshold in (0.0, float(np.median(scores[scores > 0])) + 0.01):
+        result = evaluate_rule(RuleChoice("mass", threshold), images)
+        rejected = scores > threshold
+        assert result.rejected == tuple(rejected.tolist())
+        for found, chosen in ((result.caught, defective), (result.false, ~defective)):
+            assert (found.hits, found.total) == ((rejected & chosen).sum(), chosen.sum())
+        parts = {name: rejected[(names == name) & ~defective] for name in names[~defective]}
+        alarmed = math.ceil(sum(own.mean() for own in parts.values()) - 1e-9)
+        assert result.good_parts == len(parts)
+        if alarmed < len(parts):  # Clopper and Pearson
+            assert result.false_limit == pytest.approx(stats.beta.ppf(0.95, alarmed + 1, len(parts) - alarmed))
+
+
+# --- verdicts -----------------------------------------------------------------------------------------
+
+VERDICTS = ("OK", "scratch", "划痕")
+
+
+def verdict_run(root: Path) -> Run:
+    """Add a run that decides by the brightness of images, whose labels differ from that now and then."""
+    rng = np.random.default_rng(7)
+    run, items = Run(root / "runs" / "20261121-080000-resnet"), []
+    with Project.create(root, verdicts=list(VERDICTS)) as project:
+        for number in range(60):
+            bright = int(rng.integers(0, 3))
+            truth = VERDICTS[bright if rng.random() < 0.8 else int(rng.integers(0, 3))]
+            key, noise = f"part{number % 9}/{number}.png", rng.integers(-30, 31)
+            write_png(project.image_path(key), np.full((30, 40), 45 + 80 * bright + noise, np.uint8))
+            annotation.save_note(project, key, annotation.Note(verdict=truth, status="done"))
+            items.append(Item(key=key, split="val", group=f"part{number % 9}", width=40, height=30, verdict=truth))
+    weights = np.array([[-8.0], [0.0], [8.0]])
+    write_onnx(run.best / "network.onnx", weights, np.array([-2.5, 0.0, -2.5]), pooled=True)
+    settings = ModelSettings(
+        task="classification",
+        name="bright",
+        run=run.name,
+        verdicts=VERDICTS,
+        mean=(0.5,),
+        std=(0.5,),
+        input_size=32,
+        files={"onnx": "network.onnx"},
+    )
+    save_settings(settings, run.best / "model.json")
+    data = Dataset(model="resnet", verdicts=list(VERDICTS), items=items)
+    write_json(run.dataset_path, data.model_dump(mode="json"))
+    write_json(run.settings_path, TrainingSettings(model="resnet").model_dump(mode="json"))
+    return run
+
+
+def test_every_figure_of_verdicts_equals_an_independent_calculation(tmp_path):
+    run = verdict_run(tmp_path / "project")
+    project = Project.open(run.project_root, write=False)
+    evaluation = evaluate_run(project, run, "val", options=FIGURES_ONLY, progress=lambda done, total: None)
+    items, predictor = run.dataset().items, Predictor.open(run.best)
+    predictions = [predictor.predict(read(project.image_path(item.key))) for item in items]
+    truth = np.array([VERDICTS.index(item.verdict) for item in items])
+    found = np.array([VERDICTS.index(prediction.likeliest) for prediction in predictions])
+    names = np.array([item.group for item in items])
+    expected = {("accuracy", "any", 0): ((truth == found).mean(), np.full(len(items), True))}
+    scores = []
+    for number, verdict in enumerate(VERDICTS):
+        real, marked = truth == number, found == number
+        scores.append(2 * (real & marked).sum() / (real.sum() + marked.sum()))
+        expected["verdict_recall", "verdict", verdict] = (real & marked).sum() / real.sum(), real
+        expected["verdict_precision", "verdict", verdict] = (real & marked).sum() / marked.sum(), marked
+        expected["f1", "verdict", verdict] = scores[-1], real | marked
+    expected["f1", "mean", 0] = np.mean(scores), np.full(len(items), True)
+    figures = evaluation.figures
+    assert {(row.id, row.scope, row.of) for row in figures.rows} == set(expected)
+    for row in figures.rows:
+        value, counted = expected[row.id, row.scope, row.of]
+        assert row.value == pytest.approx(value, abs=1e-12) and 0 < row.value < 1, row
+        assert (row.images, row.parts) == (counted.sum(), len(set(names[counted]))), row
+    matrix = np.histogram2d(truth, found, bins=(range(4), range(4)))[0]
+    assert [[figures.confusion[a, b] for b in VERDICTS] for a in VERDICTS] == matrix.tolist()
+    highest = np.array([max(prediction.probabilities.values()) for prediction in predictions])
+    places = np.minimum((10 * highest).astype(int), 9)
+    error = sum(abs((truth == found)[places == n].sum() - highest[places == n].sum()) for n in range(10)) / len(items)
+    assert evaluation.verdicts.calibration_error() == pytest.approx(error, abs=1e-6)

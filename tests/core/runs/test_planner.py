@@ -143,9 +143,8 @@ def test_a_larger_network_must_make_enough_steps_in_its_time(project, machine):
     with_verdicts(project, 4)
 
     def planned(minutes: float, **choices: Any) -> TrainingSettings:
-        return create_run(
-            project, request("resnet", quality="best", minutes=minutes, device="cpu", **choices)
-        ).settings()
+        chosen = {"encoder": "plain", "quality": "best", "device": "cpu", **choices}
+        return create_run(project, request("resnet", minutes=minutes, **chosen)).settings()
 
     machine(50e9)
     short, long = planned(2), planned(1000)
@@ -158,13 +157,14 @@ def test_a_larger_network_must_make_enough_steps_in_its_time(project, machine):
     steps = re.search(r"about (\d+) steps", long.reasons["warm_up"])
     assert steps and int(steps[1]) > 3000, "as many as the larger network wants"
     assert planned(2, depth=34, width=1.0).depth == 34, "chosen by hand"
-    by_epochs = create_run(project, request("resnet", quality="best", epochs=3, device="cpu")).settings()
+    whole = {"encoder": "plain", "quality": "best", "epochs": 3, "device": "cpu"}
+    by_epochs = create_run(project, request("resnet", **whole)).settings()
     assert by_epochs.depth == 34, "who says how many epochs waits for them"
 
 
 def test_small_defects_need_masks_instead_of_verdicts(project, machine):
     def reason() -> str:
-        return create_run(project, request("resnet", device="cpu")).settings().reasons["input_size"]
+        return create_run(project, request("resnet", device="cpu", encoder="plain")).settings().reasons["input_size"]
 
     for number in range(8):
         write_png(project.image_path(f"{number}.png"), np.full((640, 512), 90 + number, np.uint8))
@@ -185,7 +185,7 @@ def test_small_defects_need_masks_instead_of_verdicts(project, machine):
 def test_each_cpu_worker_computes_some_images(project, monkeypatch, cores, choices, expected):
     monkeypatch.setattr(planner, "cores", lambda: cores)
     with_verdicts(project, 8)
-    settings = create_run(project, request("resnet", epochs=1, device="cpu", **choices)).settings()
+    settings = create_run(project, request("resnet", encoder="plain", epochs=1, device="cpu", **choices)).settings()
     assert (settings.batch, settings.workers) == expected
 
 
@@ -193,7 +193,8 @@ def test_muon_needs_some_steps(project, machine):
     with_verdicts(project, 40)
 
     def optimizer(**choices: Any) -> str:
-        training_settings = create_run(project, request("resnet", device="cpu", **choices)).settings()
+        chosen = {"device": "cpu", "encoder": "plain", **choices}
+        training_settings = create_run(project, request("resnet", **chosen)).settings()
         assert training_settings.reasons["optimizer"]
         return training_settings.optimizer
 

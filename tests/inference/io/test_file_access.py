@@ -49,7 +49,7 @@ def test_image_and_mask_are_read_once_they_are_free(tmp_path, refuse):
         assert (read(path) == pixels).all() and calls.count(str(path)) >= 4
 
 
-def test_file_that_stays_held_is_told_as_such(tmp_path, refuse):
+def test_file_that_stays_held_is_reported_as_such(tmp_path, refuse):
     path = tmp_path / "a.png"
     path.write_bytes(b"x")
     refuse(os, "open", 1000)

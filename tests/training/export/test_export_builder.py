@@ -61,6 +61,15 @@ def test_parity_is_measured_on_every_kind_of_image(exported):
         assert parity["passed"] and parity["pictures"] == len(rows) >= 19  # all images of the project
 
 
+def test_run_and_export_know_what_the_training_images_were_like(exported, trained):
+    limits = load_settings(trained.best / "model.json").input
+    assert limits == load_settings(exported[0] / "model.json").input
+    assert (limits.type, limits.maximum, limits.images) == ("uint8", 255, len(trained.dataset().of("train", "val")))
+    predictor = Predictor.open(exported[0])
+    assert predictor.predict(scratched(np.random.default_rng(9))[0]).input.ok
+    assert not predictor.predict(np.zeros((90, 90), np.uint8)).input.ok
+
+
 def test_readme_describes_the_export(exported, trained):
     text = (exported[0] / "README.md").read_text("utf-8")
     score = trained.ending().result["metrics"]["any_defect"]["dice"]

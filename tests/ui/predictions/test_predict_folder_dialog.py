@@ -11,13 +11,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from tests.inference.conftest import gray_export, spotted, verdict_export
+from tests.inference.conftest import gray_export, limited_export, spotted, unlike_images, verdict_export
 from workbench.inference.io.image_io import write_png
 from workbench.session import folder_prediction
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.widgets.question_dialog import Question
 
-__all__ = ["gray_export", "verdict_export"]
+__all__ = ["gray_export", "limited_export", "unlike_images", "verdict_export"]
 
 LONG = 30_000
 
@@ -84,6 +84,17 @@ def test_folder_is_predicted_while_window_stays_usable(dialog, gray_export, imag
     assert "5 images done, 1 skipped" in dialog.status.text() and dialog.show_results.isVisible()
     assert dialog.start_button.text() == "Predict" and dialog.start_button.objectName() == "primary"
     qtbot.waitUntil(lambda: not dialog.preview.pixmap().isNull(), timeout=LONG)  # the first row's overlay
+
+
+def test_unlike_images_are_named_with_their_reasons(dialog, limited_export, unlike_images, tmp_path, qtbot):
+    fill_form(dialog, limited_export, unlike_images, tmp_path / "out")
+    with qtbot.waitSignal(dialog.job.ended, timeout=LONG):
+        click(dialog.start_button)
+    shown = dict(zip(column_texts(dialog, 0), column_texts(dialog, 1)))
+    assert shown["black.png"] == "unsure: every pixel has the value 0" and shown["good.png"] == "–"
+    assert dialog.status.text().endswith("3 images are unlike the training images.")
+    row = column_texts(dialog, 0).index("good-12.png")
+    assert dialog.results.index(row, 1).data(Qt.ItemDataRole.ToolTipRole).startswith("12-bit values are scaled")
 
 
 def test_stopped_prediction_continues(dialog, gray_export, images, tmp_path, qtbot, monkeypatch):

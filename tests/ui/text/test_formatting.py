@@ -6,7 +6,6 @@ import pytest
 from PySide6.QtCore import QLocale
 
 from workbench.core.runs.events import Started
-from workbench.ui.text import evaluation_texts
 from workbench.ui.text.formatting import area, clauses, first_sentences, metric_unit, sentences, size, started_text
 
 
@@ -47,12 +46,3 @@ def test_unit_of_areas_follows_the_largest_one():
     assert metric_unit(999_999, 2) == ("µm²", 1) and metric_unit(1e6, 2) == ("mm²", 1e6)
     assert metric_unit(999, 1) == ("µm", 1) and metric_unit(1000, 1) == ("mm", 1000)
     assert area(100, 20) == "100 px²  ·  40,000 µm²" and area(10_000, 20) == "10,000 px²  ·  4.00 mm²"
-
-
-def test_range_of_sizes_has_the_unit_of_its_larger_end():
-    def text(least: int, below: int | None, um_per_pixel: float | None) -> str:
-        return evaluation_texts.size((least, below), um_per_pixel)
-
-    assert text(20, 80, None) == "20 to 80 px²"
-    assert text(20, 80, 10) == "2,000 to 8,000 µm²"
-    assert text(5000, 20_000, 10) == "0.500 to 2.00 mm²" and text(20_000, None, 10) == "2.00 mm² and more"

@@ -33,7 +33,7 @@ _EARLY_EXIT_SECONDS = 10.0  # a process that ends within them, and three before 
 class ServerPlan:
     """Configuration of each process. folder: the export. threads: of the network; None for the model's default.
 
-    sinks: result outputs, None without any.
+    sinks: result outputs, None without any. keep_verdicts: see `Predictor.keep_verdicts`.
     """
 
     folder: str
@@ -44,9 +44,12 @@ class ServerPlan:
     workers: int
     hosts: frozenset[str] | None = None
     sinks: SinkPlan | None = None
+    keep_verdicts: bool = False
 
     def run(self, predictor: Predictor, counters: Counters, row: int, serve: Callable[[Any], None]) -> None:
         """Create the application of the process with number `row`, call `serve` with it, and close its outputs."""
+        if self.keep_verdicts:
+            predictor.keep_verdicts()
         with contextlib.ExitStack() as stack:
             outputs = None
             if self.sinks:

@@ -15,6 +15,7 @@ from workbench.cli.sinks.sink_base import Record, Sink, json_line
 from workbench.cli.verb_runner import WrongUse
 from workbench.inference.io.atomic_write import replace_path, sync
 from workbench.inference.text_safety import csv_rows
+from workbench.inference.verdict_rule import unlike_text
 
 _COLUMNS = (
     *("time", "id", "name", "result", "verdict", "regions", "largest_area"),
@@ -132,6 +133,6 @@ class CsvLog(LogFile):
 
     def _line(self, record: Record) -> bytes:
         areas = [region["area"] for region in record.get("regions", ())]
-        row = {**record, "regions": len(areas), "largest_area": max(areas, default=0)}
+        row = {"why": unlike_text(record), **record, "regions": len(areas), "largest_area": max(areas, default=0)}
         cells = ("" if row.get(column) is None else row[column] for column in _COLUMNS)
         return csv_rows([[cell.replace("\n", " ") if isinstance(cell, str) else cell for cell in cells]])

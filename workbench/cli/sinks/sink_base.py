@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.core.problems import Problem
 from workbench.inference.model_settings import ModelSettings
+from workbench.inference.verdict_rule import unlike_text
 
 OK, NG, ERROR = "OK", "NG", "ERROR"
 _GOOD_NAMES = ("ok", "good")  # verdicts of a classification that count as OK, in lower case
@@ -68,6 +69,7 @@ class RecordMaker:
     def __init__(self, settings: ModelSettings, good: str | None = None) -> None:
         self._settings = settings
         self._by_regions = settings.task == "segmentation" and settings.verdict_rule is None
+        self._withholds = settings.input is not None and settings.input.withhold
         self._good = good
         if good is None and settings.verdict_rule is not None:
             self._good = settings.verdict_rule.good
@@ -96,7 +98,7 @@ class RecordMaker:
         }
 
     def _result(self, entry: Record) -> str:
-        if "why" in entry:
+        if "why" in entry or (self._withholds and unlike_text(entry)):
             return ERROR
         good = not entry["regions"] if self._by_regions else entry["verdict"] == self._good
         return OK if good else NG

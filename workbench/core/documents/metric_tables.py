@@ -120,11 +120,9 @@ def _masks(evaluation: MaskEvaluation) -> Iterator[Block]:
 
 def size_name(third: int, limits: tuple[int, int | None], um: float | None) -> str:
     """Return the name of a range of areas in pixels. um: micrometers per pixel; None if unknown."""
-    low, high = limits
-    sizes = _range(low, high, 1, "px²")
+    sizes = size_range(limits, None)
     if um:
-        unit, divisor = metric_unit((high or low) * um**2, 2)
-        sizes = Message("card.in_brackets", first=sizes, rest=_range(low, high, um**2 / divisor, unit))
+        sizes = Message("card.in_brackets", first=sizes, rest=size_range(limits, um))
     return Message(("card.small", "card.medium", "card.large")[third], range=sizes)
 
 
@@ -135,7 +133,13 @@ def rounded_area(area: float) -> str:
     return np.format_float_positional(area, precision=4, fractional=False, trim="-")
 
 
-def _range(low: int, high: int | None, factor: float, unit: str) -> str:
+def size_range(limits: tuple[int, int | None], um: float | None) -> str:
+    """Return a range of areas, such as "120–900 px²", in µm² or mm² if the scale is known. limits: in pixels."""
+    low, high = limits
+    unit, factor = "px²", 1.0
+    if um:
+        unit, divisor = metric_unit((high or low) * um**2, 2)
+        factor = um**2 / divisor
     smallest = rounded_area(low * factor)
     if high is None:
         return Message("card.size_from", low=smallest, unit=unit)

@@ -148,6 +148,8 @@ def settings_blocks(run: Run, *, only: Collection[str] | None = None) -> list[Bl
         n, m = ending.result["steps"], f"{ending.result.get('seconds', 0) / 60:.1f}"
         done = ending.why == "done"
         texts.append(Message("card.steps", n=n, m=m) if done else Message("card.steps_stopped", n=n, m=m))
+        if fitted := ending.result.get("fitted"):
+            texts.append(recognize(fitted))
     head = [Message("card.setting"), Message("card.value"), Message("card.reason")]
     summary = Paragraph(join("list.sentences", texts))
     return [summary, Table(head, rows)] if rows else [summary]

@@ -20,6 +20,7 @@ import numpy as np
 from workbench.core import problems
 from workbench.core.evaluation import operating_point
 from workbench.core.evaluation.figures import Figure
+from workbench.core.evaluation.inference_pass import each_image
 from workbench.core.evaluation.intervals import kappa, kappa_interval, share_interval
 from workbench.core.images import image_files
 from workbench.core.json_files import load_versioned
@@ -37,7 +38,7 @@ from workbench.core.stored_model import StoredModel
 from workbench.inference.batch.input_paths import collect_images
 from workbench.inference.io.json_io import read_file
 from workbench.inference.model_settings import UNSURE, ModelSettings, settings_hash
-from workbench.inference.predictor import Prediction, PredictionCancelled
+from workbench.inference.predictor import Prediction
 from workbench.inference.verdict_rule import BAD, GOOD
 
 FILE, FORMAT = "gauge.json", 1
@@ -187,7 +188,7 @@ class _Names:
 
     def of_prediction(self, prediction: Prediction, settings: ModelSettings) -> str:
         """Return the verdict of an image: of a UNet without a verdict rule, any region rejects it."""
-        if settings.task == "classification":
+        if settings.task == "classification" or prediction.verdict == UNSURE:
             return prediction.verdict or UNSURE
         rejected = bool(prediction.regions) or bool(prediction.left_out)
         if settings.verdict_rule is not None:
@@ -282,27 +283,23 @@ def run_study(
         if not studied:
             raise GaugeUnusable(repeats=repeats)
     paths = {image: path for image, path in paths.items() if parts[image] in studied}
-    predictor, of_model, skipped = open_predictor(run.best), [], {}
-    for number, (image, path) in enumerate(paths.items()):
-        progress(number, len(paths))
-        if cancelled():
-            return None
-        try:
-            prediction = predictor.predict(image_files.read(path), cancelled=cancelled)
-        except PredictionCancelled:
-            return None
-        except Problem as problem:
-            skipped[image] = str(Message.of(problem))
-            continue
+    predictor, of_model = open_predictor(run.best), list[Rating]()
+
+    def predict(image: str) -> None:
+        prediction = predictor.predict(image_files.read(paths[image]), cancelled=cancelled)
         verdict = names.of_prediction(prediction, settings)
         of_model.append(Rating(rater=MODEL, part=parts[image], image=image, verdict=verdict))
+
+    skipped = each_image(paths, predict, progress, cancelled)
+    if skipped is None:
+        return None
     table = FileTable(project, [item.key for item in run.dataset().of("train")])
     return GaugeStudy(
         when=f"{datetime.now():%Y-%m-%d %H:%M}",
         model=_model_hash(run, settings),
         repeats=repeats,
         learned=sum(bool(table.equal(paths[rating.image])) for rating in of_model),
-        skipped=skipped,
+        skipped={image: str(Message.of(problem)) for image, problem in skipped.items()},
         ratings=[*of_model, *ratings],
     )
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -146,6 +146,33 @@ def _stamp(run: Run, settings: ModelSettings, min_probability: float) -> str:
     return digest.hexdigest()[:16]
 
 
+def each_image(
+    keys: Collection[str],
+    work: Callable[[str], object],
+    progress: Callable[[int, int], None],
+    cancelled: Callable[[], bool],
+    seconds: float | None = None,
+) -> dict[str, Problem] | None:
+    """Call `work` for each image. Return the unusable images with their problems, or None if canceled.
+
+    work: may raise a Problem or PredictionCancelled. seconds: no further image is started after that time.
+    """
+    skipped, started = dict[str, Problem](), time.perf_counter()
+    for number, key in enumerate(keys, start=1):
+        if cancelled():
+            return None
+        try:
+            work(key)
+        except PredictionCancelled:
+            return None
+        except Problem as problem:
+            skipped[key] = problem
+        progress(number, len(keys))
+        if seconds is not None and time.perf_counter() - started > seconds:
+            break
+    return skipped
+
+
 @dataclass
 class PassResult:
     """Result. changed: number of labels that differ from those at training. skipped: unusable images with problems."""
@@ -188,43 +215,26 @@ class InferencePass:
 
         seconds: no further image is started after that time. Results so far stay cached. Raises EngineError.
         """
+        result = PassResult()
+        classes = [entry.id for entry in self._settings.classes]
+
+        def predict(item: Item) -> None:
+            size, patches, took = self._patches(item.key, cancelled)
+            truth = annotation.load_mask(self._project, item.key, size)
+            path = self._project.mask_path(item.key)
+            if truth is None:
+                raise MaskBroken(path=str(path), why=Message("file.gone"))
+            label = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+            truth = truth if self._class_ids is None else self._class_ids[truth]
+            result.predictions.append(collect_prediction(item.key, truth, patches, classes, item.group, label, took))
+            result.changed += label != item.mask_hash
+
+        keys = {item.key: item for item in items}
         try:
-            return self._predict_all(items, progress, cancelled, seconds)
+            skipped = each_image(keys, lambda key: predict(keys[key]), progress, cancelled, seconds)
         finally:
             self._predictor = None  # free the network's memory
-
-    def _predict_all(
-        self,
-        items: Sequence[Item],
-        progress: Callable[[int, int], None],
-        cancelled: Callable[[], bool],
-        seconds: float | None,
-    ) -> PassResult | None:
-        result, started = PassResult(), time.perf_counter()
-        classes = [entry.id for entry in self._settings.classes]
-        for number, item in enumerate(items, start=1):
-            if cancelled():
-                return None
-            try:
-                size, patches, took = self._patches(item.key, cancelled)
-                truth = annotation.load_mask(self._project, item.key, size)
-                path = self._project.mask_path(item.key)
-                if truth is None:
-                    raise MaskBroken(path=str(path), why=Message("file.gone"))
-                label = hashlib.sha256(read_regular(path)).hexdigest()[:16]
-                truth = truth if self._class_ids is None else self._class_ids[truth]
-                result.predictions.append(
-                    collect_prediction(item.key, truth, patches, classes, item.group, label, took)
-                )
-                result.changed += label != item.mask_hash
-            except PredictionCancelled:
-                return None
-            except Problem as problem:
-                result.skipped[item.key] = problem
-            progress(number, len(items))
-            if seconds is not None and time.perf_counter() - started > seconds:
-                break
-        return result
+        return None if skipped is None else dataclasses.replace(result, skipped=skipped)
 
     def tallies(self, prediction: StoredPrediction) -> tuple[ThresholdCounts, ...]:
         """Return the counts at other operating points, cached until the label changes."""

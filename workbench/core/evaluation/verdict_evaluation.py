@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.core.evaluation.figures import Figures, VerdictCount, verdict_figures
+from workbench.core.evaluation.inference_pass import each_image
 from workbench.core.evaluation.intervals import Interval, share_interval, sum_by_part
 from workbench.core.images import image_files
 from workbench.core.messages import Message
@@ -26,7 +27,7 @@ from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.run import Run
 from workbench.inference.io.json_io import read_json
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, load_settings, settings_hash
-from workbench.inference.predictor import PredictionCancelled, Predictor
+from workbench.inference.predictor import Predictor
 
 BINS = 10
 MOST = 0.999  # highest minimum probability of a verdict
@@ -281,29 +282,23 @@ def predict_verdicts(
     store = store and predictor is None
     items = dataset.of("val", "test") if items is None else items
     probabilities: Probabilities = {}
-    unreadable: dict[str, Problem] = {}
     milliseconds: list[float] = []
-    started = time.perf_counter()
-    for number, item in enumerate(items):
-        path = project.image_path(item.key)
+
+    def predict(key: str) -> None:
+        nonlocal predictor
+        path = project.image_path(key)
         state = file_stamp(path)
-        if item.key in cached and cached[item.key][0] == state:
-            probabilities[item.key] = cached[item.key]
-            continue
-        progress(number, len(items))
-        if cancelled():
-            return None
-        if seconds is not None and time.perf_counter() - started > seconds and (probabilities or unreadable):
-            break
+        if key in cached and cached[key][0] == state:
+            probabilities[key] = cached[key]
+            return
         predictor = predictor or open_predictor(run.best)
-        try:
-            image, began = image_files.read(path), time.perf_counter()
-            probabilities[item.key] = state, predictor.probabilities(image, cancelled=cancelled).astype(float).tolist()
-            milliseconds.append(1000 * (time.perf_counter() - began))
-        except Problem as problem:
-            unreadable[item.key] = problem
-        except PredictionCancelled:
-            return None
+        image, began = image_files.read(path), time.perf_counter()
+        probabilities[key] = state, predictor.probabilities(image, cancelled=cancelled).astype(float).tolist()
+        milliseconds.append(1000 * (time.perf_counter() - began))
+
+    unreadable = each_image([item.key for item in items], predict, progress, cancelled, seconds)
+    if unreadable is None:
+        return None
     if store and milliseconds:
         _save(project.root, cache, stamp, {**cached, **probabilities})
     return VerdictPredictions(dataset, settings, items, probabilities, unreadable, milliseconds)

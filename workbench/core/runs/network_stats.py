@@ -34,7 +34,12 @@ def encoder_widths(encoder: str, width: float) -> list[int]:
 
 def multiplications(settings: TrainingSettings) -> float:
     """Return the number of multiplications per patch (UNet) or per image (ResNet), counting the large layers only."""
-    layers = _unet(settings) if settings.model == "unet" else _resnet(settings, settings.depth, settings.input_size)
+    if settings.model == "unet":
+        layers = _unet(settings)
+    elif settings.encoder == "lite0":
+        layers = _lite0(settings.input_size, len(lite0.WIDTHS))
+    else:
+        layers = _resnet(settings, settings.depth, settings.input_size)
     return sum(places * inputs * outputs * seen for places, inputs, outputs, seen in layers)
 
 
@@ -44,7 +49,7 @@ def _unet(settings: TrainingSettings) -> Iterator[Layer]:
     widths = settings.widths if plain else encoder_widths(settings.encoder, settings.width)
     cells = [(settings.patch / stem / 2**level) ** 2 for level in range(len(widths))]
     if settings.encoder == "lite0":
-        yield from _lite0(settings)
+        yield from _lite0(settings.patch, LITE0_LEVELS)
     elif not plain:
         yield from _resnet(settings, RESNETS[settings.encoder], settings.patch)
     else:
@@ -64,11 +69,11 @@ def _double_convolution(places: float, inputs: int, outputs: int) -> Iterator[La
     yield places, outputs, outputs, 9
 
 
-def _lite0(settings: TrainingSettings) -> Iterator[Layer]:
+def _lite0(side: int, levels: int) -> Iterator[Layer]:
     stride = 1
-    for layer in lite0.convolutions(LITE0_LEVELS):
+    for layer in lite0.convolutions(levels):
         stride *= layer.stride
-        yield (settings.patch / stride) ** 2, layer.inputs // layer.groups, layer.outputs, layer.kernel**2
+        yield (side / stride) ** 2, layer.inputs // layer.groups, layer.outputs, layer.kernel**2
 
 
 def _resnet(settings: TrainingSettings, depth: int, side: int) -> Iterator[Layer]:

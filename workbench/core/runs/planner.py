@@ -18,7 +18,7 @@ from workbench.core.runs.held_out import mostly_one_class
 from workbench.core.runs.image_statistics import ImageStatistics, advise_masks, measure_sample, thinness
 from workbench.core.runs.launch import processes
 from workbench.core.runs.network_stats import multiplications, receptive_field
-from workbench.core.runs.training_settings import TrainingSettings
+from workbench.core.runs.training_settings import VERDICT_ENCODERS, TrainingSettings
 from workbench.inference.cpu_environment import cores
 
 _MOST_SHARED = 640  # network pixels shared by neighboring tiles, regardless of the receptive field
@@ -26,12 +26,13 @@ _GRAIN = 0.15  # agreement of line directions above which quarter turns give unr
 _SEPARABLE = 0.8  # area under the ROC curve above which the exposure of the images alone distinguishes verdicts
 _SQUARE = 0.1  # share of lines at right angles above which small rotations give unrealistic images
 _FEW_STEPS = 80  # steps up to which AdamW trains a slim ResNet better than Muon
+_LARGEST_LITE0 = 320  # pixels; largest input of the pretrained encoder on a CPU
 _WORKER_IMAGES = 4  # least number of images that a CPU core computes of each batch
 
 # Settings that a run takes over from its initial run, so that the weights of that run can be used.
 _NETWORK = {
     "unet": ("channels", "encoder", "widths", "stem", "width", "local_contrast", "scale"),
-    "resnet": ("channels", "depth", "width", "input_size", "standardize"),
+    "resnet": ("channels", "encoder", "depth", "width", "input_size", "standardize"),
 }
 _SIZES: dict[str, dict[str, dict[str, Any]]] = {  # on a CPU
     "unet": {
@@ -123,7 +124,9 @@ def _plan_from_images(sample: ImageStatistics, draft: _Draft) -> None:
     why = Message("plan.directions", n=f"{sample.common:.0%}", why=why)
     # Verdicts belong to whole images, whose exposure and noise must not decide them; a UNet has its local contrast.
     light = ["lighting", "noise"] if draft.request.model == "resnet" else ["brightness", "contrast"]
-    if draft.request.model == "resnet" and not draft.request.weights:  # published weights have no second input
+    if draft["encoder"] == "lite0":
+        draft.choose("standardize", draft.request.model == "resnet", Message("plan.standardized_features"))
+    elif draft.request.model == "resnet" and not draft.request.weights:  # published weights have no second input
         separable = sample.exposure > _SEPARABLE
         reason = Message("plan.standardize" if separable else "plan.not_standardized", n=f"{sample.exposure:.2f}")
         draft.choose("standardize", separable, reason)
@@ -136,6 +139,8 @@ def _plan_start(earlier: TrainingSettings | None, draft: _Draft) -> None:
     if earlier is not None and earlier.model == request.model and not request.weights:
         for key in _NETWORK[request.model]:
             draft.choose(key, getattr(earlier, key), Message("plan.as_initial_run"))
+    elif request.model == "resnet" and not (request.weights or {"depth", "width"} & request.model_fields_set):
+        draft.choose("encoder", "lite0", Message("plan.fitted_features"))
     if draft["encoder"] == "lite0":
         draft.choose("weights", "imagenet", Message("plan.bundled_weights"))
         draft.choose("local_contrast", False, Message("plan.no_contrast_input"))
@@ -145,12 +150,32 @@ def _plan_start(earlier: TrainingSettings | None, draft: _Draft) -> None:
         draft.choose("width", 1.0, Message("plan.full_width"))
     if draft["encoder"] == "plain":
         return
+    if request.model == "resnet":
+        _plan_verdict_encoder(draft)
+        return
     for key in ("widths", "stem"):
         if getattr(request, key) != TrainingSettings.model_fields[key].default:
             why = Message("settings.encoder_widths", name=draft["encoder"])
             raise problems.BadSettings(key=key, value=getattr(request, key), why=why)
         draft.choose(key, getattr(request, key), Message("plan.not_used", name=draft["encoder"]))
     draft.choose("rate", 2e-3, Message("plan.deep_rate"))
+
+
+def _plan_verdict_encoder(draft: _Draft) -> None:
+    """Choose settings of a network for verdicts that is no ResNet."""
+    name = draft["encoder"]
+    if name not in VERDICT_ENCODERS:
+        raise problems.BadSettings(key="encoder", value=name, why=Message("settings.verdict_encoder"))
+    for key in ("depth", "width"):
+        if key in draft.request.model_fields_set:
+            raise problems.BadSettings(key=key, value=draft[key], why=Message("settings.plain_only", name=name))
+        draft.choose(key, draft[key], Message("plan.not_used", name=name))
+    if draft.request.input_size % 32:
+        raise problems.BadSettings(
+            key="input_size", value=draft.request.input_size, why=Message("settings.multiple", n=32)
+        )
+    draft.choose("rate", 3e-4, Message("plan.pretrained_rate"))
+    draft.choose("optimizer", "adamw", Message("plan.pretrained_rate"))
 
 
 def _plan_unet(training: list[Item], thickness: float, draft: _Draft) -> None:
@@ -257,10 +282,18 @@ def _plan_resnet(project: Project, training: list[Item], draft: _Draft) -> None:
         draft.choose("input_size", side, join("list.sentences", [Message("plan.median_length", n=edge), *advice]))
         _plan_gpu_size(draft["input_size"], draft)
         return
-    side = min(128, max(smallest, edge // 32 * 32))
+    lite0 = draft["encoder"] == "lite0"
+    side = min(_LARGEST_LITE0 if lite0 else 128, max(smallest, edge // 32 * 32))
     advice = advise_masks(project, training, side / edge)
-    draft.choose("input_size", side, join("list.sentences", [Message("plan.small_input"), *advice]))
+    why = Message("plan.features_input" if lite0 else "plan.small_input")
+    draft.choose("input_size", side, join("list.sentences", [why, *advice]))
     _plan_cores(16, draft)
+    if lite0:
+        if request.epochs is None:
+            steps = expected_steps(draft.settings)
+            few = steps < MANY_STEPS
+            draft.choose("train_further", not few, Message("plan.fit_suffices" if few else "plan.many_steps", n=steps))
+        return
     draft.choose("rate", 3e-3, Message("plan.small_rate"))
     _plan_size(draft)
     if draft["width"] >= 1:  # the benefit of Muon was not measured for wide layers
@@ -278,6 +311,9 @@ def _plan_resnet(project: Project, training: list[Item], draft: _Draft) -> None:
 _MEASURED_SECONDS = 0.1  # duration of the measurement
 _MATRIX_SIDE = 64  # of its matrices: NumPy multiplies such small ones on one core, and they fit in the core's cache
 _STEP_COST = 3  # cost of a step in predictions: forward pass, and a backward pass of twice that
+_LITE0_COST = (
+    7  # of a multiplication of the encoder, relative to those of other networks: Paddle is slow for its layers
+)
 _REACHED = 0.7  # share of the measured speed that training reaches
 
 
@@ -285,6 +321,8 @@ def expected_steps(settings: TrainingSettings) -> int:
     """Return the number of steps on a CPU in the planned minutes, to two digits; accurate within a factor of two."""
     seconds = max(0.0, (settings.minutes or 0) * 60 - START_SECONDS) * STEPPING
     step = multiplications(settings) * _STEP_COST * settings.batch / (core_speed() * _REACHED * settings.workers)
+    if settings.encoder == "lite0":
+        step *= _LITE0_COST
     return int(float(f"{seconds / step:.2g}"))
 
 

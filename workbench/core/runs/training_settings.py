@@ -50,8 +50,10 @@ class TrainingSettings(StoredModel):
     # ResNet weights; "random": no pretrained weights
     weights: str | None = None
 
+    # `width` applies to ResNet encoders only. Of verdicts: "lite0", or "plain" for the ResNet of `depth`.
+    encoder: Literal["plain", "lite0", "resnet18", "resnet34"] = "plain"
+
     # UNet
-    encoder: Literal["plain", "lite0", "resnet18", "resnet34"] = "plain"  # `width` applies to ResNet encoders only
     widths: list[int] = [16, 32, 64, 128]  # channels per level; the length is the depth
     stem: Literal[1, 2, 4] = 1  # stride of the stem: 2 or 4 halves or quarters the resolution
     local_contrast: bool = True  # additional input: contrast of each pixel to its surroundings
@@ -69,6 +71,7 @@ class TrainingSettings(StoredModel):
     width: float = Field(default=1.0, gt=0, le=2)
     input_size: int = Field(default=224, ge=32, le=1024)
     standardize: bool = False  # additional input: the image with mean 0 and standard deviation 1
+    train_further: bool = True  # after the fit of the last layer, with the encoder lite0
     label_smoothing: float = Field(default=0.05, ge=0, lt=0.5)
 
     # optimization
@@ -92,10 +95,10 @@ class TrainingSettings(StoredModel):
 
 
 RANDOM = "random"  # value of `weights`
+VERDICT_ENCODERS = ("plain", "lite0")
 
 OF_UNET = {
     "prune",
-    "encoder",
     "widths",
     "stem",
     "local_contrast",
@@ -109,7 +112,7 @@ OF_UNET = {
     "min_area",
     "mirror",
 }
-OF_RESNET = {"depth", "input_size", "standardize", "label_smoothing"}
+OF_RESNET = {"depth", "input_size", "standardize", "train_further", "label_smoothing"}
 _NOT_OFFERED = {"format", "reasons", "amp_level"}  # O2 was never measured on a GPU; runs that have it remain readable
 
 

@@ -31,7 +31,7 @@ from ..model_settings import ModelSettings
 from ..overlay_drawing import overlay, overlay_bands
 from ..predictor import Prediction, PredictionCancelled, Predictor
 from ..text_safety import SUFFIX, csv_metadata, csv_rows, csv_table
-from ..verdict_rule import reason_text
+from ..verdict_rule import reason_text, unlike_text
 from .input_paths import InputSource, OutputNames, SkippedInput, output_names
 from .results_log import ResultsLog, file_state, is_result
 
@@ -91,18 +91,20 @@ class ResultTable:
 
 def result_tables(settings: ModelSettings) -> list[ResultTable]:
     """Return the tables for a model: regions of a segmentation, verdicts of a classification or by a rule."""
+    checked = () if settings.input is None else ("input",)
     if settings.task == "classification":
         names = settings.verdicts
-        return [ResultTable("verdicts.csv", ("picture", "verdict", *names), lambda entry: _probabilities(entry, names))]
+        columns = ("picture", "verdict", *names, *checked)
+        return [ResultTable("verdicts.csv", columns, lambda entry: _probabilities(entry, names))]
     tables = [ResultTable("regions.csv", _REGION_COLUMNS, _regions)]
-    if settings.verdict_rule is not None:
-        columns = ("picture", "verdict", "anomaly_score", "regions", "reason")
+    if settings.verdict_rule is not None or checked:
+        columns = ("picture", "verdict", "anomaly_score", "regions", "reason", *checked)
         tables.append(ResultTable("verdicts.csv", columns, _verdict))
     return tables
 
 
 def _probabilities(entry: dict[str, Any], names: Sequence[str]) -> Iterator[Sequence[Any]]:
-    yield [entry["path"], entry["verdict"], *(entry["probabilities"][name] for name in names)]
+    yield [entry["path"], entry["verdict"], *(entry["probabilities"][name] for name in names), *_input(entry)]
 
 
 def _regions(entry: dict[str, Any]) -> Iterator[Sequence[Any]]:
@@ -112,7 +114,13 @@ def _regions(entry: dict[str, Any]) -> Iterator[Sequence[Any]]:
 
 def _verdict(entry: dict[str, Any]) -> Iterator[Sequence[Any]]:
     reason = reason_text(entry["verdict_reason"])
-    yield [entry["path"], entry["verdict"], entry["anomaly_score"], len(entry["regions"]), reason]
+    yield [entry["path"], entry["verdict"] or "", entry["anomaly_score"], len(entry["regions"]), reason, *_input(entry)]
+
+
+def _input(entry: dict[str, Any]) -> list[str]:
+    """Return the cell of what the comparison with the training images found, none without a comparison."""
+    found = entry.get("input")
+    return [] if found is None else ["; ".join(found["why"])]
 
 
 def _region_cells(region: dict[str, Any]) -> list[Any]:
@@ -167,8 +175,10 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
+KEEP_VERDICTS = "keep the verdict of images that are unlike the training images"  # help of this option
 _MAX_WHOLE_PIXELS = 32_000_000  # pixels; larger overlays are drawn in bands
 _BAND = 4_000_000  # pixels per band
+_MOST_REMARKS = 3  # of one command; sizes may all be different
 
 
 # Called as (absolute path, file state, name of the results, entry). entry: as in the ledger; with "why" if skipped.
@@ -373,6 +383,24 @@ class ResultsFolder:
         else:
             bands = overlay_bands(image, mask, self.predictor.settings, rows=max(1, _BAND // width))
             stream_png(path, width, height, bands)
+
+
+def new_remarks(result: Prediction, reported: set[str]) -> list[str]:
+    """Return remarks on an image that is like the training images, each once in a command. reported: is extended."""
+    if result.input is None or not result.input.ok or len(reported) >= _MOST_REMARKS:
+        return []
+    new = [text for text in result.input.why if text not in reported]
+    reported.update(new)
+    return [f"{text[0].upper()}{text[1:]}. This is reported once." for text in new]
+
+
+def unlike_summary(entries: Iterable[dict[str, Any]]) -> str:
+    """Return how many images of a report are unlike the training images, as a sentence; "" if none are."""
+    found = [(entry["path"], text) for entry in entries if (text := unlike_text(entry))]
+    if not found:
+        return ""
+    images = "1 image is" if len(found) == 1 else f"{len(found)} images are"
+    return f"{images} unlike the training images, for example {found[0][0]}: {found[0][1]}."
 
 
 def predict_all(

@@ -21,7 +21,7 @@ from .export_checks import self_test, verify_checks
 from .folder_watch import watch
 from .input_paths import collect_images
 from .interrupts import exit_on_broken_pipe, handle_interrupts
-from .results_folder import ResultsFolder, predict_all
+from .results_folder import KEEP_VERDICTS, ResultsFolder, new_remarks, predict_all, unlike_summary
 from .results_log import ResultsLogError, ignored_lines, model_fingerprint
 
 
@@ -77,6 +77,8 @@ def _run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         _print("Self-test passed: this export reproduces its reference results.", options)
     if not options.pictures:
         return report
+    if options.keep_verdicts:
+        predictor.keep_verdicts()
     fingerprint = model_fingerprint(folder)
     if options.watch:
         return {**report, **_watch(options, predictor, fingerprint)}
@@ -111,6 +113,9 @@ def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
         raise _UsageError(f"Stopped. {done}. Run it again with --continue for the others.")
     if not report["pictures"]:
         raise _UsageError(f"None of the images has a result: {report['skipped'][-1]['why']}.")
+    unlike = unlike_summary(report["pictures"])
+    if unlike:
+        _note(unlike)
     left_out = f", {len(report['skipped'])} skipped" if report["skipped"] else ""
     _print(f"{_images(len(report['pictures']))}{left_out}; results in {options.out}", options)
     return report
@@ -118,10 +123,11 @@ def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
 
 def _watch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) -> dict[str, Any]:
     count = {"pictures": 0, "skipped": 0}
+    reported: set[str] = set()
 
     def on_image(path: str, result: Prediction | None, why: str) -> None:
         count["skipped" if result is None else "pictures"] += 1
-        _note(_result_line(path, result, why))
+        _note_image(_result_line(path, result, why), result, reported)
         if options.json:
             _out(json.dumps({"path": path, "why": why} if result is None else {"path": path, **result.to_json()}))
 
@@ -162,6 +168,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         "--threads", type=_count, default=None, metavar="N", help="number of CPU threads (0 = all cores)"
     )
     parser.add_argument("--no-overlays", action="store_true", help="write masks and tables only")
+    parser.add_argument("--keep-verdicts", action="store_true", help=KEEP_VERDICTS)
     resume_group = parser.add_mutually_exclusive_group()
     resume_help = "skip images that already have results"
     resume_group.add_argument("--continue", dest="resume", action="store_true", help=resume_help)
@@ -199,6 +206,7 @@ class _Progress:
         self._started = time.monotonic()
         self._number = self._total = self._first = 0
         self._last_drawn = 0.0
+        self._reported: set[str] = set()
 
     def tile(self, done: int, total: int) -> None:
         if self._is_terminal and total > 1 and time.monotonic() - self._last_drawn > 0.2:
@@ -207,7 +215,7 @@ class _Progress:
     def image(self, number: int, total: int, path: str, result: Prediction | None, why: str) -> None:
         line = f"[{number}/{total}] {_result_line(path, result, why)}"
         if not self._is_terminal:
-            _note(line)
+            _note_image(line, result, self._reported)
             return
         self._first = self._first or number  # earlier images were done in a previous run
         self._number, self._total = number, total
@@ -240,7 +248,13 @@ def _duration(seconds: float) -> str:
 def _result_line(path: str, result: Prediction | None, why: str) -> str:
     if result is None:
         return f"{path}: skipped, {why}"
-    return f"{path}: {result_text(result.verdict, result.regions, result.verdict_reason)}, {result.milliseconds:.0f} ms"
+    return f"{path}: {result_text(result.to_json())}, {result.milliseconds:.0f} ms"
+
+
+def _note_image(line: str, result: Prediction | None, reported: set[str]) -> None:
+    _note(line)
+    for remark in new_remarks(result, reported) if result else ():
+        _note(remark)
 
 
 def _fail(sentence: str, options: argparse.Namespace) -> int:

@@ -23,6 +23,7 @@ from workbench.core.project.project import Project
 from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.export_options import ExportOptions
+from workbench.core.runs.input_limits import learn_input
 from workbench.core.runs.launch import worker_command
 from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.run import Run
@@ -285,13 +286,19 @@ def present_settings(run: Run, project: Project, dataset: Dataset, formats: Sequ
     formats: engines whose files the settings are to name. Raises RunBroken.
     """
     path, files = run.best / MODEL_FILE, {name: KINDS[name].file for name in formats}
-    if not path.exists():
-        name, scale = project.file.name, project.file.um_per_pixel
-        return networks.settings(run.settings(), dataset, name=name, run=run.name, um_per_pixel=scale, files=files)
+    name, scale = project.file.name, project.file.um_per_pixel
     try:
-        return dataclasses.replace(load_settings(path), files=files, order=(), engines={})
+        if path.exists():
+            settings = dataclasses.replace(load_settings(path), files=files, order=(), engines={})
+        else:
+            settings = networks.settings(
+                run.settings(), dataset, name=name, run=run.name, um_per_pixel=scale, files=files
+            )
     except SettingsError as error:
         raise RunBroken(path=str(path), why=str(error)) from error
+    if settings.input or run.adopted:
+        return settings
+    return dataclasses.replace(settings, input=learn_input(project, dataset))  # a run of an earlier version
 
 
 def check_source(run: Run, options: ExportOptions) -> None:

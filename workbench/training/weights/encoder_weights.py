@@ -26,7 +26,7 @@ from workbench.core.project.storage import write_bytes
 from workbench.core.runs.events import Progress
 from workbench.core.runs.network_stats import BLOCKS
 from workbench.core.runs.training_settings import RANDOM, TrainingSettings
-from workbench.training.lite0_encoder import Lite0Body
+from workbench.training.lite0_encoder import Lite0Body, Lite0Classifier
 from workbench.training.network_state import Arrays, load_weights, weights
 from workbench.training.reporter import Reporter
 from workbench.training.resnet import ResNet, ResNetBody
@@ -50,7 +50,7 @@ _OWN_NAMES = re.compile(r"stem\.|blocks\.\d+\.(?:body\.\d\.|shortcut\.)")
 
 
 def load_initial_weights(
-    settings: TrainingSettings, net: UNet | ResNet, report: Reporter, *, cancelled: Callable[[], bool]
+    settings: TrainingSettings, net: UNet | ResNet | Lite0Classifier, report: Reporter, *, cancelled: Callable[[], bool]
 ) -> dict[str, Any]:
     """Load the weights named in the training settings into the ResNet of `net`.
 
@@ -58,7 +58,7 @@ def load_initial_weights(
     NoDownload.
     """
     assert settings.weights is not None
-    body = net if isinstance(net, ResNet) else net.down
+    body = net if isinstance(net, ResNet) else net.body if isinstance(net, Lite0Classifier) else net.down
     if settings.weights == RANDOM:
         return {"weights": RANDOM}
     if isinstance(body, Lite0Body):

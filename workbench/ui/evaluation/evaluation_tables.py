@@ -8,12 +8,14 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QTableWidget, QTableWidgetItem, QWidget
 
+from workbench.core.documents.metric_tables import size_range
 from workbench.core.evaluation.figures import Figure, Figures
 from workbench.core.evaluation.split_evaluation import EvaluatedImages
 from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
 from workbench.core.geometry.drawing import NOTHING
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.ui.text import evaluation_texts, formatting
+from workbench.ui.text.translation import translate_message
 
 _Index = QModelIndex | QPersistentModelIndex
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -67,7 +69,8 @@ class ClassTable(QTableWidget):
             self._add_row(self.tr("Mean of classes"), [by_id["mean"].get(id) for id in ids])
         sizes = figures.all("recall", "size")
         for row in sizes:
-            self._add_row(evaluation_texts.size(row.of, um_per_pixel), [row if id == row.id else None for id in ids])
+            name = translate_message(size_range(row.of, um_per_pixel))
+            self._add_row(name, [row if id == row.id else None for id in ids])
         if not sizes and figures.get("recall").total:
             self._add_texts([self.tr("Too few defects to group by size"), *[""] * len(ids)])
             self.setSpan(self.rowCount() - 1, 0, 1, self.columnCount())

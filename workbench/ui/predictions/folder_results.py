@@ -58,7 +58,8 @@ class ResultsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._text(row, index.column())
         if role == Qt.ItemDataRole.ToolTipRole:
-            return translate_message(row.why) if row.why else str(row.path)
+            remarks = [row.why] if row.why else row.input.why if row.input else ()
+            return "\n".join(map(translate_message, remarks)) or str(row.path)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(index.column())
         return None
@@ -69,9 +70,12 @@ class ResultsModel(QAbstractTableModel):
         if column == 1:
             if row.why:
                 return self.tr("Skipped: {why}").format(why=translate_message(row.why))
-            if row.verdict is not None:
-                return row.verdict
-            return fill(self.tr("{n} {n:region|regions}"), n=row.found) if row.found else "–"
+            regions = fill(self.tr("{n} {n:region|regions}"), n=row.found) if row.found else "–"
+            result = regions if row.verdict is None else row.verdict
+            if row.input is None or row.input.ok:
+                return result
+            why = "; ".join(map(translate_message, row.input.why))
+            return self.tr("{result}: {why}").format(result=result, why=why)
         if column == 2:
             return formatting.number(row.largest) if row.largest is not None else ""
         return "" if row.why else f"{row.milliseconds:.0f}"

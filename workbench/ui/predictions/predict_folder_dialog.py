@@ -193,7 +193,11 @@ class PredictFolderDialog(JobDialog):
                 "images that already have results” to continue."
             )
             self.skip_existing.setChecked(True)
-        self.show_status(fill(text, done=summary.images, skipped=summary.skipped, path=summary.out))
+        text = fill(text, done=summary.images, skipped=summary.skipped, path=summary.out)
+        unlike = sum(row.input is not None and not row.input.ok for row in self.results.rows)
+        if unlike:
+            text += " " + fill(self.tr("{n} {n:image is|images are} unlike the training images."), n=unlike)
+        self.show_status(text)
         self.show_results.show()
         if self.results.rows and not self.table.currentIndex().isValid():
             self.table.selectRow(0)

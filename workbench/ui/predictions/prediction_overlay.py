@@ -25,7 +25,7 @@ from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.shortcuts import key_text
-from workbench.ui.text.prediction_texts import after_step_text, preview_text, trained_text, verdict_text
+from workbench.ui.text.prediction_texts import after_step_text, preview_text, trained_text, verdict_text, with_input
 
 if TYPE_CHECKING:
     from workbench.core.evaluation.prediction_maps import Maturity, PredictionMaps
@@ -268,10 +268,10 @@ def _shown_result(
 
     if result.mask is None:
         maps = None if result.heat is None else ActivationMap(np.zeros_like(result.heat), result.heat)
-        return maps, verdict_text(result), None
+        return maps, with_input(verdict_text(result), result), None
     maturity = _maturity(predictions, key, runs)
     maps = predictions.cached(key) or PredictionMaps(result.mask, result.scores)
-    return maps, trained_text(result, maturity), maturity
+    return maps, with_input(trained_text(result, maturity), result), maturity
 
 
 def _maturity(predictions: Predictions, key: str, runs: RunList) -> Maturity | None:

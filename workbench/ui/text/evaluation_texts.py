@@ -92,22 +92,6 @@ def score(value: float | None) -> str:
     return NOTHING if value is None else formatting.number(value, 2)
 
 
-def size(limits: tuple[int, int | None], um_per_pixel: float | None) -> str:
-    """Return a range of areas, such as "120 to 900 px²", or in µm² or mm² if the scale is known."""
-    if um_per_pixel is None:
-        unit = QCoreApplication.translate("review", "px²")
-        low, high = (None if limit is None else formatting.number(float(f"{limit:.3g}")) for limit in limits)
-    else:
-        pixel = um_per_pixel**2
-        unit, factor = formatting.metric_unit(max(filter(None, limits), default=0) * pixel, 2)
-        low, high = (None if limit is None else formatting.significant(limit * pixel / factor) for limit in limits)
-    if high is None:
-        return QCoreApplication.translate("review", "{low} {unit} and more").format(low=low, unit=unit)
-    if not limits[0]:
-        return QCoreApplication.translate("review", "below {high} {unit}").format(high=high, unit=unit)
-    return QCoreApplication.translate("review", "{low} to {high} {unit}").format(low=low, high=high, unit=unit)
-
-
 def threshold(point: OperatingPoint, channels: list[int]) -> str:
     """Return the threshold of the given classes: "0.50", or "0.50–0.98" if they differ."""
     values = [point.thresholds[channel] for channel in channels]

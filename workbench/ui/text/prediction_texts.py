@@ -9,6 +9,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 from workbench.core.runs.events import Preview
 from workbench.inference.model_settings import UNSURE
 from workbench.ui.text import formatting
+from workbench.ui.text.translation import translate_message
 
 if TYPE_CHECKING:
     from workbench.core.evaluation.prediction_maps import Maturity
@@ -78,6 +79,14 @@ def regions_text(result: Prediction) -> str:
         return text
     pattern = QCoreApplication.translate("PredictionOverlay", "{prediction}; verdict: {verdict}")
     return pattern.format(prediction=text, verdict=result.verdict)
+
+
+def with_input(text: str, result: Prediction) -> str:
+    """Return the text of a result with the reasons why the image is unlike the training images, if it is."""
+    if result.input is None or result.input.ok:
+        return text
+    pattern = QCoreApplication.translate("PredictionOverlay", "{prediction}. Unlike the training images: {why}")
+    return pattern.format(prediction=text, why="; ".join(map(translate_message, result.input.why)))
 
 
 def verdict_text(prediction: Prediction | Preview) -> str:

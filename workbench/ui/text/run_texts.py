@@ -275,9 +275,10 @@ def finished_text(result: dict[str, Any]) -> tuple[str, tuple[str, ...], str]:
     metrics = result["metrics"]
     counts = formatting.result_text(metrics)
     expectation = Expectation.of_result(result, "resnet" if "accuracy" in metrics else "unet")
+    lines = [result["fitted"]] if result.get("fitted") else []
+    details = "\n".join(map(translate_message, [*lines, *(expectation.lines() if expectation else ())]))
     if expectation is None:
-        return counts, (), ""
-    details = "\n".join(map(translate_message, expectation.lines()))
+        return counts, (), details
     result, images = formatting.main_result(metrics), metrics.get("pictures")
     if result is None or not images or metrics.get("only_background") or expectation.forecast is None:
         return counts, (), details

@@ -30,7 +30,8 @@ _SETTINGS: dict[str, tuple[str, str]] = {
         QT_TRANSLATE_NOOP("recipe", "Encoder"),
         QT_TRANSLATE_NOOP(
             "recipe",
-            "Encoder of the UNet: plain convolutions, EfficientNet-Lite0 with its pretrained weights, or a ResNet.",
+            "First part of the network: plain convolutions (for verdicts a ResNet), EfficientNet-Lite0 with its "
+            "pretrained weights, or the ResNet of a UNet.",
         ),
     ),
     "weights": (
@@ -89,7 +90,9 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     "standardize": (
         QT_TRANSLATE_NOOP("recipe", "Standardized input"),
         QT_TRANSLATE_NOOP(
-            "recipe", "Additional input: the image with a fixed mean and contrast, independent of its exposure."
+            "recipe",
+            "Input, or additional input of a ResNet: the image with a fixed mean and contrast, independent of its "
+            "exposure.",
         ),
     ),
     "patch": (
@@ -126,6 +129,12 @@ _SETTINGS: dict[str, tuple[str, str]] = {
             "recipe",
             "Weight of the term that separates the classes, while the defects of all classes are trained together. "
             "0: each class is trained separately.",
+        ),
+    ),
+    "train_further": (
+        QT_TRANSLATE_NOOP("recipe", "Train further"),
+        QT_TRANSLATE_NOOP(
+            "recipe", "Train the whole network after its last layer was fitted to features of the images."
         ),
     ),
     "label_smoothing": (
@@ -202,7 +211,7 @@ _SETTINGS: dict[str, tuple[str, str]] = {
 _GROUPS: list[tuple[str, tuple[str, ...]]] = [
     (
         QT_TRANSLATE_NOOP("recipe", "Network"),
-        ("quality", "encoder", "widths", "stem", "depth", "width", "local_contrast", "standardize"),
+        ("quality", "encoder", "widths", "stem", "depth", "width", "local_contrast", "standardize", "train_further"),
     ),
     (QT_TRANSLATE_NOOP("recipe", "Initial weights"), ("start_from", "prune", "weights")),
     (
@@ -286,7 +295,7 @@ def groups(model: str, changed: Container[str] = ()) -> list[tuple[str, list[str
 def without_effect(model: str, encoder: str) -> set[str]:
     """Return the settings that have no effect with an encoder."""
     if model != "unet":
-        return set()
+        return {"depth", "width"} if encoder == "lite0" else {"train_further"}
     return _WITHOUT_EFFECT.get(encoder, _OF_RESNET)
 
 

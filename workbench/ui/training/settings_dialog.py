@@ -91,7 +91,7 @@ class TrainingSettingsDialog(QDialog):
         self.settings: TrainingSettings | None = None  # as planned with the changed values
         self._automatic: dict[str, Any] = {}  # last automatic value of each setting
         groups = settings_texts.groups(model, self.choices)
-        self.fields = {key: field_for(key, runs) for _, keys in groups for key in keys}
+        self.fields = {key: field_for(key, runs, self._model) for _, keys in groups for key in keys}
         self._plan_timer = QTimer(self, singleShot=True, interval=_DELAY, timeout=self._plan)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 16, 0, 14)

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.runs.training_settings import TrainingSettings
+from workbench.core.runs.training_settings import VERDICT_ENCODERS, TrainingSettings
 from workbench.ui.text import settings_texts
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -178,8 +178,11 @@ class SubsetField(Field):
         return [option for option, box in self.boxes.items() if box.isChecked()]
 
 
-def field_for(key: str, runs: Sequence[tuple[str, str]]) -> Field:
-    """Return a new input field for a setting. runs: names and titles of the runs offered as initial weights."""
+def field_for(key: str, runs: Sequence[tuple[str, str]], model: str = "unet") -> Field:
+    """Return a new input field for a setting of a model.
+
+    runs: names and titles of the runs offered as initial weights.
+    """
     annotation = TrainingSettings.model_fields[key].annotation
     if key == "weights":
         return WeightsField()
@@ -188,7 +191,8 @@ def field_for(key: str, runs: Sequence[tuple[str, str]]) -> Field:
     if get_origin(annotation) in (Union, types.UnionType):
         annotation = next(part for part in get_args(annotation) if part is not type(None))
     if get_origin(annotation) is Literal:
-        return ChoiceField([(value, settings_texts.option(value)) for value in get_args(annotation)])
+        values = VERDICT_ENCODERS if (key, model) == ("encoder", "resnet") else get_args(annotation)
+        return ChoiceField([(value, settings_texts.option(value)) for value in values])
     if get_origin(annotation) is list:
         inner = get_args(annotation)[0]
         if get_origin(inner) is Literal:
