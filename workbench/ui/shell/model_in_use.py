@@ -42,13 +42,13 @@ _TOPIC = "model"
 class ModelChip(QPushButton):
     """Button that names the model in use of the project; its menu chooses another one. Hidden without a model.
 
-    texts: the text, and shorter ones for less space.
+    texts: the text, and shorter ones for less space, at last none beside the icon.
     """
 
     def __init__(self, session: Session, run_list: RunList, monitor: WorkflowMonitor, style: ThemeManager) -> None:
         super().__init__(objectName="chip")
         self._session, self._run_list, self._monitor, self._style = session, run_list, monitor, style
-        self.texts: tuple[str, ...] = ("", "", "")
+        self.texts: tuple[str, ...] = ("", "", "", "")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.choices = QMenu(self)
         self.choices.setToolTipsVisible(True)
@@ -65,7 +65,7 @@ class ModelChip(QPushButton):
         if run is None:
             return
         before, line = self.texts, self._run_list.line_of(run)
-        self.texts = in_use_texts(run, {} if line is None else line.metrics, chosen=chosen)
+        self.texts = (*in_use_texts(run, {} if line is None else line.metrics, chosen=chosen), "")
         workflow = self._monitor.workflow
         found = workflow.remarks if workflow is not None else ()
         weak = any(remark.weak for remark in found)

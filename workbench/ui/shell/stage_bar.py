@@ -24,7 +24,8 @@ from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
 _GAP = 32  # px between the last menu and the bar
-_LEVELS = 5  # of simplification, see `StageBar.fit`
+_LEVELS = 6  # of simplification, see `StageBar.fit`
+_ANSWERED = 4  # level from which on the answer about good images is left out
 _STEP_LENGTH = 32  # characters of the next step for which there is always room, so that a short one changes nothing
 _ICONS: dict[Stage, str] = {"label": "brush", "train": "train", "evaluate": "evaluation", "export": "export"}
 
@@ -49,6 +50,7 @@ class StageBar(QWidget):
         self._monitor, self._actions, self._style, self._pages = monitor, actions, style, pages
         self.chip = chip
         self._in_evaluation, self._width = False, 0  # px, room for the bar
+        self._fitted: object = None  # what the texts were fitted to
         self._action: QAction | None = None  # of the next step
         names, tips = _stage_names(), _stage_tips()
         row = QHBoxLayout(self)
@@ -88,12 +90,17 @@ class StageBar(QWidget):
         self.refresh()
 
     def fit(self, width: int) -> None:
-        """Fit the texts to a width: first the chip is shortened, then the stages, then the answer is left out."""
+        """Fit the texts to a width: first the chip is shortened, then the stages, then both and the answer."""
         self._width = width
+        hints = [button.sizeHint().width() for button in (self.next, self.answer)]
+        content = width, *self._texts(0).values(), self._asks_for_good(), *hints
+        if content == self._fitted:  # the widths of hidden texts are estimates: fitting again could alternate forever
+            return
+        self._fitted = content
         level = next((level for level in range(_LEVELS) if self._width_at(level) <= width), _LEVELS - 1)
         for button, text in self._texts(level).items():
             button.setText(text.replace("&", "&&"))
-        self.answer.setVisible(self._asks_for_good() and level < _LEVELS - 1)
+        self.answer.setVisible(self._asks_for_good() and level < _ANSWERED)
 
     def _texts(self, level: int) -> dict[QPushButton, str]:
         """Return the texts of the buttons at a level of simplification."""
@@ -102,14 +109,18 @@ class StageBar(QWidget):
             pattern = self.tr("Label: {defective} defective, {good} good")
             names["label"] = pattern.format(defective=number(workflow.defective or 0), good=number(workflow.good))
         texts = {button: names[stage] for stage, button in self.stages.items() if level < 3 or button.isChecked()}
-        return {**dict.fromkeys(self.stages.values(), ""), **texts, self.chip: self.chip.texts[min(level, 2)]}
+        return {
+            **dict.fromkeys(self.stages.values(), ""),
+            **texts,
+            self.chip: self.chip.texts[(0, 1, 2, 2, 2, 3)[level]],
+        }
 
     def _width_at(self, level: int) -> int:
         """Return the width that the content needs at a level of simplification."""
         advance, texts = self.fontMetrics().horizontalAdvance, self._texts(level)
         change = sum(advance(text) - advance(b.text()) for b, text in texts.items() if not b.isHidden())
         link = self.answer.sizeHint().width() + self.layout().spacing()
-        if self._asks_for_good() and level < _LEVELS - 1:
+        if self._asks_for_good() and level < _ANSWERED:
             change += link if self.answer.isHidden() else 0
         elif not self.answer.isHidden():
             change -= link
