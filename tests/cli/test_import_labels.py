@@ -82,14 +82,6 @@ def test_strict_imports_nothing_that_is_not_complete(root, folder, capsys):
     assert "Nothing was imported" in capsys.readouterr().err and files(root) == before
 
 
-def test_mapped_and_ignored_classes(root, folder, capsys):
-    result = run(capsys, root, folder, "--map", "pit=scratch", "--ignore-class", "stain")
-    assert result["classes"] == ["scratch"] and result["labelled"] == 2
-    with Project.open(root) as project:
-        mask = annotation.load_mask(project, "images/p0.png")
-    assert mask[3, 3] == 1 and mask[9, 4] == 0
-
-
 def test_undo_restores_the_project(root, folder, capsys):
     before = files(root)
     run(capsys, root, folder)
@@ -98,21 +90,6 @@ def test_undo_restores_the_project(root, folder, capsys):
     assert undone["pictures"] == 2 and undone["kept"] == [] and files(root) == before
     assert cli.main(["import", str(root), "--undo"]) == 1
     assert "no import that can be undone" in capsys.readouterr().err
-
-
-def test_undo_survives_imports_that_change_nothing(root, folder, tmp_path, capsys):
-    write_png(tmp_path / "old" / "images" / "p0.png", np.full((16, 24), 60, np.uint8))
-    write_png(tmp_path / "old" / "masks" / "p0.png", np.full((16, 24), 255, np.uint8))
-    run(capsys, root, tmp_path / "old", "--class", "scratch")
-    before = files(root)
-    run(capsys, root, folder, "--conflicts", "replace")
-    after = files(root)
-    (tmp_path / "void").mkdir()
-    assert cli.main(["import", str(root), str(tmp_path / "void"), "--conflicts", "replace"]) == 1
-    run(capsys, root, folder, "--conflicts", "replace")
-    run(capsys, root, folder)
-    assert files(root) == after
-    assert run(capsys, root, "--undo")["pictures"] == 2 and files(root) == before
 
 
 def test_conflicts(root, folder, capsys):

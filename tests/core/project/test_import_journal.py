@@ -401,12 +401,6 @@ def test_classes_are_mapped_or_ignored(root, folder):
         assert mask[3, 3] == 1 and mask[9, 6] == 0
 
 
-def test_names_that_differ_in_case_and_spaces_are_one_class(root, folder):
-    (folder / "labels.txt").write_text("__background__\nSCRATCH \ncrater\n", "utf-8")
-    with Project.open(root) as project:
-        assert import_labels(project, folder).added_classes == ["crater"]
-
-
 def test_labels_beside_images_that_are_used_in_place(root, folder, tmp_path):
     before = content(root)
     with Project.open(root) as project:

@@ -12,10 +12,10 @@ from tests.ui.training.run_events import live
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.events import Evaluated, Finished, Started, encode
 from workbench.core.runs.run import Run
-from workbench.session.training.export_job import ExportJob
+from workbench.session.training.trainer_thread import ExportJob
 from workbench.ui.project.leave_guard import LeaveScope
 from workbench.ui.training.train_controls import ContinuousSwitch
-from workbench.ui.widgets.question_dialog import Question
+from workbench.ui.widgets.dialogs import Question
 
 METRICS = {
     "regions": {"defects": 10, "found": 9, "false": 0, "false_per_picture": 0.0},

@@ -15,7 +15,6 @@ import numpy as np
 
 from workbench.core.images.image_files import image_size, thumbnail
 from workbench.core.messages import Message
-from workbench.core.names import numbered_names
 from workbench.core.problems import Problem
 from workbench.core.project.formats.base import (
     IMAGE_FOLDERS,
@@ -31,6 +30,7 @@ from workbench.core.project.project import BACKGROUND, DONT_CARE, ClassInfo, Pro
 from workbench.core.project.shared_keys import own_key
 from workbench.core.project.sources import Source
 from workbench.core.project.storage import inside, same_content
+from workbench.core.text_patterns import numbered_names
 from workbench.inference.io.image_io import ReadError, decode_image
 from workbench.inference.io.opencv import cv2
 
@@ -67,9 +67,7 @@ class ImportImages:
         self._new_keys: dict[str, ImportImage] = {}
         self._embedded: dict[Path, ImportImage] = {}  # by label file
         for listed in [*project.file.sources, *([source] if source is not None else [])]:
-            folder = os.path.realpath(listed.folder(project.root))
-            for key in listed.images(project.root):
-                file = os.path.join(folder, *PurePosixPath(key).parts)
+            for key, file in _listed_files(project, listed).items():
                 if file not in masks:
                     image = ImportImage(listed.prefix + key, Path(file))
                     self._by_file[file] = self._by_key[image.key] = image
@@ -149,17 +147,18 @@ def real_path(path: Path) -> str:
     return os.path.join(os.path.realpath(path.parent), path.name)
 
 
-def mask_patterns(project: Project, source: Source | None, masks: list[Path]) -> dict[str, list[str]]:
+def _listed_files(project: Project, source: Source) -> dict[str, str]:
+    """Return the files of a source by the paths of its images below it, with links in its folder resolved."""
+    folder = os.path.realpath(source.folder(project.root))
+    return {key: os.path.join(folder, *PurePosixPath(key).parts) for key in source.images(project.root)}
+
+
+def mask_patterns(project: Project, masks: list[Path]) -> dict[str, list[str]]:
     """Return, by the name of a source, the ignore patterns that exclude mask files from its images."""
-    files = {real_path(mask) for mask in masks}
-    found: dict[str, list[str]] = {}
-    for listed in [*project.file.sources, *([source] if source is not None else [])]:
-        folder = os.path.realpath(listed.folder(project.root))
-        keys = listed.images(project.root)
-        hidden = {key for key in keys if os.path.join(folder, *PurePosixPath(key).parts) in files}
-        if hidden:
-            found[listed.name] = _patterns(keys, hidden)
-    return found
+    hidden = {real_path(mask) for mask in masks}
+    files = {source.name: _listed_files(project, source) for source in project.file.sources}
+    keys = {name: {key for key, file in listed.items() if file in hidden} for name, listed in files.items()}
+    return {name: _patterns(list(files[name]), found) for name, found in keys.items() if found}
 
 
 def _patterns(keys: list[str], hidden: set[str]) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.core.images.image_files import thumbnail
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
+from workbench.core.project.formats.base import PairingChoice
 from workbench.core.project.image_row import count_regions
 from workbench.core.project.import_account import ImportReport, ImportRequest
 from workbench.core.project.importing import LabelReading, Progress, ReadLabel
@@ -62,30 +63,19 @@ class PlannedPreview:
     names: dict[int, str]
 
 
-@dataclass(frozen=True)
-class PlannedQuestion:
-    """Possible answer to a question about masks. rule, text, count: see `PairingChoice`.
-
-    examples: (image, mask) of some masks, reduced, uint8 (h, w) or (h, w, 3); the image is None for a file that would
-    become an image itself.
-    """
-
-    rule: str
-    text: str
-    count: int
-    examples: list[tuple[np.ndarray | None, np.ndarray]]
-
-
 @dataclass
 class ImportPlan:
-    """Result of a preview. report: what the import would report, if it replaced all existing labels."""
+    """Result of a preview. report: what the import would report, if it replaced all existing labels.
+
+    questions: with reduced pictures, uint8 (h, w) or (h, w, 3), as examples in place of files.
+    """
 
     request: ImportRequest
     report: ImportReport
     classes: list[PlannedClass] = field(default_factory=list)
     verdicts: list[PlannedVerdict] = field(default_factory=list)
     previews: list[PlannedPreview] = field(default_factory=list)
-    questions: list[PlannedQuestion] = field(default_factory=list)
+    questions: list[PairingChoice] = field(default_factory=list)
 
     def choices(self) -> ImportRequest:
         """Return the request with the mapping of classes and verdicts as it is in the plan."""
@@ -116,10 +106,7 @@ def plan_import(
     if report.cancelled:
         return None
     reading.fill_ignored()
-    questions = [
-        PlannedQuestion(choice.rule, choice.text, choice.count, [_example(*pair) for pair in choice.examples])
-        for choice in report.pairings
-    ]
+    questions = [replace(choice, examples=[_example(*pair) for pair in choice.examples]) for choice in report.pairings]
     plan = ImportPlan(request, report, previews=collector.previews, questions=questions)
     known = {info.id for info in project.classes}
     for name, info in reading.classes.targets().items():

@@ -266,7 +266,7 @@ class LabelReading:
 
     def fill_ignored(self) -> dict[str, list[str]]:
         """Set the ignore patterns of the report. Returns them by the name of a source."""
-        ignored = mask_patterns(self.project, None, self.batch.mask_files)
+        ignored = mask_patterns(self.project, self.batch.mask_files)
         self.report.ignored = [pattern for patterns in ignored.values() for pattern in patterns]
         return ignored
 

@@ -20,7 +20,7 @@ from workbench.ui.actions.command_table import (
     Submenu,
     require,
 )
-from workbench.ui.canvas.items.ruler import Ruler
+from workbench.ui.canvas.canvas_items import Ruler
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text import formatting
 
@@ -99,6 +99,14 @@ class PredictionDisplayMenu(MenuTable):
                 needs=PROJECT
                 + require(lambda c: c.overlay.own_thresholds, self.tr("The thresholds of the run are in use")),
                 tip=self.tr("Use the thresholds of the run again"),
+            ),
+            SEPARATOR,
+            Command(
+                "instant_overlay",
+                self.tr("&Instant overlay"),
+                lambda c: c.instant_overlay.switch(not c.instant_overlay.on),
+                checked=lambda c: c.instant_overlay.on,
+                tip=self.tr("Without a training, show after each stroke where images resemble the labeled defects"),
             ),
         ]
 

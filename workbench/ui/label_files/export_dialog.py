@@ -7,17 +7,15 @@ from pathlib import Path
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QSize, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QWidget
 
-from workbench.core.names import free_path
 from workbench.core.project.exporting import EXPORT_FORMATS, ExportNames, LabelExportReport
 from workbench.core.project.formats.label_export import LabelExportOptions
-from workbench.core.text_patterns import fill
+from workbench.core.text_patterns import fill, free_path
 from workbench.session.project_jobs import LabelExportJob, LabelExportRequest
 from workbench.session.session import Session
 from workbench.ui.label_files.import_report import SkippedList
-from workbench.ui.text.formatting import number
-from workbench.ui.text.translation import translate_message
-from workbench.ui.widgets.job_dialog import JobDialog, PathField, open_path
-from workbench.ui.widgets.screen_fit import resize_on_screen
+from workbench.ui.text.formatting import number, translate_message
+from workbench.ui.widgets.dialogs import JobDialog, PathField, open_path
+from workbench.ui.widgets.text_labels import resize_on_screen
 
 # Content that a format cannot hold, as counted by the writers.
 _LOSSES = {
@@ -141,7 +139,7 @@ class LabelExportDialog(JobDialog):
         self.show_status("\n".join(lines))
         rows = list(report.skipped)
         for key, kinds in report.losses.items():
-            rows += [(key, _loss_text(kind)) for kind in kinds]
+            rows += [(key, QCoreApplication.translate("label_losses", _LOSSES[kind])) for kind in kinds]
         self.report.show_entries(report.skipped, losses=rows[len(report.skipped) :])
         if rows:
             resize_on_screen(self, max(self.width(), _REPORT_SIZE.width()), max(self.height(), _REPORT_SIZE.height()))
@@ -154,7 +152,3 @@ class LabelExportDialog(JobDialog):
             "verdicts": self.tr("Table of verdicts (CSV)"),
         }
         return titles.get(name, EXPORT_FORMATS[name].title)
-
-
-def _loss_text(kind: str) -> str:
-    return QCoreApplication.translate("label_losses", _LOSSES[kind]) if kind in _LOSSES else translate_message(kind)

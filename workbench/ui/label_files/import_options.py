@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.import_plan import ImportPlan
 from workbench.core.text_patterns import fill
-from workbench.ui.text.export_texts import format_title, format_with_count
 from workbench.ui.text.formatting import listed, number
+from workbench.ui.text.settings_texts import format_title, format_with_count
 from workbench.ui.widgets.text_labels import ElidedLabel, align_text
 
 
@@ -45,6 +45,7 @@ class ImportOptionsRow(QWidget):
             keyboardTracking=False,
         )
         align_text(self.threshold)
+        self.threshold.setMinimumWidth(self.threshold.sizeHint().width() + 10)  # the indent of the text
         self.class_name = QLineEdit(placeholderText=self.tr("from the labels"))
         self.class_name.setToolTip(
             self.tr("Every value of the masks becomes this one class, as for masks that number single objects.")
@@ -106,6 +107,7 @@ class ImportOptionsRow(QWidget):
         self._mask_row = _row(
             _label(self.tr("&Threshold of masks"), self.threshold),
             self.threshold,
+            None,
             _label(self.tr("One &class for all masks"), self.class_name),
             self.class_name,
             QWidget(),
@@ -155,20 +157,24 @@ class ImportOptionsRow(QWidget):
 
     def show_plan(self, plan: ImportPlan) -> None:
         """Show the options that apply to a preview."""
-        for widget in (self._boxes_label, self.boxes, self._boxes_note):
-            widget.setVisible(bool(plan.report.boxes))
-        for widget in (self._conflicts_label, self.conflicts):
-            widget.setVisible(bool(plan.report.replaced))
+        report = plan.report
+        for widgets, visible in (
+            ((self._boxes_label, self.boxes, self._boxes_note), report.boxes),
+            ((self._conflicts_label, self.conflicts), report.replaced),
+            ((self.split,), report.splits),
+            ((self.copy,), report.copied and plan.request.copy),
+            ((self.background,), report.background),
+        ):
+            for widget in widgets:
+                widget.setVisible(bool(visible))
         text = self.tr("{n} {n:image is|images are} labeled already")
         self._conflicts_label.setText(fill(text, n=number(plan.report.replaced)))
-        splits = listed(f"{self._split_name(side)} {number(count)}" for side, count in plan.report.splits.items())
+        names = {"train": self.tr("training"), "val": self.tr("validation"), "test": self.tr("test")}
+        splits = listed(f"{names[side]} {number(count)}" for side, count in plan.report.splits.items())
         self.split.setText(self.tr("Import the data split ({splits})").format(splits=splits))
-        self.split.setVisible(bool(plan.report.splits))
-        self.copy.setVisible(bool(plan.report.copied) and plan.request.copy)
         text = self.tr("Images without a label ({n}) have no defects: import them as done")
         self.background.setText(fill(text, n=number(plan.report.background)))
         self._show_encodings(plan)
-        self.background.setVisible(bool(plan.report.background))
 
     def _show_encodings(self, plan: ImportPlan) -> None:
         files = [
@@ -222,17 +228,16 @@ class ImportOptionsRow(QWidget):
     def _show_mask_row(self) -> None:
         self._mask_row.setVisible(self._masks_chosen())
 
-    def _split_name(self, side: str) -> str:
-        names = {"train": self.tr("training"), "val": self.tr("validation"), "test": self.tr("test")}
-        return names.get(side, side)
 
-
-def _row(*widgets: QWidget) -> QWidget:
-    """Return widgets side by side, of which the last one takes the remaining width."""
+def _row(*widgets: QWidget | None) -> QWidget:
+    """Return widgets side by side, of which the last one takes the remaining width. None: a larger space."""
     row = QWidget()
     line = QHBoxLayout(row, spacing=12, contentsMargins=QMargins())
     for widget in widgets:
-        line.addWidget(widget, widget is widgets[-1])
+        if widget is None:
+            line.addSpacing(10)
+        else:
+            line.addWidget(widget, widget is widgets[-1])
     return row
 
 

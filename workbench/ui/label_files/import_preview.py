@@ -30,11 +30,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.core.project.formats.base import PairingChoice
 from workbench.core.project.import_plan import (
     ImportPlan,
     PlannedClass,
     PlannedPreview,
-    PlannedQuestion,
     PlannedVerdict,
 )
 from workbench.core.project.plausibility import Concern
@@ -43,10 +43,8 @@ from workbench.core.text_patterns import fill
 from workbench.ui.label_files.import_options import ImportOptionsRow
 from workbench.ui.label_files.import_report import AccountBox, SkippedList, set_up_rows
 from workbench.ui.label_files.path_choices import MissingImages
-from workbench.ui.text.formatting import capitalized, number
-from workbench.ui.text.translation import translate_message
-from workbench.ui.widgets.screen_fit import text_scale
-from workbench.ui.widgets.text_labels import IconLabel
+from workbench.ui.text.formatting import capitalized, number, translate_message
+from workbench.ui.widgets.text_labels import IconLabel, text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
 _OPACITY = 0.55
@@ -251,7 +249,7 @@ class MaskQuestion(QWidget):
         column.addWidget(area)
         self.hide()
 
-    def show_questions(self, questions: Sequence[PlannedQuestion]) -> None:
+    def show_questions(self, questions: Sequence[PairingChoice]) -> None:
         """Show the possible answers."""
         _clear(self._grid)
         self.buttons.clear()
@@ -265,7 +263,7 @@ class MaskQuestion(QWidget):
             self._grid.addLayout(self._examples(question), row, 1)
         self.setVisible(bool(questions))
 
-    def _examples(self, question: PlannedQuestion) -> QHBoxLayout:
+    def _examples(self, question: PairingChoice) -> QHBoxLayout:
         """Return example pairs of image and mask, side by side."""
         row = QHBoxLayout(spacing=4)
         for image, mask in question.examples[:_SHOWN]:

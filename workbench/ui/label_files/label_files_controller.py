@@ -15,8 +15,7 @@ from workbench.core.project.sources import walk
 from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
-from workbench.ui.text.formatting import number, problem_text
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import number, problem_text, translate_message
 from workbench.ui.widgets.file_drop import LABEL_SUFFIXES, is_label_file
 from workbench.ui.widgets.message_bar import MessageBar
 from workbench.ui.widgets.theme import ThemeManager
@@ -38,7 +37,9 @@ class LabelFilesController(QObject):
         job.failed.connect(self._show_failure)
         job.progressed.connect(self._show_progress)
         for changed in (job, session.class_merge):
-            changed.dropped.connect(self._show_dropped)
+            changed.dropped.connect(
+                lambda text: messages.show_message("info", translate_message(text), topic="changes")
+            )
 
     def import_labels(self) -> None:
         """Show the dialog for an import."""
@@ -79,9 +80,6 @@ class LabelFilesController(QObject):
 
     # --- messages -----------------------------------------------------------------------------------
 
-    def _show_dropped(self, text: str) -> None:
-        self._messages.show_message("info", translate_message(text), topic="changes")
-
     def _show_undone(self, result: FilePass) -> None:
         text = fill(self.tr("Import undone: {n} {n:image|images}"), n=number(result.images))
         advice = ""
@@ -110,12 +108,10 @@ class LabelFilesController(QObject):
     def _show_progress(self, done: int, total: int) -> None:
         if self._session.label_import.activity not in ("undoing", "redoing", "recovering"):
             return
-        text = self.tr("Undoing the import: {done} of {total}")
-        if self._session.label_import.activity != "undoing":
-            text = self.tr("Importing: {done} of {total}")
-        self._messages.show_message(
-            "info", text.format(done=number(done), total=number(total)), topic="import", sticky=True
-        )
+        undoing = self._session.label_import.activity == "undoing"
+        text = self.tr("Undoing the import: {done} of {total}") if undoing else self.tr("Importing: {done} of {total}")
+        text = text.format(done=number(done), total=number(total))
+        self._messages.show_message("info", text, topic="import", sticky=True)
 
 
 def detect(tasks: TaskRunner, paths: Sequence[Path], on_found: Callable[[dict[str, int]], object]) -> None:

@@ -14,10 +14,10 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 from workbench.core.problems import Problem
 from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.run import Run
-from workbench.session.evaluation_jobs import EvaluationComparisonJob
+from workbench.session.project_jobs import EvaluationComparisonJob
 from workbench.session.session import Session
-from workbench.session.training.export_job import ExportJob
 from workbench.session.training.shown_runs import RunList
+from workbench.session.training.trainer_thread import ExportJob
 from workbench.session.training.training_control import TrainingControl
 from workbench.session.workflow_monitor import WorkflowMonitor
 from workbench.ui.text import formatting
@@ -29,12 +29,12 @@ from workbench.ui.text.run_texts import (
     run_line_details,
     run_line_text,
 )
+from workbench.ui.widgets.dialogs import Answer, Question
 from workbench.ui.widgets.message_bar import MessageBar
-from workbench.ui.widgets.question_dialog import Answer, Question
 from workbench.ui.widgets.theme import ThemeManager
 
 if TYPE_CHECKING:
-    from workbench.session.evaluation_jobs import ComparedEvaluations
+    from workbench.session.project_jobs import ComparedEvaluations
 
 _TOPIC = "model"
 

@@ -126,6 +126,7 @@ def test_exactly_one_flag_is_a_verdict(project, tmp_path):
     report = import_labels(project, tmp_path / "in")
     verdicts = [annotation.load_note(project, key).verdict for key in project.images()]
     assert verdicts == ["NG", None, None] and report.added_verdicts == ["NG"] == project.file.verdicts
+    assert not project.mask_path("a.png").exists()
 
 
 def test_damaged_files_are_skipped_with_a_reason(project, tmp_path):
@@ -185,23 +186,6 @@ def test_labelme_round_trip_is_exact(project, tmp_path, shapes):
             mask == id, back == matching_class(names[back[mask == id][0]], second.classes, exact=True).id
         )
     assert np.array_equal(mask == 254, back == 254)
-
-
-def test_png_round_trip_is_exact(project, tmp_path):
-    project.add_class("pit")
-    project.add_class("stain", id=7)
-    mask = np.zeros((40, 60), np.uint8)
-    mask[3:12, 3:12], mask[6, 6], mask[25:30, 5:50], mask[0] = 1, 0, 7, 254
-    photo(project.image_path("lot/a.png"))
-    annotation.save_mask(project, "lot/a.png", mask)
-    annotation.save_note(project, "lot/a.png", annotation.Note(status="done", verdict="NG"))
-    lost = export_labels(project, tmp_path / "out", format="png", options=LabelExportOptions(contiguous=False)).lost
-    assert len(lost) == 1 and "verdict" in lost[0]
-    with Project.create(tmp_path / "second") as second:
-        photo(second.image_path("lot/a.png"))
-        import_labels(second, tmp_path / "out")
-        assert np.array_equal(annotation.load_mask(second, "lot/a.png"), mask)
-        assert {c.id: c.name for c in second.classes} == {1: "pit", 7: "stain"}
 
 
 def test_real_files_agree_with_the_tools_own_masks(project, shared_data, tmp_path):

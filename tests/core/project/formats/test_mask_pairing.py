@@ -34,7 +34,7 @@ def assert_labels(project, lefts):
     assert sorted(project.images()) == sorted(lefts)
     for key, left in lefts.items():
         mask = annotation.load_mask(project, key)
-        assert mask is not None and np.array_equal(mask > 0, region(left) > 0), key
+        assert mask is left is None or np.array_equal(mask > 0, region(left) > 0), key
 
 
 FOLDERS = [
@@ -88,6 +88,15 @@ def test_folders_of_label_files_with_equal_file_names(project, folder, form, kin
         *(("p{n}.png", f"{form}.png") for form in ("p{n}_mask", "mask_p{n}", "p{n}Mask", "p{n}-GT", "p{n} (mask)")),
         *(("p{n}.png", f"{form}.png") for form in ("p{n}_label", "Maske_p{n}", "p{n}掩膜", "p{n}.mask")),
         ("IMG_00{n}.png", "mask_00{n}.png"),
+        ("p{n}.bmp", "p{n}.png"),
+        ("p{n}.jpg", "p{n}-GT.bmp"),
+        ("images/x/p{n}.jpg", "masks/x/p{n}.png"),
+        ("JPEGImages/p{n}.jpg", "SegmentationClass/p{n}.png"),
+        ("bottle/test/bad/00{n}.png", "bottle/ground_truth/bad/00{n}_mask.png"),
+        ("train/images/p{n}.jpg", "train/labels/p{n}.png"),
+        ("images/train/p{n}.jpg", "annotations/train/p{n}.png"),
+        ("lot 7/a{n} [2] 裂纹.jpg", "Masks/a{n} [2] 裂纹.png"),
+        ("W1/W1_0{n}.jpg", "masks/W2/W2_0{n}.png"),
         ("images/00{n}.png", "masks/{n}.png"),
         ("images/p{n}.png", "masks/seg_p{n}.png"),
         ("images/p{n}.png", "masks/p{n}_scratch.png"),
@@ -103,9 +112,10 @@ def test_folders_of_label_files_with_equal_file_names(project, folder, form, kin
 )
 def test_names_of_masks(project, folder, image, mask):
     lefts = write(folder, [(image.format(n=n), mask.format(n=n)) for n in (1, 2, 3)])
+    photo(folder / "other" / "zz.jpg")  # must not be matched
     report = import_labels(project, folder)
-    assert (report.format, report.labeled, report.skipped) == ("png", 3, [])
-    assert_labels(project, lefts)
+    assert (report.format, report.labeled, report.images, report.skipped) == ("png", 3, 4, [])
+    assert_labels(project, {**lefts, "other/zz.jpg": None})
 
 
 def test_images_of_one_name_with_their_suffix_in_the_name_of_the_mask(project, folder):

@@ -15,8 +15,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from PIL import Image
 
 from workbench.core import problems
@@ -273,24 +272,6 @@ def test_cvat_video_frames_are_matched_by_number(project, tmp_path):
     assert report.notes == ["Not imported: keyframe marks (2).", "Not imported: tracks (1)."]
 
 
-def test_masks_beside_shape_labels_are_not_imported_as_images(project, folder):
-    coco(folder)
-    (folder / "SegmentationClass").mkdir()
-    Image.fromarray(np.zeros((SIZE[1], SIZE[0]), np.uint8)).save(folder / "SegmentationClass" / "part 1.png")
-    report = import_labels(project, folder)
-    assert report.images == 1 and len(project.images()) == 1
-
-
-def test_image_outside_of_the_folder_is_not_read(project, folder, tmp_path):
-    Image.fromarray(np.zeros((SIZE[1], SIZE[0]), np.uint8)).save(tmp_path / "secret.png")
-    coco(folder)
-    path = folder / "annotations" / "instances_train.json"
-    path.write_text(path.read_text("utf-8").replace("part 1.png", "../../secret.png"), "utf-8")
-    report = import_labels(project, folder)
-    assert report.labeled == 0 and len(report.skipped) == 1
-    assert [key for key in project.images() if "secret" in key] == []
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -310,21 +291,6 @@ def test_damaged_files_are_reported(project, folder, name, text):
         assert project.images() == []
     else:
         assert report.labeled == 0 and {path.partition(": ")[0] for path, _ in report.skipped} == {str(folder / name)}
-
-
-masks = st.tuples(st.integers(1, 12), st.integers(1, 12)).flatmap(
-    lambda size: st.lists(st.booleans(), min_size=size[0] * size[1], max_size=size[0] * size[1]).map(
-        lambda bits: np.array(bits, np.uint8).reshape(size)
-    )
-)
-
-
-@given(mask=masks)
-def test_coco_run_lengths_are_those_of_the_reference(mask):
-    reference = pytest.importorskip("pycocotools.mask")
-    packed = reference.encode(np.asfortranarray(mask))
-    text = {"size": packed["size"], "counts": packed["counts"].decode("ascii")}
-    assert np.array_equal(decode_rle(text), mask.astype(bool))
 
 
 @given(text=st.text(alphabet=st.characters(min_codepoint=40, max_codepoint=126), max_size=40))

@@ -23,7 +23,7 @@ from workbench.core.project.project import Project
 from workbench.core.project.sources import walk
 from workbench.inference.io.image_io import IMAGE_SUFFIXES
 from workbench.inference.io.json_io import JsonError
-from workbench.inference.io.natural_order import natural_key
+from workbench.inference.text_safety import natural_key
 
 # Names of folders, and words in names, that describe the kind of content only, not the part or the defect. They are
 # in the form of `normalized_name`: without accents.
@@ -91,10 +91,6 @@ def reason(error: BaseException) -> str:
     if isinstance(error, JsonError) and not isinstance(error.__cause__, OSError):
         line = getattr(error.__context__, "lineno", None)
         return Message("import.no_json") if line is None else Message("import.no_json_line", n=line)
-    if isinstance(error, FileNotFoundError):
-        return Message("file.missing")
-    if isinstance(error, PermissionError):
-        return Message("import.no_permission")
     if isinstance(error, KeyError) and isinstance(argument, str) and argument.isidentifier():
         return Message("import.key_missing", key=argument)
     for kinds, id in _REASONS:
@@ -104,6 +100,8 @@ def reason(error: BaseException) -> str:
 
 
 _REASONS: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
+    ((FileNotFoundError,), "file.missing"),
+    ((PermissionError,), "import.no_permission"),
     ((UnicodeError,), "import.encoding_unclear"),
     ((RecursionError,), "import.nested"),
     ((MemoryError,), "import.no_memory"),
@@ -197,18 +195,18 @@ class PairingChoice:
     """Answer to a question about masks whose images, or whose role, the names and contents do not decide.
 
     rule: the answer as `ImportOptions.pair`. text: what it means. count: number of masks. examples: (image, mask) of
-    the first ones; the image is None for a file that would become an image itself.
+    the first ones, files or their pictures; the image is None for a file that would become an image itself.
     """
 
     rule: str
     text: str
     count: int
-    examples: list[tuple[Path | None, Path]] = field(default_factory=list)
+    examples: Sequence[tuple[Any, Any]] = ()
 
 
-def empty_label(width: int, height: int) -> ImportedLabel:
+def empty_label(width: int, height: int, verdict: str | None = None) -> ImportedLabel:
     """Return the label of an image without defects."""
-    return ImportedLabel(np.zeros((height, width), np.uint8))
+    return ImportedLabel(np.zeros((height, width), np.uint8), verdict=verdict)
 
 
 @dataclass(frozen=True)
@@ -420,18 +418,16 @@ def is_generic_name(folder: str) -> bool:
     return normalized_name(folder) in generic or (bool(words) and all(word in generic for word in words))
 
 
-def _without_split(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the folders of a path without those of data splits, which only some images may be in."""
-    return tuple(part for part in parts if normalized_name(part) not in SPLIT_FOLDERS)
-
-
 def distinctive_folders(relatives: Sequence[str], *, min_names: int = 2) -> dict[str, str]:
     """Return the folder that distinguishes each path, at the first level with `min_names` distinctive names, or {}.
 
     "MT_Crack/Imgs/7.jpg" and "MT_Fray/Imgs/9.jpg" give MT_Crack and MT_Fray, "train/OK/1.png" gives OK.
     """
     levels: dict[int, set[str]] = {}
-    paths = {relative: _without_split(PurePosixPath(relative).parts[:-1]) for relative in relatives}
+    paths = {  # without the folders of data splits, which only some images may be in
+        relative: [part for part in PurePosixPath(relative).parts[:-1] if normalized_name(part) not in SPLIT_FOLDERS]
+        for relative in relatives
+    }
     for parts in paths.values():
         for level, part in enumerate(parts):
             if not is_generic_name(part):

@@ -316,7 +316,7 @@ class _SegmentImages:
         other_name = PurePosixPath(path).name.casefold() != PureWindowsPath(image).name.casefold()
         for candidates in (
             [one for one in known if one.casefold() == beside],
-            [one for one in in_folder if _common_split(one, label)],
+            [one for one in in_folder if split_of(PurePosixPath(one).parent) == split_of(label)],
             in_folder,
             [one for one in known if is_in_mask_folder(one)],
             known if other_name else [],
@@ -325,10 +325,6 @@ class _SegmentImages:
                 self.used.add(candidates[0])
                 return self.tree.path(candidates[0])
         return None
-
-
-def _common_split(mask: str, label: str) -> bool:
-    return split_of(PurePosixPath(mask).parent) == split_of(label)
 
 
 def _parse_panoptic(masks: _SegmentImages, name: str) -> Iterator[ShapedImage | Refusal]:

@@ -39,7 +39,7 @@ from workbench.core.project.formats.shapes import Shape, filled_runs, pairs, rot
 from workbench.core.project.formats.text_files import json_files, load, text_lines, texts, xml_root
 from workbench.core.project.storage import write_text
 from workbench.inference.io.json_io import parse_json
-from workbench.inference.io.natural_order import natural_key
+from workbench.inference.text_safety import natural_key
 
 _KINDS = {"polygon": "polygon", "polyline": "line", "points": "point", "mask": "bitmap"}
 _SUBSETS = {"train": "train", "validation": "val", "val": "val", "test": "test"}
@@ -213,14 +213,12 @@ def _parse_backup(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     def image_of(entry: dict[str, Any]) -> ShapedImage:
         return image_at(images, entry.get("frame"))
 
-    def read_tag(tag: dict[str, Any], image: ShapedImage) -> None:
-        image.set_verdict(label_text(tag, "label"))
-
-    def read_shape(entry: dict[str, Any], image: ShapedImage) -> Shape:
-        return _stored_shape(entry, label_text(entry, "label"), image)
+    def read_shape(entry: dict[str, Any], image: ShapedImage) -> Shape | None:
+        label = label_text(entry, "label")
+        return _stored_shape(entry, label, image) if "type" in entry else image.set_verdict(label)
 
     for job in content if isinstance(content, list) else [content]:
-        yield from each_entry(path, "shape", job.get("tags") or [], image_of, read_tag)
+        yield from each_entry(path, "shape", job.get("tags") or [], image_of, read_shape)
         yield from each_entry(path, "shape", job.get("shapes") or [], image_of, read_shape, layer="z_order")
         for number, track in enumerate(job.get("tracks") or (), 1):
             tracked = True

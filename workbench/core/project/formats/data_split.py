@@ -11,7 +11,6 @@ from workbench.core.messages import Message
 from workbench.core.project.formats.base import (
     SPLITS,
     FileTree,
-    ImportedEntry,
     ImportedLabels,
     suffix_of,
     without_suffix,
@@ -104,16 +103,12 @@ def with_splits(tree: FileTree, batch: ImportedLabels) -> ImportedLabels:
     ]
     if len(set(splits)) < 2 or set(splits) == {"train", None}:
         return batch
-    if _has_good_train_only(batch.entries, splits):
+    train = [entry.good for entry, split in zip(batch.entries, splits) if split == "train"]
+    if train and all(train):
         batch.notes.append(Message("import.no_split"))
         return batch
     batch.entries = [replace(entry, split=split) for entry, split in zip(batch.entries, splits)]
     return batch
-
-
-def _has_good_train_only(entries: list[ImportedEntry], splits: list[str | None]) -> bool:
-    train = [entry.good for entry, split in zip(entries, splits) if split == "train"]
-    return bool(train) and all(train)
 
 
 def _key(path: str) -> str:

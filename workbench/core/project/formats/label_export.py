@@ -7,7 +7,7 @@ import os
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -17,7 +17,6 @@ import numpy as np
 
 from workbench.core.geometry.drawing import Rect
 from workbench.core.images.image_files import copy_upright
-from workbench.core.names import is_text, numbered_names
 from workbench.core.problems import CannotWrite, ImageBroken
 from workbench.core.project import annotation
 from workbench.core.project.formats.base import comparable, is_good, suffix_of, without_suffix
@@ -26,6 +25,7 @@ from workbench.core.project.formats.original_names import FILE, ExportedFile, Ex
 from workbench.core.project.formats.shape_labels import BACKGROUND, IGNORE
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
 from workbench.core.project.storage import write_json, write_text
+from workbench.core.text_patterns import is_text, numbered_names
 from workbench.inference.io.image_io import ReadError
 from workbench.inference.io.opencv import cv2
 
@@ -352,17 +352,13 @@ class LabelRegion:
 
 def regions(mask: np.ndarray | None, ids: Container[int]) -> list[LabelRegion]:
     """Return the connected regions of the classes `ids`, large before small: one inside another follows it."""
-    if mask is None:
-        return []
-    found = [region for id in annotation.ids_in(mask) if id in ids for region in _regions_of(mask, id)]
+    found: list[LabelRegion] = []
+    for id in annotation.ids_in(mask) if mask is not None else ():
+        if id in ids:
+            _, labels, stats, _ = cv2.connectedComponentsWithStats((mask == id).astype(np.uint8), connectivity=8)
+            for number, (*sides, _) in enumerate(stats[1:].tolist(), 1):
+                found.append(LabelRegion(id, rect := Rect(*sides), labels[rect.slices] == number))
     return sorted(found, key=lambda region: -region.rect.width * region.rect.height)
-
-
-def _regions_of(mask: np.ndarray, id: int) -> Iterator[LabelRegion]:
-    count, labels, stats, _ = cv2.connectedComponentsWithStats((mask == id).astype(np.uint8), connectivity=8)
-    for number in range(1, count):
-        x, y, width, height, _ = (int(value) for value in stats[number])
-        yield LabelRegion(id, Rect(x, y, width, height), labels[y : y + height, x : x + width] == number)
 
 
 def outlines(region: LabelRegion) -> tuple[list[np.ndarray], list[np.ndarray]]:

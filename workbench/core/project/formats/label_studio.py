@@ -62,7 +62,8 @@ def _parse(tree: FileTree, name: str) -> Iterator[ShapedImage | Refusal]:
     content = table_rows(read_text(tree, tree.path(name), limit=LARGEST_SET)) if is_table else load(tree, name)
 
     def parse(task: dict[str, Any]) -> ShapedImage | None:
-        task = _unpacked(task) if is_table else task
+        if is_table:  # some cells hold JSON
+            task = {k: parse_json(cell.encode()) if cell and cell[0] in "[{" else cell for k, cell in task.items()}
         if not isinstance(task.get("annotations"), list):
             task = _task_of(task)
         names = image_names(task)
@@ -98,11 +99,6 @@ def _content(annotation: dict[str, Any]) -> Counter[str]:
     return Counter(repr((one.get("type"), one.get("value"))) if isinstance(one, dict) else "" for one in results)
 
 
-def _unpacked(row: dict[str, str]) -> dict[str, Any]:
-    """Return a row of a table, with the values of its cells that hold JSON."""
-    return {key: parse_json(cell.encode()) if cell and cell[0] in "[{" else cell for key, cell in row.items()}
-
-
 def _task_of(row: dict[str, Any]) -> dict[str, Any]:
     """Return a task as in the export JSON for an object of JSON-MIN or a row of a table: one value for each control."""
     data: dict[str, Any] = {}
@@ -110,16 +106,14 @@ def _task_of(row: dict[str, Any]) -> dict[str, Any]:
     for key, value in row.items():
         regions = value if isinstance(value, list) else [value]
         if all(isinstance(one, dict) for one in regions):
-            results += [{**one, "value": one, "type": _type_of(one)} for one in regions]
+            for one in regions:
+                kinds = (name for name in one if name == "choices" or name.endswith("labels"))
+                results.append({**one, "value": one, "type": next(kinds, "")})
         elif isinstance(value, str) and _is_image(value):
             data[key] = value
         elif key not in _NO_LABELS and value and all(isinstance(one, str) for one in regions):
             results.append({"type": "choices", "value": {"choices": regions}})
     return {"data": data, "annotations": [{"result": results}]}
-
-
-def _type_of(value: dict[str, Any]) -> str:
-    return next((key for key in value if key == "choices" or key.endswith("labels")), "")
 
 
 def _is_image(address: str) -> bool:
@@ -312,13 +306,9 @@ def _task_images(tree: FileTree) -> dict[int, str]:
         except FAULTS:
             continue
         for task in content if isinstance(content, list) else [content]:
-            if isinstance(task, dict) and isinstance(task.get("id"), int) and (name := _stored_name(task)):
-                found = finder.find(name, file)
+            if isinstance(task, dict) and isinstance(task.get("id"), int):
+                name = image_names(task if isinstance(task.get("data"), dict) else {"data": task})[-1]
+                found = finder.find(name, file) if name else None
                 if found is not None:
                     images[task["id"]] = found
     return images
-
-
-def _stored_name(task: dict[str, Any]) -> str:
-    """Return the file name in a task of the exports JSON and JSON-MIN, "" if there is none."""
-    return image_names(task if isinstance(task.get("data"), dict) else {"data": task})[-1]

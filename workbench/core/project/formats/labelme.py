@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from workbench.core.messages import Message
-from workbench.core.names import as_text, is_text
 from workbench.core.project.formats.base import FileTree, UnreadableLabel
 from workbench.core.project.formats.label_export import (
     ExportedImage,
@@ -31,6 +30,7 @@ from workbench.core.project.formats.shapes import Shape, checked, decoded_image
 from workbench.core.project.formats.text_files import LARGEST, json_files, load
 from workbench.core.project.project import DONT_CARE
 from workbench.core.project.storage import write_json
+from workbench.core.text_patterns import as_text, is_text
 from workbench.inference.io.opencv import cv2
 
 _KINDS = {
@@ -154,7 +154,10 @@ class LabelmeWriter(LabelWriter):
         shapes: list[dict[str, Any]] = []
         for region in regions(image.mask, self._names):
             name = self._names[region.class_id]
-            shapes.append(_mask_shape(name, region) if self._as_masks else _polygon_shape(name, region))
+            if self._as_masks:
+                shapes.append(_mask_shape(name, region))
+            else:
+                shapes.append(_shape(name, "polygon", np.round(inset_polygon(region), 2).tolist()))
         export.copy_image(image, PurePosixPath(image.split, export.image_name(image)), label=label)
         source = export.project.image_path(image.key)
         stored = f"{target.stem}{source.suffix}" if export.options.images else _relative(source, target.parent)
@@ -181,10 +184,6 @@ def _relative(path: Path, folder: Path) -> str:
         return os.path.relpath(path, folder).replace(os.sep, "/")
     except ValueError:
         return path.name
-
-
-def _polygon_shape(label: str, region: LabelRegion) -> dict[str, Any]:
-    return _shape(label, "polygon", np.round(inset_polygon(region), 2).tolist())
 
 
 def _mask_shape(label: str, region: LabelRegion) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from workbench.core.project.formats.base import (
     PairingChoice,
     Refusal,
     distinctive_folders,
+    empty_label,
     entry_name,
     is_good,
     suffix_of,
@@ -209,14 +210,11 @@ def _add_others(tree: FileTree, images: list[str], batch: ImportedLabels) -> Non
     """Add images without a mask; those in folders of good images (MVTec AD) are labeled."""
     good = [image for image in images if is_good(PurePosixPath(image).parent.name)]
     for image in good:
-        batch.entries.append(ImportedEntry(tree.path(image), tree.path(image), image, _read_good, good=True))
+        read = partial(empty_label, verdict="OK")
+        batch.entries.append(ImportedEntry(tree.path(image), tree.path(image), image, read, good=True))
     batch.unlabeled = [(tree.path(image), image) for image in images if image not in set(good)]
     if good:
         batch.notes.append(Message("import.good_images", n=len(good)))
-
-
-def _read_good(width: int, height: int) -> ImportedLabel:
-    return ImportedLabel(np.zeros((height, width), np.uint8), verdict="OK")
 
 
 @dataclass(frozen=True)

@@ -340,14 +340,14 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
         stored = {"w": shaped.size[0], "h": shaped.size[1]}
         raise UnreadableLabel(Message("import.drawn_size", **stored, width=width, height=height))
     mask = np.zeros((height, width), np.uint8)
-    ids = LocalIds(options)
+    ids: dict[str, int] = {}
     boxes: list[tuple[int, Rect]] = []
     objects: Counter[int] = Counter()
     refused: list[tuple[str, str]] = []
     overlap = outside = 0
     for number, shape in enumerate(shaped.shapes, 1):
         try:
-            id = ids.of(shape.label)
+            id = _local_id(shape.label, options.class_name, ids)
             if shape.fractions:
                 points = [(round(x * width, 4), round(y * height, 4)) for x, y in checked(shape.points)]
                 shape = replace(shape, points=points, fractions=False)
@@ -365,7 +365,7 @@ def rasterize(shaped: ShapedImage, options: ImportOptions, width: int, height: i
         except FAULTS as error:
             refused.append((entry_name(*(shape.entry or ("shape", number))), reason(error)))
     used = set(annotation.ids_in(mask)) | {id for id, _ in boxes}
-    names = {id: name for id, name in ids.names.items() if id in used}
+    names = {id: name for name, id in ids.items() if id in used}
     merged = sum(max(0, count - _region_count(mask, id)) for id, count in objects.items() if id in used and count > 1)
     if shaped.shapes or shaped.verdict is None:
         lost = Counter({"import.overlap": overlap, "import.merged": merged, "import.outside": outside})
@@ -378,9 +378,12 @@ _BY_POINTS = ("polygon", "box", "line", "point")  # kinds of shapes
 
 
 def _are_fractions(points: Points, width: int, height: int) -> bool:
-    """Return True for coordinates in pixels that seem to be fractions: all of them are in the first pixel."""
+    """Return True for coordinates in pixels that seem to be fractions: all are in the first pixel, but not it alone."""
     numbers = np.array(checked(points))
-    return min(width, height) > 2 and numbers.size > 0 and numbers.min() >= 0 and 0 < numbers.max() <= 1
+    if min(width, height) <= 2 or not numbers.size or numbers.min() < 0 or numbers.max() > 1:
+        return False
+    is_pixel = np.isin(numbers, (0, 1)).all() or (np.abs(numbers - 0.5) < 0.02).all()  # its edges, or its center
+    return not is_pixel
 
 
 def _is_outside(points: Points, width: int, height: int) -> bool:
@@ -420,25 +423,15 @@ def _region_count(mask: np.ndarray, id: int) -> int:
     return cv2.connectedComponents((mask == id).astype(np.uint8), connectivity=8)[0] - 1
 
 
-class LocalIds:
-    """Ids of the classes of one label, by first use. The project's ids are assigned by name later."""
+def _local_id(label: str, class_name: str | None, ids: dict[str, int]) -> int:
+    """Return the id of a shape's label in `ids`, by first use; the project's ids are assigned by name later.
 
-    def __init__(self, options: ImportOptions) -> None:
-        self.names: dict[int, str] = {}
-        self._ids: dict[str, int] = {}
-        self._class_name = options.class_name
-
-    def of(self, label: str) -> int:
-        """Return the id of a shape's label. Raises UnreadableLabel if there are too many.
-
-        labelme's `__ignore__` and `_background_` are no classes.
-        """
-        if label.strip() in (IGNORE, BACKGROUND):
-            return DONT_CARE if label.strip() == IGNORE else 0
-        name = self._class_name or label.strip() or "unnamed"
-        if name not in self._ids:
-            if len(self._ids) == MAX_CLASS_ID:
-                raise UnreadableLabel(Message("import.too_many_labels", n=MAX_CLASS_ID))
-            self._ids[name] = len(self._ids) + 1
-            self.names[self._ids[name]] = name
-        return self._ids[name]
+    labelme's `__ignore__` and `_background_` are no classes. Raises UnreadableLabel if there are too many labels.
+    """
+    label = label.strip()
+    if label in (IGNORE, BACKGROUND):
+        return DONT_CARE if label == IGNORE else 0
+    name = class_name or label or "unnamed"
+    if name not in ids and len(ids) == MAX_CLASS_ID:
+        raise UnreadableLabel(Message("import.too_many_labels", n=MAX_CLASS_ID))
+    return ids.setdefault(name, len(ids) + 1)

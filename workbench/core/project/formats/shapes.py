@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.geometry.drawing import NOTHING, Paint, Rect, draw_region, draw_segment
-from workbench.core.geometry.polygons import draw_polygon, polygon_rect
+from workbench.core.geometry.drawing import Paint, Rect, draw_polygon, draw_region, draw_segment, polygon_rect
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import UnreadableLabel
-from workbench.inference.io import size_limits
+from workbench.inference.io import image_io
 from workbench.inference.io.opencv import cv2
 
 LINE_RADIUS = 1.5  # pixels; a line has no width of its own and is drawn three pixels wide
@@ -123,17 +122,12 @@ def decoded_image(data: bytes, mode: str) -> np.ndarray:
 
     try:
         with Image.open(io.BytesIO(data)) as file:
-            too_large = size_limits.size_problem(file.width, file.height, file.width * file.height)
+            too_large = image_io.size_problem(file.width, file.height, file.width * file.height)
             if too_large:
                 raise UnreadableLabel(too_large)
             return np.array(file.convert(mode))
     except (OSError, SyntaxError, EOFError):
         raise UnreadableLabel(Message("import.damaged_mask")) from None
-
-
-def fill_rect(mask: np.ndarray, rect: Rect, paint: Paint) -> None:
-    if not rect.empty and rect != NOTHING:
-        paint.apply(mask, rect, np.ones((rect.height, rect.width), bool))
 
 
 def draw_shape(mask: np.ndarray, shape: Shape, paint: Paint) -> None:
@@ -148,7 +142,9 @@ def draw_shape(mask: np.ndarray, shape: Shape, paint: Paint) -> None:
             raise ValueError(Message("import.no_mask"))
         draw_region(mask, shape.bitmap(), (int(points[0][0]), int(points[0][1])), paint)
     elif shape.kind == "box":
-        fill_rect(mask, box_rect(points, mask.shape[1], mask.shape[0]), paint)
+        rect = box_rect(points, mask.shape[1], mask.shape[0])
+        if not rect.empty:
+            paint.apply(mask, rect, np.ones((rect.height, rect.width), bool))
     elif shape.kind == "runs":
         draw_region(mask, _run_pixels(points, mask.shape[1], mask.shape[0]), (0, 0), paint)
     elif shape.kind == "ellipse":

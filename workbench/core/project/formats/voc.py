@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from xml.etree.ElementTree import Element
-
-import numpy as np
 
 from workbench.core.messages import Message
 from workbench.core.project.formats.base import FileTree, UnreadableLabel
@@ -60,7 +58,7 @@ def _object_shape(tree: FileTree, name: str, entry: Element, image: ShapedImage)
         *center_and_size, angle = (float(turned.findtext(key) or "nan") for key in ("cx", "cy", "w", "h", "angle"))
         return rotated(box(label, *center_and_size, centered=True), math.degrees(angle))
     if mask and (found := _mask_file(tree, name, mask.strip())) is not None:
-        return Shape(label, "bitmap", [(0, 0)], bitmap=partial(_mask_pixels, tree.path(found)))
+        return Shape(label, "bitmap", [(0, 0)], bitmap=lambda: read_raw(tree.path(found)).values > 0)
     raise UnreadableLabel(Message("import.no_shape"))
 
 
@@ -69,10 +67,6 @@ def _mask_file(tree: FileTree, name: str, mask: str) -> str | None:
     folder = PurePosixPath(name).parent
     places = (str(folder / sub / mask) for sub in ("Masks", "masks", "."))
     return next((place for place in places if place in tree.names), None)
-
-
-def _mask_pixels(path: Path) -> np.ndarray:
-    return read_raw(path).values > 0
 
 
 def _polygon(polygon: Element) -> list[tuple[float, float]]:
