@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.use import add_run_arguments
 from workbench.cli.verb_runner import Console
 from workbench.core.documents import report_content
 from workbench.core.evaluation import gauge_study, operating_point
@@ -13,7 +14,6 @@ from workbench.core.evaluation.gauge_study import FOLDER
 from workbench.core.problems import CannotWrite
 from workbench.core.project.project import Project
 from workbench.core.runs.run import find_run
-from workbench.core.runs.training_settings import MODELS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "pictures", nargs="?", type=Path, metavar="IMAGES", help="folder of the images (the images of the project)"
     )
-    parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="run to study (best)")
-    parser.add_argument("--model", choices=MODELS, help="only among runs of this model")
+    add_run_arguments(parser, "run to study")
     parser.add_argument(
         "--repeats",
         default=FOLDER,
