@@ -25,6 +25,7 @@ from workbench.core.project.formats.base import (
     entry_name,
     is_good,
     suffix_of,
+    without_suffix,
 )
 from workbench.core.project.formats.label_studio import TaskMasks, count_task_masks, task_masks
 from workbench.core.project.formats.mask_files import MaskContent, content_of, describe, losses_of, read_raw, size_of
@@ -135,7 +136,10 @@ class _MaskSet:
         """Yield the labels of the images that have masks."""
         path = self._tree.path
         for image, found in self.of_image.items():
-            for group in [found] if self.merged else [[mask] for mask in found]:
+            several = len({without_suffix(mask) for mask in found}) < len(
+                found
+            )  # files of one mask, which must be equal
+            for group in [found] if self.merged and not several else [[mask] for mask in found]:
                 first = group[0] == found[0]
                 refused = _further(task for task in self._tasks if task.image == image and first)
                 entry = ImportedEntry(path(group[0]), path(image), image, self._reader(group), refused=refused)
