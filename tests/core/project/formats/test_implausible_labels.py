@@ -232,3 +232,8 @@ def test_a_file_with_another_line_beside_those_of_deeppcb_is_reported(project, f
     write({"group_not/1.txt": "5 5 15 15 1", "group_not/2.txt": "5 5 15 15 7"})
     report = import_labels(project, folder)
     assert (report.format, report.labeled) == ("deeppcb", 1) and "2.txt: line 1" in report.skipped[0][0]
+
+
+def test_label_files_with_names_like_those_of_lists_are_read(project, folder, write):
+    write({"images/my_labels.png": None, "labels/my_labels.txt": OUTLINE, "data.yaml": "names: [pit]"})
+    assert import_labels(project, folder / "data.yaml").labeled == 1

@@ -274,7 +274,8 @@ def _single_names(pairs: dict[str, str], options: ImportOptions, known: dict[int
         return {mask: name for mask, name in found.items() if name != PurePosixPath(pairs[mask]).stem}
 
     several = len(pairs) > len(set(pairs.values()))  # masks of an image
-    folders = kinds_in({mask: below for mask in pairs if (below := _below_mask_folder(mask))})
+    below = kinds_in({mask: path for mask in pairs if (path := _below_mask_folder(mask))})
+    folders = {mask: name for mask, name in below.items() if name in PurePosixPath(pairs[mask]).parts}
     folders = folders or ({} if several else kinds_in(pairs))
     folders = folders or kinds_in({mask: mask for mask in pairs})
     folders = folders or {mask: name for mask, image in pairs.items() if (name := name_after(mask, image))}

@@ -271,8 +271,13 @@ def dataset_tree(file: Path, project: Project | None = None) -> FileTree:
             root = above if above in file.parents else root
     tree = FileTree.of(Path(os.path.normpath(root)), project)
     chosen = Path(os.path.relpath(file, tree.root)).as_posix()
-    lists = (".yaml", ".yml", *(NAME_FILES if content.get("names") else ()))  # of the same names, or of others
-    others = (name for name in tree.files if not name.casefold().endswith(lists))
+    beside = PurePosixPath(chosen).parent if content.get("names") else None  # another list there is not needed
+    others = (
+        name
+        for name in tree.files
+        if suffix_of(name) not in (".yaml", ".yml")
+        and not (PurePosixPath(name).parent == beside and PurePosixPath(name).name.casefold() in NAME_FILES)
+    )
     return FileTree(tree.root, (chosen, *others))
 
 
