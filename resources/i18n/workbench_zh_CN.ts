@@ -1149,36 +1149,12 @@
 <context>
     <name>EvaluationNotices</name>
     <message>
-        <source>No defects are predicted although the images contain defects. Train longer or label more defects. The metrics below are not meaningful.</source>
-        <translation>图片上有缺陷，但模型没有检出任何缺陷。请延长训练或标注更多缺陷。以下指标没有意义。</translation>
-    </message>
-    <message>
-        <source>More than half of all pixels are predicted as defects, so the recall is not meaningful. Raise the threshold or train longer.</source>
-        <translation>超过一半的像素被预测为缺陷，召回率没有意义。请提高阈值或延长训练。</translation>
-    </message>
-    <message>
-        <source>Every good image has a false alarm, so the model does not separate good images from defective ones. Raise the threshold or train longer.</source>
-        <translation>每张良品图片上都有误报，模型无法区分良品与缺陷品。请提高阈值或延长训练。</translation>
-    </message>
-    <message>
-        <source>All predictions have the same class although the images contain several classes. Train longer or label more defects of the other classes.</source>
-        <translation>图片中有多个类别，但所有预测都是同一类别。请延长训练，或标注更多其他类别的缺陷。</translation>
-    </message>
-    <message>
-        <source>Many defects are detected, but with a wrong class. The recall of any defect says nothing about the class: see the recall with the right class and the tab of the classes.</source>
-        <translation>许多缺陷已检出，但类别错误。任意缺陷的召回率与类别无关：请查看类别正确的召回率和“类别”选项卡。</translation>
-    </message>
-    <message>
         <source>{n} {n:image|images} of {parts} {parts:part|parts}.</source>
         <translation>{parts} 个零件的 {n} 张图片。</translation>
     </message>
     <message>
         <source>The operating point is being adjusted on these images, so the metrics are slightly optimistic.</source>
         <translation>正在这些图片上调整工作点，因此指标略偏乐观。</translation>
-    </message>
-    <message>
-        <source>The best checkpoint and the thresholds were chosen on these images, so the metrics are slightly optimistic.</source>
-        <translation>最佳检查点和阈值是在这些图片上选定的，因此指标略偏乐观。</translation>
     </message>
     <message>
         <source>Test images were not used for any choice.</source>
@@ -1197,16 +1173,8 @@
         <translation>请在验证图片上选择工作点，否则测试指标会偏乐观。</translation>
     </message>
     <message>
-        <source>Labels changed since the training: {n}. The current labels are used.</source>
-        <translation>训练后有 {n} 个标注已修改，统计使用当前标注。</translation>
-    </message>
-    <message>
         <source>Skipped images: {n} ({names})</source>
         <translation>已跳过的图片：{n} 张（{names}）</translation>
-    </message>
-    <message>
-        <source>The operating point was chosen on these images, so the metrics are slightly optimistic.</source>
-        <translation>工作点是在这些图片上选择的，因此指标略偏乐观。</translation>
     </message>
     <message>
         <source>Data leakage: {n} {n:image shows a part that was|images show parts that were} used in training, so the metrics are too high.</source>
@@ -3304,26 +3272,6 @@
         <translation>光照变化时的指标</translation>
     </message>
     <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
-    </message>
-    <message>
-        <source>Correct verdicts</source>
-        <translation>判定正确率</translation>
-    </message>
-    <message>
-        <source>Difference in points</source>
-        <translation>差值（百分点）</translation>
-    </message>
-    <message>
-        <source>unchanged</source>
-        <translation>原图</translation>
-    </message>
-    <message>
-        <source>{change} (worst)</source>
-        <translation>{change}（最差）</translation>
-    </message>
-    <message>
         <source>Measured at the end of the training on {n} validation/test {n:image|images} whose brightness, contrast or sharpness was changed</source>
         <translation>训练结束时在 {n} 张改变了亮度、对比度或清晰度的验证/测试图片上测得</translation>
     </message>
@@ -4303,20 +4251,16 @@
 <context>
     <name>PrecisionRecallPlot</name>
     <message>
+        <source>{metric}, %</source>
+        <translation>{metric}（%）</translation>
+    </message>
+    <message>
         <source>Threshold {threshold}: recall {recall}, precision {precision}, {false} false {false:alarm|alarms} per image</source>
         <translation>阈值 {threshold}：召回率 {recall}，精确率 {precision}，每张图片 {false} 处误报</translation>
     </message>
     <message>
-        <source>Recall, %</source>
-        <translation>召回率（%）</translation>
-    </message>
-    <message>
         <source>Precision-recall curve</source>
         <translation>P-R 曲线</translation>
-    </message>
-    <message>
-        <source>Precision, %</source>
-        <translation>精确率（%）</translation>
     </message>
 </context>
 <context>
@@ -4481,6 +4425,10 @@
         <translation>显示方式</translation>
     </message>
     <message>
+        <source>Shown as probabilities until enough images are labeled for the instant overlay.</source>
+        <translation>在为即时预测标注足够多的图片之前，仅显示概率。</translation>
+    </message>
+    <message>
         <source>Shown as probabilities until the model in training matches the labels better.</source>
         <translation>在训练中的模型与标注更接近之前，显示为概率图。</translation>
     </message>
@@ -4595,6 +4543,14 @@
         <source>Use the thresholds of the run again</source>
         <translation>恢复使用训练记录的阈值</translation>
     </message>
+    <message>
+        <source>&amp;Instant overlay</source>
+        <translation>即时预测(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Without a training, show after each stroke where images resemble the labeled defects</source>
+        <translation>无需训练，每画一笔后即显示图片中与已标注缺陷相似之处</translation>
+    </message>
 </context>
 <context>
     <name>PredictionOverlay</name>
@@ -4665,6 +4621,22 @@
     <message>
         <source>{n} regions</source>
         <translation>{n} 个区域</translation>
+    </message>
+    <message>
+        <source>Instant overlay: 1 labeled image</source>
+        <translation>即时预测：1 张已标注图片</translation>
+    </message>
+    <message>
+        <source>Instant overlay: {n} labeled images</source>
+        <translation>即时预测：{n} 张已标注图片</translation>
+    </message>
+    <message>
+        <source>Instant overlay: Dice {dice}</source>
+        <translation>即时预测：Dice {dice}</translation>
+    </message>
+    <message>
+        <source>Instant overlay: Dice {dice} (trained model {trained})</source>
+        <translation>即时预测：Dice {dice}（已训练模型 {trained}）</translation>
     </message>
     <message>
         <source>After step {step}: {result}</source>
@@ -6837,6 +6809,10 @@
         <translation>恢复已拒绝的预标注（{n}）</translation>
     </message>
     <message>
+        <source>Suggestions appear once enough images are labeled for the instant overlay.</source>
+        <translation>为即时预测标注足够多的图片后，将出现预标注。</translation>
+    </message>
+    <message>
         <source>Suggestions appear once the model in training matches the labels better.</source>
         <translation>训练中的模型与标注更接近后，此处会显示预标注。</translation>
     </message>
@@ -7517,10 +7493,6 @@
     <message>
         <source>Unreadable validation/test images: {n}.</source>
         <translation>无法读取的验证/测试图片：{n} 张。</translation>
-    </message>
-    <message>
-        <source>The model and its calibration were chosen on the validation images, so results on new images may be slightly worse.</source>
-        <translation>模型及概率校准由验证图片选定，新图片上的结果可能略差。</translation>
     </message>
 </context>
 <context>
@@ -12167,6 +12139,10 @@
         <translation>性能未知，因为没有可用的验证或测试图片：{why}。</translation>
     </message>
     <message>
+        <source>No defects are predicted although the images contain defects. Train longer or label more defects. The metrics are not meaningful.</source>
+        <translation>图片上有缺陷，但模型没有检出任何缺陷。请延长训练或标注更多缺陷。指标没有意义。</translation>
+    </message>
+    <message>
         <source>Fewer than {n} images or {m} parts show {names}: the metrics of {names} are not reliable.</source>
         <translation>显示 {names} 的图片少于 {n} 张或零件少于 {m} 个：{names} 的指标不可靠。</translation>
     </message>
@@ -12177,6 +12153,18 @@
     <message>
         <source>{n} labeled {n:image that adjoins|images that adjoin} validation/test images in {n:its|their} series {n:is|are} left out of the training, because neighbors often show the same part.</source>
         <translation>{n} 张已标注图片在编号序列中与验证/测试图片相邻，未用于训练，因为相邻图片往往属于同一零件。</translation>
+    </message>
+    <message>
+        <source>More than half of all pixels are predicted as defects, so the recall is not meaningful. Raise the threshold or train longer.</source>
+        <translation>超过一半的像素被预测为缺陷，召回率没有意义。请提高阈值或延长训练。</translation>
+    </message>
+    <message>
+        <source>Every good image has a false alarm, so the model does not separate good images from defective ones. Raise the threshold or train longer.</source>
+        <translation>每张良品图片上都有误报，模型无法区分良品图片与有缺陷的图片。请提高阈值或延长训练。</translation>
+    </message>
+    <message>
+        <source>All predictions have the same class although the images contain several classes. Train longer or label more defects of the other classes.</source>
+        <translation>图片中有多个类别，但所有预测都是同一类别。请延长训练，或标注更多其他类别的缺陷。</translation>
     </message>
     <message>
         <source>{n} missed {n:defect|defects}</source>
@@ -12739,10 +12727,6 @@
         <translation>Dice</translation>
     </message>
     <message>
-        <source>The model detects no defects at all. Train longer or label more defects.</source>
-        <translation>模型没有检出任何缺陷。请延长训练或标注更多缺陷。</translation>
-    </message>
-    <message>
         <source>No image shows {names}: the performance on it is unknown.</source>
         <translation>没有含 {names} 的图片：其性能未知。</translation>
     </message>
@@ -13293,18 +13277,6 @@
     <message>
         <source>Weights and thresholds were chosen on validation images, so the metrics are slightly optimistic.</source>
         <translation>权重和阈值是在验证图片上选定的，因此指标略偏乐观。</translation>
-    </message>
-    <message>
-        <source>More than half of all pixels are predicted as defects, so the recall is not meaningful.</source>
-        <translation>一半以上的像素被预测为缺陷，因此召回率没有意义。</translation>
-    </message>
-    <message>
-        <source>Every good image has a false alarm, so the model does not separate good images from defective ones.</source>
-        <translation>每张良品图片都有误报，因此模型无法区分良品图片和有缺陷的图片。</translation>
-    </message>
-    <message>
-        <source>All predictions have the same class, although the images contain several classes.</source>
-        <translation>图片包含多个类别，但所有预测都是同一类别。</translation>
     </message>
     <message>
         <source>{n} on {m} {m:image|images}</source>

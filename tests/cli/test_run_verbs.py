@@ -118,7 +118,7 @@ def test_evaluate_uses_validation_images_and_notes_small_numbers(trained, capsys
     assert found["regions"]["false_interval"] is None or len(found["regions"]["false_interval"]) == 2
     assert found["regions"]["enough"] is (found["regions"]["defects"] >= 20)
     assert sum(size["defects"] for size in found["by_size"]) in (0, found["regions"]["defects"])
-    assert found["leaks"] == [] and any("thresholds were chosen on these" in note for note in found["notes"])
+    assert found["leaks"] == [] and any("thresholds were chosen on validation" in note for note in found["notes"])
     # The final evaluation of the training uses the same code on these images.
     assert found["dice"] == pytest.approx(
         message["metrics"]["dice"], abs=0.05
@@ -155,7 +155,7 @@ def test_changed_operating_point_is_used_by_evaluate_and_predict(copy, capsys, t
     assert operating_point.read(run) == operating_point.StoredOperatingPoint(trained, ("val",))
     after = inside(capsys, "evaluate", copy)[1]
     assert after["regions"]["found"] >= before["regions"]["found"] and after["dice"] != before["dice"]
-    assert any("current operating point was chosen on these" in note for note in after["notes"])
+    assert any("operating point was chosen on these" in note for note in after["notes"])
     message = inside(capsys, "predict", run.root, copy / "pictures" / "lot-02", "--out", tmp_path / "o")[1]
     assert max(len(image["regions"]) for image in message["pictures"]) > 0
     operating_point.restore(run)

@@ -61,7 +61,7 @@ def application(qapp, qtbot, monkeypatch, load_theme, request):
         monkeypatch.setattr(ThemeManager, "_set_style_sheet", lambda self: None)
     monkeypatch.setattr("workbench.ui.shell.application.COMPLETION_DELAY", NEVER)  # or a test depends on its duration
     monkeypatch.setattr(Theme, "load", load_theme)
-    application = Application(qapp, Preferences(language="en", theme="dark"))
+    application = Application(qapp, Preferences(language="en", theme="dark", instant_overlay=False))
     application.window.resize(1280, 800)
     application.show()
     application.window.activateWindow()

@@ -16,6 +16,7 @@ from workbench.cli.verb_runner import Console
 from workbench.core import problems
 from workbench.core.adoption.adopted_run import refresh_dataset
 from workbench.core.evaluation import operating_point
+from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
 from workbench.core.evaluation.figure_report import mask_report, verdict_report
 from workbench.core.evaluation.operating_point import OperatingPoint
 from workbench.core.evaluation.split_evaluation import (
@@ -25,15 +26,14 @@ from workbench.core.evaluation.split_evaluation import (
     SplitEvaluation,
     evaluate_run,
 )
+from workbench.core.messages import Message
 from workbench.core.project.grouping import find_duplicates
 from workbench.core.project.project import MAX_CLASS_ID, Project, read_project_file
 from workbench.core.runs.dataset import Dataset, Item, collect
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.run_history import run_line
-from workbench.core.text_patterns import fill
 
 _NO_OPTIONS: Mapping[str, Any] = {}
-ROUGH = 10  # with fewer images the metrics are reported as rough estimates
 
 
 class NoImagesInSplit(problems.Problem):
@@ -98,19 +98,16 @@ def evaluate(
     evaluation = _measure(project, run, split, items, console, rule_options, options)
     notes = []
     if split == "all":
-        notes.append("Training images are included, so the metrics are no estimate for new images.")
+        notes.append(Message("report.training_included"))
     else:
-        if len(items) < ROUGH:
-            notes.append(fill("Only {n} validation/test {n:image|images}. The metrics are rough.", n=len(items)))
+        if evaluation.figures.images < MIN_OBSERVATIONS:
+            notes.append(Message("report.few_images", n=evaluation.figures.images))
         notes += _bias_notes(run, data, split)
     if evaluation.changed:
-        changed = evaluation.changed
-        notes.append(fill("{n} {n:label was|labels were} changed after training. They are used.", n=changed))
-    leaking = evaluation.leaks
-    if leaking:
-        first = f"{leaking[0].held_out_key} and {leaking[0].train_key}"
-        notes.append(f"{len(leaking)} of these images resemble training images, such as {first}. Metrics are too high.")
-    leaks = [{"path": leak.held_out_key, "learned": leak.train_key, "why": leak.why} for leak in leaking]
+        notes.append(Message("card.changed", n=evaluation.changed))
+    if evaluation.leaks:
+        notes.append(Message("report.leaks", n=len(evaluation.leaks), first=evaluation.leaks[0].held_out_key))
+    leaks = [{"path": leak.held_out_key, "learned": leak.train_key, "why": leak.why} for leak in evaluation.leaks]
     result = {"run": run.name, "model": data.model, "split": split, **_report(evaluation, rule_options)}
     return evaluation, {**result, "leaks": leaks, "notes": notes}
 
@@ -118,13 +115,12 @@ def evaluate(
 def _bias_notes(run: Run, data: Dataset, split: str) -> list[str]:
     """Return notes on a biased split: the operating point or the thresholds were chosen on these images."""
     if split in operating_point.read(run).chosen_on:
-        return ["The current operating point was chosen on these images. Metrics are optimistic."]
+        return [Message("report.point_chosen_here")]
     if run.adopted:
         return [data.held_out_note]
     if split != "val":
         return []
-    chosen = "weights and the temperature" if data.model == "resnet" else "thresholds"
-    return [f"The {chosen} were chosen on these images. Metrics are optimistic."]
+    return [Message("report.validation_weights" if data.model == "resnet" else "report.validation_used")]
 
 
 def evaluate_against(

@@ -22,7 +22,6 @@ from workbench.core.documents.report_content import evaluation_report
 from workbench.core.documents.report_images import ReportImages
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.evaluation_comparison import EvaluationComparison
-from workbench.core.evaluation.figures import Alert
 from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.evaluation.split_evaluation import SplitEvaluation, evaluate_like
 from workbench.core.messages import Message
@@ -35,13 +34,6 @@ from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.run_history import run_line
 from workbench.core.text_patterns import counted
 
-_ALERTS: dict[Alert, str] = {
-    "only_background": "The model predicts no defects, although there are defects.",
-    "everything": "The model predicts more than half of all pixels as defects, so the recall is not meaningful.",
-    "every_good_picture": "Every good image has a false alarm, so good and defective images are not separated.",
-    "one_class": "The model predicts the same class for all defects.",
-    "wrong_class": "Many defects are detected, but with a wrong class: see the recall with the right class.",
-}
 _SUFFIXES = (".html", ".htm", ".pdf")
 
 
@@ -73,7 +65,7 @@ def _print_classes(evaluation: SplitEvaluation, result: dict[str, Any], console:
     if any(row.value is not None and row.edges is None for row in figures.rows):
         console.line(f"  {Message('card.intervals', n=MIN_PARTS)}")
     for alert in figures.alerts:
-        console.line(f"  {_ALERTS[alert]}")
+        console.line(f"  {figure_texts.alert(alert)}")
 
 
 def _print_verdicts(evaluation: SplitEvaluation, result: dict[str, Any], console: Console) -> None:

@@ -77,10 +77,10 @@ def input_settings(full_scale: float = 255.0, low: float = 0.0, high: float = 25
 class FrozenEncoder:
     """Pretrained encoder up to a depth. Threads may share one.
 
-    depth: number of levels. threads: of ONNX Runtime; 0 for all.
+    depth: number of levels. threads: of ONNX Runtime; 0 for all. arena: keep memory for the next image.
     """
 
-    def __init__(self, depth: int = len(lite0.WIDTHS), threads: int = 1) -> None:
+    def __init__(self, depth: int = len(lite0.WIDTHS), threads: int = 1, *, arena: bool = True) -> None:
         self.depth = depth
         self.stride = 2**depth
         graph = GraphBuilder()
@@ -95,7 +95,7 @@ class FrozenEncoder:
         model: onnx.ModelProto = helper.make_model(
             network, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
         )
-        options = session_options(EngineOptions(threads=threads, spin=False))
+        options = session_options(EngineOptions(threads=threads, spin=False, arena=arena))
         self._session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers())
 
     def levels(self, batch: np.ndarray) -> list[np.ndarray]:

@@ -356,12 +356,12 @@ class ImageSuggestions(QObject):
             if maps is not None:
                 self._suggest(maps, result.mask, root)
 
-    def follow(self, maps: PredictionMaps, mask: np.ndarray, run: Run) -> None:
-        """Suggest regions for the open image from a run in progress or with the user's thresholds.
+    def follow(self, maps: PredictionMaps, mask: np.ndarray, root: Path) -> None:
+        """Suggest regions for the open image from a model in progress or with the user's thresholds.
 
-        mask: uint8 (H, W), the marked pixels of `maps`, from which suggestions are made.
+        mask: uint8 (H, W), the marked pixels of `maps`, from which suggestions are made. root: of its run.
         """
-        self._suggest(maps, mask, run.root)
+        self._suggest(maps, mask, root)
 
     def withhold(self) -> None:
         """Suggest nothing of the shown prediction, as its model is immature; stored suggestions stay."""

@@ -181,7 +181,7 @@ class Predictions(QObject):
         from workbench.inference.predictor import PredictionCancelled
 
         if self._predictor is None:
-            _lower_priority()  # inherited by the network's own threads, which start now
+            lower_priority()  # inherited by the network's own threads, which start now
             self._training_keys = training_keys(Run(folder.parent))
             # Without memory arenas: a window predicts few images, and memory is freed after each.
             self._predictor = open_predictor(folder, arena=False)
@@ -245,7 +245,7 @@ class Predictions(QObject):
             self._facts.pop(oldest, None)
 
 
-def _lower_priority() -> None:
+def lower_priority() -> None:
     if sys.platform == "linux":  # only Linux has a niceness per thread
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)

@@ -10,6 +10,7 @@ from workbench.session.error_log import ErrorLog
 from workbench.session.evaluation_jobs import EvaluationComparisonJob, EvaluationReportJob
 from workbench.session.image_pages import ImagePages
 from workbench.session.image_suggestions import ImageSuggestions
+from workbench.session.instant_overlay import InstantOverlay
 from workbench.session.label_issue_review import LabelIssueReview
 from workbench.session.label_queue import LabelQueue
 from workbench.session.label_repair import LabelRepair
@@ -70,6 +71,7 @@ class Services:
     evaluation_comparison: EvaluationComparisonJob
     workflow: WorkflowMonitor
     spots: SpotFinder
+    instant_overlay: InstantOverlay
     clicks: ClickSegmentation
     error_log: ErrorLog = field(default_factory=ErrorLog)
 
@@ -118,6 +120,7 @@ class Services:
             evaluation_comparison=EvaluationComparisonJob(),
             workflow=workflow,
             spots=SpotFinder(session, run_list, workflow),
+            instant_overlay=InstantOverlay(session, training, run_list, preferences),
             clicks=clicks,
         )
 

@@ -228,11 +228,11 @@ def test_current_labels_and_validation_images(window, page, application, run, qt
     recall = page.summary.metrics["recall"]
     assert page.browser.tabs["missed"].text() == "Missed defects  0"
     assert recall.number.text() == "6 of 6" and recall.detail.text().startswith("no 95% CI")  # counts once
-    assert any("Labels changed since the training: 1." in text for text in page.notices.texts)
+    assert any("1 label was changed after the training." in text for text in page.notices.texts)
     with qtbot.waitSignal(application.services.evaluation.evaluated, timeout=20_000):
         QTest.mouseClick(window.evaluation.splits["val"], Qt.MouseButton.LeftButton)
     assert (
-        "thresholds were chosen on these images" in page.notices.texts[0]
+        "thresholds were chosen on validation images" in page.notices.texts[0]
         and "Test images were not used" in page.notices.texts[0]
     )
 

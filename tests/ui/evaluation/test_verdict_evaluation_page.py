@@ -54,7 +54,7 @@ def test_first_list_shows_errors_on_test_images(page):
     assert page.browser.errors.isChecked() and page.browser.gallery.keys == ["线 [1]/p003.png"]
     assert "calibration" not in page.note.text()
     page.split.setCurrentIndex(1)
-    assert "calibration" in page.note.text() and page.browser.gallery.keys == ["线 [1]/p001.png"]
+    assert "temperature" in page.note.text() and page.browser.gallery.keys == ["线 [1]/p001.png"]
 
 
 def test_cell_filters_gallery_and_click_opens_image(page, qtbot):

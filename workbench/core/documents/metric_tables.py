@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from workbench.core.documents.document import Block, FigureCell, Headline, Parag
 from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.figure_report import region_confusion
 from workbench.core.evaluation.figure_texts import NOTHING
-from workbench.core.evaluation.figures import Alert, Figure, Figures, Scope
+from workbench.core.evaluation.figures import Figure, Figures, Scope
 from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.evaluation.split_evaluation import MaskEvaluation, SplitEvaluation, VerdictSplitEvaluation
 from workbench.core.messages import Message
@@ -19,18 +19,11 @@ from workbench.inference.model_settings import UNSURE
 
 _SCOPES = {"any": "card.scope_any", "mean": "card.scope_mean"}
 FEW = 10  # images with a class, or with a verdict, below which its figures are not reliable
-_ALERTS: Mapping[Alert, str] = {
-    "only_background": "card.no_predictions",
-    "everything": "report.everything_marked",
-    "every_good_picture": "report.every_good_image",
-    "one_class": "report.one_class",
-    "wrong_class": "report.wrong_class",
-}
 
 
 def tables(evaluation: SplitEvaluation) -> list[Block]:
     """Return the alerts and all figures."""
-    alerts = [Paragraph(Message(_ALERTS[alert]), warns=True) for alert in evaluation.figures.alerts]
+    alerts = [Paragraph(figure_texts.alert(alert), warns=True) for alert in evaluation.figures.alerts]
     return [*alerts, *(_masks(evaluation) if isinstance(evaluation, MaskEvaluation) else _verdicts(evaluation))]
 
 

@@ -27,6 +27,7 @@ from workbench.core.documents.run_blocks import (
     point_origin_blocks,
     settings_blocks,
 )
+from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.confidence import MIN_OBSERVATIONS
 from workbench.core.evaluation.intervals import limits
 from workbench.core.evaluation.operating_point import OperatingPointOrigin
@@ -137,6 +138,7 @@ def _threshold_charts(evaluation: MaskEvaluation) -> Iterator[Block]:
     curve = evaluation.sweep.curve(point)
     thresholds = [float(value) for value in curve.thresholds]
     recall, precision = curve.recall.tolist(), curve.precision.tolist()
+    names = figure_texts.metric_name("recall"), figure_texts.metric_name("region_precision")
     mark = (point.thresholds[0], Message("report.in_use")) if len(set(point.thresholds)) == 1 else None
     yield Paragraph(Message("report.curves_text" if mark else "report.curves_text_common"))
     yield Chart(
@@ -144,8 +146,8 @@ def _threshold_charts(evaluation: MaskEvaluation) -> Iterator[Block]:
         Message("card.threshold"),
         Message("card.share_head"),
         [
-            Series(Message("card.recall"), list(zip(thresholds, recall))),
-            Series(Message("card.precision"), list(zip(thresholds, precision))),
+            Series(names[0], list(zip(thresholds, recall))),
+            Series(names[1], list(zip(thresholds, precision))),
         ],
         mark,
     )
@@ -153,7 +155,7 @@ def _threshold_charts(evaluation: MaskEvaluation) -> Iterator[Block]:
     line = sorted([*zip(thresholds, recall, precision), *([(mark[0], *place)] if mark else [])])
     series = [Series(Message("card.scope_any"), [(x, y) for _, x, y in line])]  # the line passes through the point
     series.append(Series(Message("card.operating_point"), [place], dots=True))
-    yield Chart(Message("report.over_recall"), Message("card.recall"), Message("card.precision"), series)
+    yield Chart(Message("report.over_recall"), *names, series)
 
 
 # --- errors and caveats ---------------------------------------------------------------------------

@@ -9,9 +9,7 @@ from typing import Any
 
 from workbench.core.documents.document import Block, Paragraph, Section, Table
 from workbench.core.documents.metric_tables import rounded_area, split_name
-from workbench.core.evaluation import figure_texts
-from workbench.core.evaluation.expectation import expectation_of, signed
-from workbench.core.evaluation.figure_texts import NOTHING
+from workbench.core.evaluation.expectation import expectation_of
 from workbench.core.evaluation.operating_point import OperatingPointOrigin
 from workbench.core.json_files import load_object
 from workbench.core.messages import Message, join, recognize
@@ -207,20 +205,10 @@ def expectation_sections(run: Run) -> list[Section]:
     sentences = [text for text in (expectation.range_text, expectation.reason) if text]
     if sentences:
         blocks.append(Paragraph(join("list.sentences", sentences), warns=expectation.limits is None))
-    if expectation.unchanged is None:
+    if rows := expectation.table():
+        blocks += [Table(rows[0], rows[1:]), Paragraph(Message("expectation.measured", n=expectation.images))]
+    else:
         blocks.append(Paragraph(Message("expectation.at_end")))
-        return [Section(Message("expectation.title"), blocks)]
-    head = [
-        Message("expectation.change"),
-        figure_texts.full_name(expectation.metric, "any"),
-        Message("expectation.difference"),
-    ]
-    rows = [[Message("expectation.unchanged"), expectation.number(expectation.unchanged), NOTHING]]
-    for change in expectation.changes:
-        worst = change is expectation.worst
-        name = Message("expectation.is_worst", change=change.text) if worst else change.text
-        rows.append([name, expectation.number(change.value), signed(100 * change.difference, 1)])
-    blocks += [Table(head, rows), Paragraph(Message("expectation.measured", n=expectation.images))]
     return [Section(Message("expectation.title"), blocks)]
 
 

@@ -16,7 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from workbench.core.evaluation import figure_texts
 from workbench.core.evaluation.confidence import student_quantile
+from workbench.core.evaluation.intervals import sum_by_part
 from workbench.core.messages import Message, catalog, join, recognize
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import run_line
@@ -142,10 +144,8 @@ def forecast(
     quantile are those of the effective number of parts (Kish 1965). The worst change of lighting lowers the lower limit
     by the amount that it costs.
     """
-    sums: dict[str, np.ndarray] = {}
-    for pair, group in zip(counts, groups, strict=True):
-        sums[group] = sums.get(group, np.zeros(2)) + np.array(pair, float)
-    informative = np.array([pair for pair in sums.values() if pair[1] > 0]).reshape(-1, 2)
+    sums = sum_by_part(np.reshape(counts, (-1, 2)), groups)
+    informative = sums[sums[:, 1] > 0]
     total = informative.sum(axis=0)
     if len(informative) < MIN_GROUPS or total[1] <= 0:
         return Forecast(None, None, (Message("forecast.few_parts", n=len(informative), m=MIN_GROUPS),))
@@ -263,6 +263,18 @@ class Expectation:
             return ""
         value = self.number(self.worst.value)
         return Message("expectation.worst", change=self.worst.text, value=value, points=self.worst.points)
+
+    def table(self) -> list[list[str]]:
+        """Return the rows of the table of changed lighting, its head and the unchanged images first; [] without one."""
+        if self.unchanged is None:
+            return []
+        metric = figure_texts.full_name(self.metric, "any")
+        head = [Message("expectation.change"), metric, Message("expectation.difference")]
+        rows = [head, [Message("expectation.unchanged"), self.number(self.unchanged), figure_texts.NOTHING]]
+        for change in self.changes:
+            name = Message("expectation.is_worst", change=change.text) if change is self.worst else change.text
+            rows.append([name, self.number(change.value), signed(100 * change.difference, 1)])
+        return rows
 
     def lines(self) -> list[str]:
         """Return the range with its reason, and the worst change of lighting."""

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from workbench.core.evaluation.figures import Figure, Scope
+from workbench.core.evaluation.figures import Alert, Figure, Scope
 from workbench.core.evaluation.stored_predictions import ImageCounts
 from workbench.core.messages import Message, join
 
 NOTHING = "–"
+_ALERTS: Mapping[Alert, str] = {
+    "only_background": "card.no_predictions",
+    "everything": "report.everything_marked",
+    "every_good_picture": "report.every_good_image",
+    "one_class": "report.one_class",
+    "wrong_class": "report.wrong_class",
+}
 _PLAIN = ("recall_right_class", "region_precision_right_class", "false_alarms", "accuracy", "missed_images")
 
 
@@ -103,6 +110,11 @@ def text(figure: Figure, *, digits: int = 2) -> str:
     elif not figure.digit:
         return counts(figure)
     return join("list.comma", [part for part in (shown, counts(figure)) if part])
+
+
+def alert(alert: Alert) -> str:
+    """Return what is wrong with the model as a whole, and what to do."""
+    return Message(_ALERTS[alert])
 
 
 def image_errors(counts: ImageCounts) -> str:

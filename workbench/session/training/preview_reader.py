@@ -86,6 +86,11 @@ class PreviewReader(QObject):
         if event.split == "val" and dice is not None:
             self._validations[event.step] = dice
 
+    @property
+    def validation(self) -> float | None:
+        """Dice of the newest validation; None before the first one."""
+        return self._validations[max(self._validations)] if self._validations else None
+
     def maturity(self, key: str, step: int | None = None) -> Maturity | None:
         """Return the maturity of the model in the newest preview of an image, or in that of a step, once it is read."""
         event = self._event(key, step)

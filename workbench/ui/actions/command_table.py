@@ -13,6 +13,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject, Signal,
 
 from workbench.session.display_presets import DisplayPresets, ReferenceComparison
 from workbench.session.image_pages import ImagePages
+from workbench.session.instant_overlay import InstantOverlay
 from workbench.session.preferences import Preferences
 from workbench.session.session import Session
 from workbench.session.training.continuous_training import ContinuousTraining
@@ -199,6 +200,7 @@ class CommandContext:
     continuous_training: ContinuousTraining
     pages: ImagePages
     spots: SpotBar
+    instant_overlay: InstantOverlay
 
     def state_signals(self) -> tuple[SignalInstance, ...]:
         """Return the signals after which a command may have to be enabled, disabled, checked or unchecked."""
@@ -232,4 +234,5 @@ class CommandContext:
             self.continuous_training.changed,
             self.pages.changed,
             self.spots.finder.changed,
+            self.instant_overlay.changed,
         )

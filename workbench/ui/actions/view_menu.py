@@ -100,6 +100,14 @@ class PredictionDisplayMenu(MenuTable):
                 + require(lambda c: c.overlay.own_thresholds, self.tr("The thresholds of the run are in use")),
                 tip=self.tr("Use the thresholds of the run again"),
             ),
+            SEPARATOR,
+            Command(
+                "instant_overlay",
+                self.tr("&Instant overlay"),
+                lambda c: c.instant_overlay.switch(not c.instant_overlay.on),
+                checked=lambda c: c.instant_overlay.on,
+                tip=self.tr("Without a training, show after each stroke where images resemble the labeled defects"),
+            ),
         ]
 
 

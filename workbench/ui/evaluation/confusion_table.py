@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from workbench.core.evaluation.figure_report import region_confusion
 from workbench.core.evaluation.figures import Figure, Figures
 from workbench.core.text_patterns import fill
-from workbench.ui.text import evaluation_texts, formatting
+from workbench.ui.text import evaluation_texts
 from workbench.ui.widgets.screen_fit import text_scale
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -241,8 +241,3 @@ def _fixed(text: str, color) -> QTableWidgetItem:
     item.setTextAlignment(_LEFT)
     item.setToolTip(text)
     return item
-
-
-def interval(low: float, high: float, digits: int = 0) -> str:
-    """Return an interval as text, such as "94–99%"."""
-    return f"{formatting.number(100 * low, digits)}–{formatting.percent(high, digits)}"

@@ -22,9 +22,11 @@ from PySide6.QtWidgets import (
 
 from workbench.core.evaluation.figures import Alert
 from workbench.core.evaluation.split_evaluation import DataLeak
+from workbench.core.messages import Message
 from workbench.core.text_patterns import fill
 from workbench.session.run_evaluation import RunEvaluation
-from workbench.ui.text import formatting
+from workbench.ui.text import evaluation_texts, formatting
+from workbench.ui.text.translation import translate_message
 from workbench.ui.widgets.text_labels import IconLabel
 from workbench.ui.widgets.theme import ThemeManager
 
@@ -72,31 +74,8 @@ class EvaluationNotices(QWidget):
         """Return kind and text of each notice."""
         if self._evaluation.stage != "ready":
             return []
-        return [*(("problem", self._alert(alert)) for alert in self._alerts), self._independence(), *self._data()]
-
-    def _alert(self, alert: Alert) -> str:
-        return {
-            "only_background": self.tr(
-                "No defects are predicted although the images contain defects. Train longer or label more "
-                "defects. The metrics below are not meaningful."
-            ),
-            "everything": self.tr(
-                "More than half of all pixels are predicted as defects, so the recall is not meaningful. "
-                "Raise the threshold or train longer."
-            ),
-            "every_good_picture": self.tr(
-                "Every good image has a false alarm, so the model does not separate good images from defective ones. "
-                "Raise the threshold or train longer."
-            ),
-            "one_class": self.tr(
-                "All predictions have the same class although the images contain several classes. Train longer or "
-                "label more defects of the other classes."
-            ),
-            "wrong_class": self.tr(
-                "Many defects are detected, but with a wrong class. The recall of any defect says nothing about the "
-                "class: see the recall with the right class and the tab of the classes."
-            ),
-        }[alert]
+        alerts = [("problem", evaluation_texts.alert(alert)) for alert in self._alerts]
+        return [*alerts, self._independence(), *self._data()]
 
     def _independence(self) -> tuple[str, str]:
         """Return the notice on whether the images influenced the training or the operating point."""
@@ -111,7 +90,7 @@ class EvaluationNotices(QWidget):
             parts=formatting.number(len(parts)),
         )
         if evaluation.chosen is not None and evaluation.split in evaluation.chosen.chosen_on:
-            text = self.tr("The operating point was chosen on these images, so the metrics are slightly optimistic.")
+            text = translate_message(Message("report.point_chosen_here"))
             return "warning", formatting.sentences(counts, text)
         if evaluation.moved:
             text = self.tr(
@@ -119,10 +98,7 @@ class EvaluationNotices(QWidget):
             )
             return "warning", formatting.sentences(counts, text)
         if evaluation.split == "val":
-            text = self.tr(
-                "The best checkpoint and the thresholds were chosen on these images, so the metrics are slightly "
-                "optimistic."
-            )
+            text = translate_message(Message("report.validation_used"))
             more = self.tr("Test images were not used for any choice.") if "test" in evaluation.splits else ""
             return "warning", formatting.sentences(counts, text, more)
         if evaluation.run is not None and evaluation.run.adopted:
@@ -142,8 +118,8 @@ class EvaluationNotices(QWidget):
             )
             notices.append(("warning", fill(text, n=formatting.number(len(evaluation.leaks)))))
         if evaluation.pass_result.changed:
-            text = self.tr("Labels changed since the training: {n}. The current labels are used.")
-            notices.append(("info", fill(text, n=formatting.number(evaluation.pass_result.changed))))
+            changed = Message("card.changed", n=evaluation.pass_result.changed)
+            notices.append(("info", translate_message(changed)))
         if evaluation.pass_result.skipped:
             text = self.tr("Skipped images: {n} ({names})")
             names = formatting.listed(list(evaluation.pass_result.skipped)[:3])

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QToolTip
 from workbench.core.evaluation.image_ranking import RocCurve
 from workbench.core.evaluation.operating_point_sweep import PrecisionRecallCurve
 from workbench.core.text_patterns import fill
-from workbench.ui.text import formatting
+from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.widgets.theme import ThemeManager
 from workbench.ui.widgets.themed_plot import ThemedPlot
 
@@ -35,7 +35,8 @@ class PrecisionRecallPlot(ThemedPlot):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Precision-recall curve"))
         self.item.setRange(xRange=(-5, 105), yRange=(-8, 108), padding=0)
-        for side, text in (("bottom", self.tr("Recall, %")), ("left", self.tr("Precision, %"))):
+        for side, id in (("bottom", "recall"), ("left", "region_precision")):
+            text = self.tr("{metric}, %").format(metric=evaluation_texts.column(id)).replace("\n", "<br>")
             axis = self.item.getAxis(side)
             axis.setTickSpacing(25, 25)
             axis.setLabel(text)

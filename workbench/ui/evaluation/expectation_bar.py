@@ -56,22 +56,14 @@ class LightingTable(QTableWidget):
         self._fill()
 
     def _fill(self) -> None:
-        from workbench.core.evaluation.expectation import signed
-
         expectation = self._expectation
-        if expectation is None or expectation.unchanged is None:
+        columns = [] if expectation is None else expectation.table()
+        if expectation is None or not columns:
             return
-        metric = self.tr("Dice") if expectation.metric == "dice" else self.tr("Correct verdicts")
-        columns = [("", metric, self.tr("Difference in points"))]
-        columns.append((self.tr("unchanged"), expectation.number(expectation.unchanged), ""))
-        for change in expectation.changes:
-            name = translate_message(change.text)
-            if change is expectation.worst:
-                name = self.tr("{change} (worst)").format(change=name)
-            columns.append((name, expectation.number(change.value), signed(100 * change.difference, 1)))
+        columns[0] = ["", *columns[0][1:]]  # the names of the changes need no head
         self.setColumnCount(len(columns))
         for column, texts in enumerate(columns):
-            items = [QTableWidgetItem(text) for text in texts]
+            items = [QTableWidgetItem(translate_message(text)) for text in texts]
             for item in items:
                 item.setTextAlignment(Qt.AlignmentFlag.AlignCenter if column else Qt.AlignmentFlag.AlignVCenter)
             self.setHorizontalHeaderItem(column, items[0])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSlider, QWidget
 
-from workbench.core.evaluation.intervals import Interval
 from workbench.core.evaluation.verdict_evaluation import MOST, VerdictEvaluation
-from workbench.core.messages import Message
 from workbench.core.text_patterns import fill
-from workbench.ui.evaluation.confusion_table import interval
-from workbench.ui.text import formatting
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text import evaluation_texts, formatting
 from workbench.ui.widgets.disabled_reason import set_disabled_reason
 
 _STEPS = 1000
@@ -107,13 +105,9 @@ class RejectOption(QWidget):
                 "{caught} of them would have been wrong."
             )
             effect = fill(text, unsure=band.unsure, n=band.images, share=share, caught=band.rejected_errors)
-            found = band.interval
             text = self.tr("Of the other {given} {given:verdict|verdicts}, {left} {left:is|are} wrong ({interval}).")
-            if isinstance(found, Interval):
-                shown = Message("figure.interval", range=interval(found.low, found.high, 1))
-            else:
-                shown = Message("figure.no_interval", why=found)
-            fields = {"given": band.decided, "left": band.errors, "interval": translate_message(shown)}
+            shown = evaluation_texts.stated(band.interval, partial(evaluation_texts.between, digits=1))
+            fields = {"given": band.decided, "left": band.errors, "interval": shown}
             effect += " " + fill(text, **fields)
         if round(self._stored * _STEPS) == self.slider.value() and self._stored:
             effect += " " + self.tr("This value is saved with the run.")

@@ -18,8 +18,10 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.evaluation.figures import Figures
+from workbench.core.evaluation.intervals import MIN_PARTS
 from workbench.core.evaluation.split_evaluation import VerdictSplitEvaluation
 from workbench.core.evaluation.verdict_evaluation import VerdictEvaluation
+from workbench.core.messages import Message
 from workbench.core.runs.run import Run
 from workbench.core.text_patterns import fill
 from workbench.session.session import Session
@@ -29,6 +31,7 @@ from workbench.ui.evaluation.reject_option import RejectOption
 from workbench.ui.evaluation.verdict_gallery import VerdictBrowser
 from workbench.ui.images.thumbnail_provider import ThumbnailProvider
 from workbench.ui.text import evaluation_texts, formatting
+from workbench.ui.text.translation import translate_message
 from workbench.ui.widgets.theme import ThemeManager
 
 _SPLITS = (("test",), ("val",), ("val", "test"))
@@ -249,6 +252,7 @@ class VerdictEvaluationPage(QWidget):
         self.reliability.show_bins(evaluation.reliability(), len(evaluation.names))
         self.reliability.show_minimum(self.reject.minimum)
         self.summary.setText(_summary_text(evaluation.figures))
+        self.summary.setToolTip(translate_message(Message("card.intervals", n=MIN_PARTS)))
         self._set_note(_notes_text(self._all_splits or evaluation, chosen_on="val" in self.split.splits))
         error, raw = evaluation.calibration_error(), evaluation.without_temperature().calibration_error()
         text = self.tr("Mean calibration error (ECE): {error}, without the fitted temperature {raw}.")
@@ -265,20 +269,15 @@ class VerdictEvaluationPage(QWidget):
 def _summary_text(figures: Figures) -> str:
     rows = (figures.get("accuracy"), figures.get("f1", "mean"))
     texts = [f"{evaluation_texts.name(row)} {evaluation_texts.text(row)}" for row in rows]
-    return formatting.clauses(formatting.clauses(*texts), evaluation_texts.interval(rows[0]))
+    text = formatting.clauses(*texts)
+    return text if rows[0].edges else formatting.clauses(text, evaluation_texts.interval(rows[0]))
 
 
 def _notes_text(whole: VerdictEvaluation, *, chosen_on: bool) -> str:
     """Return limitations of the results. chosen_on: the model was chosen on some of the shown images."""
     notes = []
     if chosen_on:
-        notes.append(
-            QCoreApplication.translate(
-                "VerdictEvaluationPage",
-                "The model and its calibration were chosen on the validation images, so results on new images may be "
-                "slightly worse.",
-            )
-        )
+        notes.append(translate_message(Message("report.validation_weights")))
     if whole.other_labels:
         text = QCoreApplication.translate(
             "VerdictEvaluationPage",

@@ -129,11 +129,13 @@ class PredictionDisplay(QWidget):
         return self.class_choice.currentData()
 
     def _refresh(self) -> None:
-        self.immature.setText(
-            self.tr("Shown as probabilities until the model in training matches the labels better.")
-            if is_preview(self._overlay.maps)
-            else self.tr("Shown as probabilities, as the model does not match the labels well enough.")
-        )
+        if self._overlay.instant:
+            text = self.tr("Shown as probabilities until enough images are labeled for the instant overlay.")
+        elif is_preview(self._overlay.maps):
+            text = self.tr("Shown as probabilities until the model in training matches the labels better.")
+        else:
+            text = self.tr("Shown as probabilities, as the model does not match the labels well enough.")
+        self.immature.setText(text)
         self.immature.setVisible(self._overlay.immature)
         self._refresh_steps()
         self._refresh_thresholds()

@@ -18,6 +18,7 @@ from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 
 from workbench.core.runs.events import Event, Preview, overall_dice
 from workbench.core.runs.run import Run
+from workbench.session.instant_overlay import InstantOverlay
 from workbench.session.predictions import AHEAD_PIXELS, Predictions
 from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session
@@ -25,7 +26,14 @@ from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.shortcuts import key_text
-from workbench.ui.text.prediction_texts import after_step_text, preview_text, trained_text, verdict_text, with_input
+from workbench.ui.text.prediction_texts import (
+    after_step_text,
+    instant_text,
+    preview_text,
+    trained_text,
+    verdict_text,
+    with_input,
+)
 
 if TYPE_CHECKING:
     from workbench.core.evaluation.prediction_maps import Maturity, PredictionMaps
@@ -56,14 +64,17 @@ class PredictionOverlay(QObject):
         predictions: Predictions,
         thresholds: RunThresholds,
         runs: RunList,
+        instant: InstantOverlay,
         canvas: Canvas,
         images: ImageOrder,
     ) -> None:
         super().__init__(canvas)
         self._session, self._training, self._predictions, self._canvas = session, training, predictions, canvas
         self._thresholds, self._runs, self._images, self._text = thresholds, runs, images, ""
+        self._instant = instant
         self._predicted_with: Path | None = None  # run of the last prediction of the current image
         self.maps: PredictionMaps | None = None  # the result that is shown
+        self.instant = False  # it is that of the instant overlay
         self.maturity: Maturity | None = None  # of the model in the shown result; None if unknown
         self.steps: list[int] = []  # earlier steps of the shown run that have a preview of the current image
         self.step: int | None = None  # earlier step that is shown; None: the latest state
@@ -76,6 +87,7 @@ class PredictionOverlay(QObject):
         training.previews.recalled.connect(self._preview_recalled)
         training.ended.connect(self._training_ended)
         predictions.predicted.connect(self._predicted)
+        instant.changed.connect(self._instant_changed)
         thresholds.changed.connect(self._draw)
         thresholds.applied.connect(self._thresholds_applied)
         runs.listed.connect(self._runs_listed)
@@ -91,7 +103,16 @@ class PredictionOverlay(QObject):
         """Return whether the shown result is of an immature model, and no regions are shown for this reason."""
         if self.maturity is None or self.maturity.mature:
             return False
-        return is_preview(self.maps) or not (self.thresholds and self.own_thresholds)
+        return is_preview(self.maps) or self.instant or not (self.thresholds and self.own_thresholds)
+
+    @property
+    def source(self) -> Path | None:
+        """Folder of the run of the shown result, whose name the suggestions bear."""
+        project = self._session.project
+        if self.instant and project is not None:
+            return project.root / self._run_name
+        run = self._training.run if is_preview(self.maps) else self.run
+        return None if run is None else run.root
 
     def possible(self) -> bool:
         return self._session.image is not None and self.run is not None and not self._training.running
@@ -121,7 +142,7 @@ class PredictionOverlay(QObject):
     @property
     def thresholds(self) -> tuple[float, ...]:
         """Return one threshold per class of the model, or () if they are not adjustable."""
-        adjustable = self.maps is not None and self.maps.adjustable
+        adjustable = self.maps is not None and self.maps.adjustable and not (self.instant and self.immature)
         return self._thresholds.of(self._run_name, self.maps) if adjustable else ()
 
     @property
@@ -140,6 +161,8 @@ class PredictionOverlay(QObject):
 
     @property
     def _run_name(self) -> str:
+        if self.instant:
+            return self.maps.settings.name
         run = self._training.run if self._training.running or self.step is not None else self.run
         return run.name if run is not None else ""
 
@@ -149,7 +172,7 @@ class PredictionOverlay(QObject):
         """Predict the current image if its run was not known when the image was opened, or show what is known of it."""
         run, key = self.run, self._session.key
         waits = self.step is None and not self._training.running
-        if not waits or run is None or key is None:
+        if not waits or run is None or key is None or self._instant.leads:
             return
         if run.root != self._predicted_with:
             self._image_opened(key)
@@ -163,7 +186,9 @@ class PredictionOverlay(QObject):
     def _image_opened(self, key: str) -> None:
         self._clear()
         self._prefetch()
-        if self._training.running:
+        if self._instant.leads:
+            self._instant_changed()
+        elif self._training.running:
             self._preview_arrived(key)
         elif self.possible():
             height, width = self._session.image.shape[:2]
@@ -180,7 +205,9 @@ class PredictionOverlay(QObject):
 
     def _prefetch(self) -> None:
         """Pass the next images to the trainer at once; the window's own model gets them in `_predicted`."""
-        for key in _next_keys(self._images, self._session.key):
+        keys = _next_keys(self._images, self._session.key)
+        self._instant.expect(keys[0] if keys else None)
+        for key in keys:
             self._training.send_command("expect", key)
 
     def _event_reported(self, event: Event) -> None:
@@ -199,7 +226,8 @@ class PredictionOverlay(QObject):
             self._show_step(self._training.previews.get(key, step))
 
     def _show_step(self, maps: PredictionMaps | None) -> None:
-        if maps is not None and maps.step is not None and self._session.key is not None:
+        following = self.step is None and self._instant.leads
+        if maps is not None and maps.step is not None and self._session.key is not None and not following:
             maturity = self._training.previews.maturity(self._session.key, maps.step)
             self._show(maps, preview_text(maps.step, maturity), maturity)
 
@@ -214,11 +242,23 @@ class PredictionOverlay(QObject):
         self._show(*_shown_result(result, self._predictions, key, self._runs))
         self._predictions.prefetch(_next_keys(self._images, self._session.key))
 
+    def _instant_changed(self) -> None:
+        """Show the newest prediction of the instant overlay, or the trained model again once that is better."""
+        prediction, key = self._instant.prediction, self._session.key
+        if self._instant.leads and prediction is not None and self.step is None:
+            if self.maps is not prediction.maps:
+                text = instant_text(prediction, self._instant.trained_dice())
+                self._show(prediction.maps, text, prediction.maturity)
+        elif self.instant and not self._instant.leads and key is not None:
+            self._image_opened(key)
+
     def _show(self, maps: PredictionMaps | None, text: str, maturity: Maturity | None = None) -> None:
         image = self._session.image
         if maps is not None and (image is None or maps.mask.shape != image.shape[:2]):
             maps = None  # the image was replaced since
         self.maps, self._text = maps, text
+        prediction = self._instant.prediction
+        self.instant = maps is not None and prediction is not None and maps is prediction.maps
         self.maturity = None if maps is None else maturity
         self.text_changed.emit(text)
         self._draw()

@@ -14,6 +14,8 @@ def open_window(project: Path | None) -> int:
     restore_import()
     # The models of stored objects use no plugins of pydantic, which would search all installed packages for them.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # NumPy's own threads spin while they wait for each other, on cores that the window and a training need.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from workbench.ui.shell.application import run
 
     return run(project)

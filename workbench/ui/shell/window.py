@@ -102,6 +102,7 @@ class Window(QMainWindow):
             services.predictions,
             services.run_thresholds,
             services.run_list,
+            services.instant_overlay,
             self.canvas,
             self.images.model,
         )
@@ -191,6 +192,7 @@ class Window(QMainWindow):
             continuous_training=services.continuous_training,
             pages=services.image_pages,
             spots=self.spots,
+            instant_overlay=services.instant_overlay,
         )
         self.table = Actions(self._context, style, self)
         self.image_menus = ImageMenus(self._context, self.table, self)

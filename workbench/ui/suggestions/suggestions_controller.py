@@ -72,6 +72,11 @@ class SuggestionsController(QObject):
         return is_preview(self._overlay.maps)
 
     @property
+    def of_instant_overlay(self) -> bool:
+        """Return whether the suggestions are those of the instant overlay."""
+        return self._overlay.instant
+
+    @property
     def visible(self) -> bool:
         return self.interaction.layer.visible
 
@@ -122,23 +127,20 @@ class SuggestionsController(QObject):
     def _prediction_changed(self) -> None:
         """Derive suggestions from the shown result, including previews of a running training."""
         overlay = self._overlay
-        maps, run = overlay.maps, self._prediction_source()
+        maps, root = overlay.maps, overlay.source
         if overlay.immature != self.withheld:
             self.withheld = overlay.immature
             self.changed.emit()
         if overlay.immature:
             self.suggestions.withhold()
-        elif maps is not None and run is not None and not (overlay.thresholds and overlay.own_thresholds):
-            self.suggestions.follow(maps, maps.mask, run)
+        elif maps is not None and root is not None and not (overlay.thresholds and overlay.own_thresholds):
+            self.suggestions.follow(maps, maps.mask, root)
 
     def _thresholds_applied(self, maps: PredictionMaps, mask: np.ndarray) -> None:
-        run = self._prediction_source()
+        root = self._overlay.source
         shown = maps is self._overlay.maps and not self._overlay.immature
-        if shown and self._overlay.own_thresholds and run is not None:
-            self.suggestions.follow(maps, mask, run)
-
-    def _prediction_source(self) -> Run | None:
-        return self._training.run if self.model_in_training else self._overlay.run
+        if shown and self._overlay.own_thresholds and root is not None:
+            self.suggestions.follow(maps, mask, root)
 
     def _image_done(self, number: int, key: str, count: int, why: str) -> None:
         self.suggestions.refresh(key)

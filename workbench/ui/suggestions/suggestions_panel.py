@@ -183,6 +183,8 @@ class SuggestionsPanel(QWidget):
                 key=key_text("toward_suggestions")
             )
         if self._controller.withheld:
+            if self._controller.of_instant_overlay:
+                return self.tr("Suggestions appear once enough images are labeled for the instant overlay.")
             if self._controller.model_in_training:
                 return self.tr("Suggestions appear once the model in training matches the labels better.")
             return self.tr(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QCoreApplication
 
 from workbench.core.evaluation import figure_texts
-from workbench.core.evaluation.figures import Figure
+from workbench.core.evaluation.figures import Alert, Figure
 from workbench.core.evaluation.image_ranking import GroupedProportion
 from workbench.core.evaluation.intervals import Interval
 from workbench.core.evaluation.operating_point import OperatingPoint
@@ -61,14 +61,19 @@ def interval(figure: Figure) -> str:
     return translate_message(figure_texts.interval(figure))
 
 
+def alert(alert: Alert) -> str:
+    """Return what is wrong with the model as a whole, and what to do."""
+    return translate_message(figure_texts.alert(alert))
+
+
 def errors(counts: ImageCounts) -> str:
     """Return the errors of an image, such as "1 missed defect, 2 false alarms"."""
     return translate_message(figure_texts.image_errors(counts))
 
 
-def between(interval: Sequence[float]) -> str:
+def between(interval: Sequence[float], digits: int = 0) -> str:
     """Return the interval of a share, such as "25–50%"."""
-    low, high = (formatting.number(100 * edge) for edge in interval)
+    low, high = (formatting.number(100 * edge, digits) for edge in interval)
     return QCoreApplication.translate("review", "{low}–{high}%").format(low=low, high=high)
 
 

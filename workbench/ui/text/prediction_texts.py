@@ -13,6 +13,7 @@ from workbench.ui.text.translation import translate_message
 
 if TYPE_CHECKING:
     from workbench.core.evaluation.prediction_maps import Maturity
+    from workbench.core.instant_learner import InstantPrediction
     from workbench.inference.predictor import Prediction
 
 
@@ -55,6 +56,20 @@ def preview_text(step: int, maturity: Maturity | None) -> str:
     else:
         result = QCoreApplication.translate("PredictionOverlay", "{n} regions").format(n=formatting.number(count))
     return after_step_text(step, result)
+
+
+def instant_text(prediction: InstantPrediction, trained_dice: float | None) -> str:
+    """Return what the instant overlay was made from, and its Dice. trained_dice: of the trained model, if known."""
+    if prediction.dice is None:
+        if prediction.images == 1:
+            return QCoreApplication.translate("PredictionOverlay", "Instant overlay: 1 labeled image")
+        text = QCoreApplication.translate("PredictionOverlay", "Instant overlay: {n} labeled images")
+        return text.format(n=formatting.number(prediction.images))
+    dice = f"{prediction.dice:.2f}"
+    if trained_dice is None:
+        return QCoreApplication.translate("PredictionOverlay", "Instant overlay: Dice {dice}").format(dice=dice)
+    text = QCoreApplication.translate("PredictionOverlay", "Instant overlay: Dice {dice} (trained model {trained})")
+    return text.format(dice=dice, trained=f"{trained_dice:.2f}")
 
 
 def after_step_text(step: int, result: str) -> str:
