@@ -237,3 +237,13 @@ def test_a_file_with_another_line_beside_those_of_deeppcb_is_reported(project, f
 def test_label_files_with_names_like_those_of_lists_are_read(project, folder, write):
     write({"images/my_labels.png": None, "labels/my_labels.txt": OUTLINE, "data.yaml": "names: [pit]"})
     assert import_labels(project, folder / "data.yaml").labeled == 1
+
+
+@pytest.mark.parametrize("lots", [("lot1", "lot2"), ("task_1", "task_2")])
+def test_a_file_with_the_name_of_a_folder_labels_the_images_in_it(project, folder, write, lots):
+    for number, lot in enumerate(lots):
+        write({f"images/{lot}/a.png": None})
+        points = [value + 20 * number for value in (5, 5, 15, 5, 15, 15)]
+        write({f"annotations/{lot}.json": coco(SIZE, segmentation=[points])})
+    assert import_labels(project, folder).labeled == 2
+    assert [annotation.load_mask(project, key)[7, 12] for key in project.images()] == [1, 0]
