@@ -71,7 +71,7 @@ CHINESE = {
 def verb_parser(verb: str) -> argparse.ArgumentParser:
     """Return the parser of a verb, without the options that all verbs have."""
     parser = argparse.ArgumentParser(prog=f"workbench {verb}", add_help=False)
-    cli.load(cli.VERBS[verb][0]).add_arguments(parser)
+    cli.load(verb).add_arguments(parser)
     return parser
 
 

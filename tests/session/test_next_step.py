@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.storage import write_json
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import RunLine

@@ -9,12 +9,12 @@ from typing import Any
 from workbench.cli.verb_runner import Console, WrongUse, progress_bar
 from workbench.core import problems
 from workbench.core.evaluation.figure_texts import full_name
-from workbench.core.names import free_path
 from workbench.core.project.project import read_project_file
 from workbench.core.runs.events import Event, Progress, Trouble
 from workbench.core.runs.export_options import FORMATS, LAYOUTS, ExportOptions, add_export_arguments, check_line_shape
 from workbench.core.runs.run import Run, find_run
 from workbench.core.runs.training_process import run_child
+from workbench.core.text_patterns import free_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

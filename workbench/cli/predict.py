@@ -31,8 +31,8 @@ from workbench.inference.batch.results_folder import (
     unlike_summary,
 )
 from workbench.inference.batch.results_log import ResultsLogError, ignored_lines, model_fingerprint
+from workbench.inference.cpu_environment import keep_freed_memory
 from workbench.inference.predictor import Prediction
-from workbench.inference.process_memory import keep_freed_memory
 from workbench.inference.verdict_rule import result_text
 
 _SHOWN = 20

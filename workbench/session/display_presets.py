@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import AfterValidator, ConfigDict
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.images import image_files, reference_difference
+from workbench.core.images import display, image_files
 from workbench.core.images.display import MAX_LOCAL_CONTRAST, Display
 from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message
@@ -232,7 +232,7 @@ class ReferenceComparison(QObject):
         if reference.shape[:2] != image.shape[:2]:
             (h, w), (height, width) = reference.shape[:2], image.shape[:2]
             raise SampleWrongSize(path=str(path), sample_width=w, sample_height=h, width=width, height=height)
-        return reference_difference.difference_map(image, reference)
+        return display.difference_map(image, reference)
 
     def _on_failed(self, problem: Problem) -> None:
         if self._reported != self.reference:  # once per reference image: images of a project may differ in size

@@ -10,9 +10,8 @@ from workbench.core.problems import ModelUnusable, Problem
 from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
-from workbench.session.jobs import Job
 from workbench.session.session import Session
-from workbench.session.tasks import Task
+from workbench.session.tasks import Job, Task
 from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl
 

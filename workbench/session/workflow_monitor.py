@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from workbench.core.project.image_index import ImageRow
+from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import DONT_CARE
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import RunLine
 from workbench.session.next_step import RunFacts, Workflow, WorkflowState, workflow
 from workbench.session.session import Session
-from workbench.session.training.export_job import ExportJob
 from workbench.session.training.shown_runs import RunList
+from workbench.session.training.trainer_thread import ExportJob
 from workbench.session.training.training_control import TrainingControl
 
 _DELAY = 100  # ms from a change to the next update: changes come in groups

@@ -13,7 +13,7 @@ from tests.conftest import scratched
 from tests.core.adoption.toy_networks import toy_network
 from workbench.core import problems
 from workbench.core.adoption.adopted_run import adopt, refresh_dataset
-from workbench.core.adoption.adoption_options import AdoptionOptions
+from workbench.core.adoption.network_file import AdoptionOptions
 from workbench.core.evaluation.split_evaluation import evaluate_run
 from workbench.core.project import annotation
 from workbench.core.runs.run import create_run, default_run, find_run, list_runs

@@ -8,8 +8,8 @@ import pytest
 
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Failed, Finished, Started, Step
-from workbench.core.runs.run_health import SILENT, HealthFinding, RunState, diagnose
-from workbench.core.runs.system_stats import GpuSample, SystemSample
+from workbench.core.runs.gpu_facts import GpuSample, SystemSample
+from workbench.core.runs.run_history import SILENT, HealthFinding, RunState, diagnose
 
 STARTED = Started(model="unet", device="cpu", pictures={"train": 20, "val": 5}, seconds_planned=600)
 ON_CARD = dataclasses.replace(STARTED, device="gpu:0", precision="fp16")

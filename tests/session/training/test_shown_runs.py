@@ -11,9 +11,9 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.messages import Message
 from workbench.core.problems import RunBroken
 from workbench.core.runs.events import Evaluated, Finished, Started, Step, encode
+from workbench.core.runs.gpu_facts import GpuSample, SystemSample, read_samples
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.run_history import machine_path
-from workbench.core.runs.system_stats import GpuSample, SystemSample, read_samples
 from workbench.core.runs.training_settings import request
 from workbench.session.error_log import LOG_FILE, ErrorLog
 from workbench.session.training.shown_runs import MOST, RunList, RunMonitor

@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import fill_project
 from tests.core.adoption.toy_networks import toy_network
 from workbench.core.adoption.adopted_run import adopt
-from workbench.core.adoption.adoption_options import AdoptionOptions
+from workbench.core.adoption.network_file import AdoptionOptions
 from workbench.core.project.project import Project
 from workbench.core.runs.events import Trouble
 from workbench.inference.io.image_io import read_image

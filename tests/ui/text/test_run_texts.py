@@ -8,9 +8,8 @@ from tests.session.stored_result import stored_result
 from workbench.core.messages import Message
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
-from workbench.core.runs.run_health import HealthFinding
-from workbench.core.runs.run_history import RunLine
-from workbench.ui.text import translation
+from workbench.core.runs.run_history import HealthFinding, RunLine
+from workbench.ui.text import formatting
 from workbench.ui.text.formatting import result_text, run_name, short_results
 from workbench.ui.text.run_texts import (
     comparison_text,
@@ -100,13 +99,13 @@ def test_values_of_differing_settings_are_written_as_in_the_settings_dialog(qapp
     assert difference_text(difference) == (
         "Different settings: Minutes 2.5 ↔ –, Quality Fast ↔ Best, Widths 16, 32 ↔ 24, 48, Augmentation Zoom ↔ –."
     )
-    translators = translation.install(qapp, "zh_CN")
+    translators = formatting.install(qapp, "zh_CN")
     try:
         text = difference_text(difference)
     finally:
         for translator in translators:
             qapp.removeTranslator(translator)
-        translation.install(qapp, "en")
+        formatting.install(qapp, "en")
     assert text.startswith("设置不同，训练时长（分钟）：2.5 ↔ –、质量：快速 ↔ 最佳、")
 
 

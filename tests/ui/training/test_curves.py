@@ -18,11 +18,11 @@ from PySide6.QtWidgets import QApplication
 from tests.ui.training.run_events import METRICS, STARTED, live, steps, without_trainer
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Finished, Progress, Started, Step, encode
+from workbench.core.runs.gpu_facts import GpuSample, SystemSample, encode_sample
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.run_history import machine_path
-from workbench.core.runs.system_stats import GpuSample, SystemSample, encode_sample
+from workbench.core.runs.run_series import MOST
 from workbench.core.runs.training_settings import request
-from workbench.core.runs.value_columns import MOST
 from workbench.ui.training.curves import MIN_HEIGHT, CurvePlot, ValueAxis, columns_for
 from workbench.ui.training.plot_definitions import PLOTS
 

@@ -15,8 +15,8 @@ from tests.session.stored_result import store_result, stored_result
 from tests.ui.training.run_events import METRICS, STARTED, live, steps, without_trainer
 from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Trouble, encode
+from workbench.core.runs.gpu_facts import GpuSample, SystemSample
 from workbench.core.runs.run import create_run
-from workbench.core.runs.system_stats import GpuSample, SystemSample
 from workbench.core.runs.training_settings import request
 from workbench.inference.io.image_io import write_png
 from workbench.inference.predictor import Prediction

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.core.adoption.adapter_process import adapt_file
-from workbench.core.adoption.adoption_options import AdoptionOptions
+from workbench.core.adoption.adapter_graph import adapt_file
+from workbench.core.adoption.network_file import AdoptionOptions
 from workbench.core.messages import Message
 from workbench.core.problems import BadSettings, CannotWrite, ModelFileRefused, Problem
 from workbench.core.project.grouping import group
@@ -27,9 +27,7 @@ from workbench.core.runs.network_process import NetworkCancelled
 from workbench.core.runs.onnx_files import NetworkRefused
 from workbench.core.runs.run import Run, new_run_folder, write_settings
 from workbench.core.runs.training_settings import TrainingSettings
-from workbench.inference.io.atomic_write import make_folder, write_atomic
-from workbench.inference.io.file_access import discard_tree
-from workbench.inference.io.regular_files import read_regular
+from workbench.inference.io.file_access import discard_tree, make_folder, read_regular, write_atomic
 from workbench.inference.model_settings import MODEL_FILE, ClassSettings, ModelSettings, SettingsError, save_settings
 
 NETWORK_FILE = "network.onnx"

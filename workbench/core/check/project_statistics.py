@@ -15,7 +15,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, Project
 from workbench.core.runs.dataset import collect
 from workbench.core.runs.held_out import SPLITS
-from workbench.core.runs.settings_overrides import Model
+from workbench.core.runs.training_settings import Model
 from workbench.inference.components import measure
 from workbench.inference.io.opencv import cv2
 from workbench.inference.text_safety import REGION_DEFINITIONS, csv_metadata, csv_table

@@ -12,8 +12,7 @@ from workbench.core.documents.metric_tables import rounded_area, split_name
 from workbench.core.evaluation.expectation import expectation_of
 from workbench.core.evaluation.operating_point import OperatingPointOrigin
 from workbench.core.json_files import load_object
-from workbench.core.messages import Message, join, recognize
-from workbench.core.metric_units import metric_unit
+from workbench.core.messages import Message, join, metric_unit, recognize
 from workbench.core.problems import RunBroken
 from workbench.core.runs.dataset import Dataset
 from workbench.core.runs.events import Finished

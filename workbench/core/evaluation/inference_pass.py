@@ -31,10 +31,8 @@ from workbench.core.project.storage import check_links, file_stamp, leads_outsid
 from workbench.core.runs.dataset import Item
 from workbench.core.runs.model_lookup import open_predictor
 from workbench.core.runs.run import Run
-from workbench.inference.io.atomic_write import make_folder
-from workbench.inference.io.file_access import discard_tree
+from workbench.inference.io.file_access import discard_tree, make_folder, read_regular
 from workbench.inference.io.json_io import parse_json
-from workbench.inference.io.regular_files import read_regular
 from workbench.inference.model_settings import ModelSettings, settings_text
 from workbench.inference.predictor import PredictionCancelled, Predictor
 

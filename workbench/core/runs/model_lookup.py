@@ -11,11 +11,10 @@ import numpy as np
 
 from workbench.core.problems import ExportDamaged, UnknownModel
 from workbench.core.project.source_trust import created_here
-from workbench.core.runs.child_network import ChildNetwork
-from workbench.core.runs.network_process import NetworkCancelled
+from workbench.core.runs.network_process import ChildNetwork, NetworkCancelled
 from workbench.core.runs.onnx_files import NetworkRefused
 from workbench.core.runs.run import Run, find_run
-from workbench.inference.batch.export_checks import self_test, verify_checks
+from workbench.inference.batch.export_package import self_test, verify_checks
 from workbench.inference.engines import EngineError, choose_engine
 from workbench.inference.io.json_io import JsonError, parse_json
 from workbench.inference.model_settings import (

@@ -1,4 +1,9 @@
-"""Training settings of a run. The user chooses a few; `core.runs.planner` computes the others with reasons."""
+"""Training settings of a run. The user chooses a few; `core.runs.planner` computes the others with reasons.
+
+Training settings that the user has fixed for a project, beyond model, minutes and device.
+
+Stored in `training.json` beside project.json, per kind of model. Settings not in it are computed for every run.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,11 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from workbench.core import problems
+from workbench.core.json_files import load_versioned
 from workbench.core.messages import Message, Text
+from workbench.core.problems import BadSettings, ProjectBroken
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_json
 from workbench.core.stored_model import StoredModel
 
 Augmentation = Literal[
@@ -178,3 +187,53 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
         except ValueError:
             choices[key.strip()] = text
     return choices
+
+
+FORMAT = 1
+Model = Literal["unet", "resnet"]
+_ELSEWHERE = {"format", "model", "minutes", "device", "reasons"}  # chosen beside the Train button, or not by the user
+
+Choices = dict[str, Any]  # training settings
+
+
+def adjustable_settings() -> list[str]:
+    """Return the settings that can be fixed, in the order of `TrainingSettings`."""
+    return [name for name in TrainingSettings.model_fields if name not in _ELSEWHERE]
+
+
+class SettingsOverrides(StoredModel):
+    """Content of training.json: settings by kind of model."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: int = FORMAT
+    unet: Choices = {}
+    resnet: Choices = {}
+
+    def of(self, model: str) -> Choices:
+        return dict(self.resnet if model == "resnet" else self.unet)
+
+    def with_choices(self, model: str, choices: Choices) -> SettingsOverrides:
+        return self.model_copy(update={"resnet" if model == "resnet" else "unet": dict(choices)})
+
+
+def load_overrides(project: Project) -> SettingsOverrides:
+    """Load training.json; return empty settings if the file does not exist. Raises ProjectBroken."""
+    path = project.root / "training.json"
+    try:
+        choices = load_versioned(path, SettingsOverrides, FORMAT, ProjectBroken)
+        for model in ("unet", "resnet"):
+            unknown = sorted(choices.of(model).keys() - set(adjustable_settings()))
+            if unknown:
+                raise ProjectBroken(path=str(path), why=Message("settings.no_such", name=unknown[0]))
+            request(model, **choices.of(model))
+        return choices
+    except FileNotFoundError:
+        return SettingsOverrides.of_defaults()
+    except BadSettings as error:
+        raise ProjectBroken(path=str(path), why=Message.of(error)) from error
+
+
+def save_overrides(project: Project, choices: SettingsOverrides) -> None:
+    """Write training.json atomically. Raises ProjectReadOnly, CannotWrite."""
+    project.need_write("training.json")
+    write_json(project.root / "training.json", choices.model_dump(mode="json"))

@@ -12,16 +12,22 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.problems import Problem
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished
-from workbench.core.runs.run import Run, list_runs
-from workbench.core.runs.run_choice import choose_default
+from workbench.core.runs.gpu_facts import SystemSample, encode_sample
+from workbench.core.runs.run import Run, choose_default, list_runs
 from workbench.core.runs.run_comparison import RunComparison, compare_runs
-from workbench.core.runs.run_health import HealthFinding, RunState, diagnose
-from workbench.core.runs.run_history import PastRun, RunLine, machine_path, read_past, run_line
-from workbench.core.runs.run_series import RunSeries
-from workbench.core.runs.system_stats import SystemSample, encode_sample
-from workbench.core.runs.value_columns import Columns
+from workbench.core.runs.run_history import (
+    HealthFinding,
+    PastRun,
+    RunLine,
+    RunState,
+    diagnose,
+    machine_path,
+    read_past,
+    run_line,
+)
+from workbench.core.runs.run_series import Columns, RunSeries
+from workbench.inference.cpu_environment import release_free_memory
 from workbench.inference.model_settings import MODEL_FILE
-from workbench.inference.process_memory import release_free_memory
 from workbench.session.session import Session
 from workbench.session.tasks import Task, TaskRunner
 from workbench.session.training.telemetry import TelemetryThread

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from workbench.core.problems import Problem, WorkerFailed
-from workbench.core.runs import process_exit
+from workbench.core.runs import captured_program
 from workbench.core.runs.events import BestKept, Evaluated, Event, Failed, Finished, Preview, Started, Step
 from workbench.core.runs.run import Run, create_run, list_runs
 from workbench.core.runs.run_history import PastRun
@@ -211,7 +211,7 @@ class TrainingControl(QObject):
         try:
             run.check_links()
         except Problem as problem:
-            self._report_not_started(process_exit.from_problem(problem))
+            self._report_not_started(captured_program.from_problem(problem))
             return
         self._start_child(run, resume=True)
 
@@ -277,7 +277,7 @@ class TrainingControl(QObject):
     # --- trainer ----------------------------------------------------------------------------------
 
     def _preparation_failed(self, problem: Problem) -> None:
-        self._report_not_started(process_exit.from_problem(problem))
+        self._report_not_started(captured_program.from_problem(problem))
 
     def _prepared(self, run: Run) -> None:
         if self.stopping:

@@ -26,12 +26,10 @@ from workbench.core.resources import SOURCE_LANGUAGE
 from workbench.core.runs.events import Finished, Progress, Trouble
 from workbench.core.runs.export_options import LAYOUTS, LINE_FORMAT, ExportOptions, engines_of
 from workbench.core.runs.run import Run
-from workbench.inference.batch.export_checks import self_test, write_checks
-from workbench.inference.batch.export_package import write_package
+from workbench.inference.batch.export_package import self_test, write_checks, write_package
 from workbench.inference.engines import Engine, EngineError, load_engine
 from workbench.inference.engines.registry import KINDS
-from workbench.inference.io.atomic_write import make_folder, replace_path
-from workbench.inference.io.file_access import discard_tree
+from workbench.inference.io.file_access import discard_tree, make_folder, replace_path
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, save_settings
 from workbench.inference.predictor import Predictor
 from workbench.training import device

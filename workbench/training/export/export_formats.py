@@ -30,9 +30,7 @@ from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.engines import Engine
 from workbench.inference.engines.registry import KINDS, cannot_make
-from workbench.inference.io.atomic_write import make_folder, write_atomic
-from workbench.inference.io.file_access import discard_tree, remove_file
-from workbench.inference.io.regular_files import read_regular
+from workbench.inference.io.file_access import discard_tree, make_folder, read_regular, remove_file, write_atomic
 from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
 from workbench.training import checkpoint, networks, onnx_graph
 from workbench.training.evaluator import DygraphEngine

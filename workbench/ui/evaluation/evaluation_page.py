@@ -25,8 +25,8 @@ from workbench.ui.evaluation.expectation_bar import ExpectationBar
 from workbench.ui.services import Services
 from workbench.ui.shortcuts import key_sequences
 from workbench.ui.text import formatting
-from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.keyboard import focus_chain, move_behind, set_key_tip
+from workbench.ui.widgets.text_labels import set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
 if TYPE_CHECKING:

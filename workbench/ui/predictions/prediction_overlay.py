@@ -19,8 +19,7 @@ from PySide6.QtCore import QModelIndex, QObject, QTimer, Signal
 from workbench.core.runs.events import Event, Preview, overall_dice
 from workbench.core.runs.run import Run
 from workbench.session.instant_overlay import InstantOverlay
-from workbench.session.predictions import AHEAD_PIXELS, Predictions
-from workbench.session.run_thresholds import RunThresholds
+from workbench.session.predictions import AHEAD_PIXELS, Predictions, RunThresholds
 from workbench.session.session import Session
 from workbench.session.training.shown_runs import RunList
 from workbench.session.training.training_control import TrainingControl

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QMainWindow
 from workbench.core.problems import SavedLater
 from workbench.ui.services import Services
 from workbench.ui.text import formatting
+from workbench.ui.widgets.dialogs import CANCEL, Answer, Question, Waiting
 from workbench.ui.widgets.message_bar import MessageBar
-from workbench.ui.widgets.question_dialog import CANCEL, Answer, Question, Waiting
 
 if TYPE_CHECKING:
     from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog

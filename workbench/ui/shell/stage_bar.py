@@ -12,11 +12,10 @@ from shiboken6 import isValid
 from workbench.core.text_patterns import fill
 from workbench.session.next_step import ENOUGH, STAGES, NextStep, Stage, Workflow
 from workbench.session.workflow_monitor import WorkflowMonitor
-from workbench.ui.actions.actions import Actions
+from workbench.ui.actions.menus import Actions
 from workbench.ui.shortcuts import key_text, with_key
 from workbench.ui.text.formatting import number
-from workbench.ui.widgets.disabled_reason import set_disabled_reason
-from workbench.ui.widgets.text_labels import IconLabel
+from workbench.ui.widgets.text_labels import IconLabel, set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
 _GAP = 32  # px between the last menu and the bar

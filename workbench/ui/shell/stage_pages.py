@@ -6,7 +6,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QMenuBar
 
 from workbench.session.workflow_monitor import WorkflowMonitor
-from workbench.ui.actions.actions import Actions
+from workbench.ui.actions.menus import Actions
 from workbench.ui.evaluation.evaluation_navigation import EvaluationNavigation
 from workbench.ui.evaluation.evaluation_page import EvaluationPage
 from workbench.ui.shell.stage_bar import StageBar, StageBarPlacement

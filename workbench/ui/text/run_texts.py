@@ -9,14 +9,13 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from workbench.core.runs.events import Progress
 from workbench.core.runs.run_comparison import RunComparison, RunDifference
-from workbench.core.runs.run_health import HealthFinding
-from workbench.core.runs.run_history import RunLine
+from workbench.core.runs.run_history import HealthFinding, RunLine
 from workbench.core.text_patterns import fill
 from workbench.session.session import Session
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.shortcuts import key_text
 from workbench.ui.text import formatting, settings_texts
-from workbench.ui.text.translation import translate_message
+from workbench.ui.text.formatting import translate_message
 
 if TYPE_CHECKING:
     from workbench.session.training.shown_runs import RunList

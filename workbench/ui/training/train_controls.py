@@ -25,11 +25,10 @@ from PySide6.QtWidgets import (
 
 from workbench.core.runs.events import LabelsAdded
 from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
-from workbench.session.training.continuous_training import ContinuousTraining
+from workbench.session.training.saved_overrides import ContinuousTraining
 from workbench.ui.text import formatting
-from workbench.ui.widgets.disabled_reason import set_disabled_reason
 from workbench.ui.widgets.keyboard import set_key_tip
-from workbench.ui.widgets.text_labels import ElidedLabel, align_text
+from workbench.ui.widgets.text_labels import ElidedLabel, align_text, set_disabled_reason
 from workbench.ui.widgets.theme import ThemeManager
 
 PAUSE = 500  # ms, longer than a person needs to notice that the button has changed

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from workbench.core.runs.events import Event, Failed, Finished, Progress, Step
 from workbench.core.runs.run import Run
 from workbench.session.session import Session
-from workbench.session.training.export_job import ExportJob
 from workbench.session.training.saved_overrides import SavedOverrides
 from workbench.session.training.shown_runs import RunList, RunMonitor
+from workbench.session.training.trainer_thread import ExportJob
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.text.run_texts import export_text, hint_text, progress_texts, reason_not_to_train
 from workbench.ui.training.run_dashboard import RunDashboard

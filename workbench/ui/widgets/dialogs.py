@@ -1,8 +1,12 @@
-"""Dialog for one long task: fields, a status line with progress, and a button that starts and cancels it."""
+"""Question dialog with a few named answers, a progress dialog for background work, and the question about places.
+
+Dialog for one long task: fields, a status line with progress, and a button that starts and cancels it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
@@ -21,13 +25,15 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
-from workbench.session.jobs import Job
+from workbench.core.problems import UntrustedPlaces
+from workbench.core.project.source_trust import trust_named
+from workbench.session.tasks import Job
 from workbench.ui.text.formatting import number, problem_text
-from workbench.ui.widgets.screen_fit import set_width_for_text
+from workbench.ui.widgets.box_layouts import in_column, in_row
+from workbench.ui.widgets.text_labels import set_width_for_text
 
 
 class PathField(QWidget):
@@ -69,15 +75,8 @@ class PathField(QWidget):
         if self._choices:
             self.line.textChanged.connect(self._show_choice)
             self._show_choice()
-        button = QPushButton(self.tr("Browse…"))
-        button.setAutoDefault(False)
-        button.setToolTip(title)
-        button.clicked.connect(self._browse)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
-        row.addWidget(self.input, 1)
-        row.addWidget(button)
+        button = QPushButton(self.tr("Browse…"), autoDefault=False, toolTip=title, clicked=self._browse)
+        in_row((self.input, 1), button, owner=self, margins=0, spacing=6)
 
     @property
     def path(self) -> Path | None:
@@ -119,9 +118,6 @@ class JobDialog(QDialog):
         super().__init__(parent)
         set_width_for_text(self, 620)
         self.job, self.action, self.cancel_action = job, "", self.tr("Cancel")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(22, 18, 22, 16)
-        column.setSpacing(12)
         self.fields = QWidget()
         self.fields.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)  # long texts cut no field
         self.form = QFormLayout(self.fields)
@@ -131,26 +127,18 @@ class JobDialog(QDialog):
         self.status = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.status.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.status.hide()
-        self.bar = QProgressBar(textVisible=False)
-        self.bar.setAccessibleName(self.tr("Progress"))
-        self.body = QVBoxLayout()
-        self.body.setSpacing(12)
+        self.bar = QProgressBar(textVisible=False, accessibleName=self.tr("Progress"))
+        self.body = in_column(spacing=12)
         self.body.addStretch(0)  # takes the space that no widget below takes
-        column.addWidget(self.fields)
-        column.addWidget(self.status)
-        column.addWidget(self.bar)
-        column.addLayout(self.body, 1)
         row = self._buttons = QHBoxLayout()
         row.addStretch(1)
-        self.close_button = QPushButton(self.tr("Close"))
-        self.close_button.setAutoDefault(False)
-        self.close_button.clicked.connect(self.reject)
-        self.start_button = QPushButton(objectName="primary")
-        self.start_button.setDefault(True)
-        self.start_button.clicked.connect(self.start)
+        self.close_button = QPushButton(self.tr("Close"), autoDefault=False, clicked=self.reject)
+        self.start_button = QPushButton(objectName="primary", default=True, clicked=self.start)
         row.addWidget(self.close_button)
         row.addWidget(self.start_button)
-        column.addLayout(row)
+        in_column(
+            self.fields, self.status, self.bar, (self.body, 1), row, owner=self, margins=(22, 18, 22, 16), spacing=12
+        )
         job.state_changed.connect(self.refresh)
         job.failed.connect(self.show_failure)
         job.progressed.connect(self._progressed)
@@ -208,8 +196,7 @@ class JobDialog(QDialog):
 
     def add_options(self, *boxes: QWidget) -> None:
         """Add check boxes side by side below the fields."""
-        row = QHBoxLayout()
-        row.setSpacing(22)
+        row = in_row(spacing=22)
         for box in boxes:
             row.addWidget(box)
         row.addStretch(1)
@@ -217,9 +204,7 @@ class JobDialog(QDialog):
 
     def add_button(self, text: str, on_click: Callable[[], object], *, link: bool = False) -> QPushButton:
         """Add a button on the left and return it."""
-        button = QPushButton(text, objectName="link" if link else "")
-        button.setAutoDefault(False)
-        button.clicked.connect(lambda: on_click())
+        button = QPushButton(text, objectName="link" if link else "", autoDefault=False, clicked=lambda: on_click())
         self._buttons.insertWidget(self._buttons.indexOf(self.close_button) - 1, button)
         return button
 
@@ -273,3 +258,145 @@ class JobDialog(QDialog):
 def open_path(path: Path) -> None:
     """Open a file or folder with the program that the desktop has chosen for it."""
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.absolute())))
+
+
+CANCEL = "cancel"
+_PLACES = {"apart": 0, "primary": 2}  # order of the buttons by the kind of answer
+_WIDTH = 520  # px
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One button.
+
+    kind: "primary" is the default, "plain", or "apart": on the opposite side, for an answer that discards work.
+    """
+
+    name: str
+    text: str
+    kind: str = "plain"
+
+
+class Question(QDialog):
+    """Dialog with one question. `answered` carries the name of an answer, or CANCEL for Esc and the close button."""
+
+    answered = Signal(str)
+
+    def __init__(
+        self,
+        title: str,
+        question: str,
+        details: Sequence[str],
+        answers: Sequence[Answer],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(title)
+        set_width_for_text(self, _WIDTH)
+        self.question = _text(question, "heading")
+        self.details = [_text(text, "") for text in details if text]
+        self.buttons: dict[str, QPushButton] = {}
+        self._answer = CANCEL
+        column = in_column(owner=self, margins=(22, 20, 22, 18), spacing=10)
+        for label in (self.question, *self.details):
+            column.addWidget(label)
+        column.addSpacing(6)
+        column.addStretch(1)
+        column.addLayout(self._row(answers))
+        self.finished.connect(lambda _: self.answered.emit(self._answer))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Fit the height to the texts. The size hint supposes that they wrap at a smaller width."""
+        width = max(self.width(), self.minimumWidth())
+        self.resize(width, self.layout().totalHeightForWidth(width))
+        super().showEvent(event)
+
+    def text(self) -> str:
+        return " ".join(label.text() for label in (self.question, *self.details))
+
+    def _row(self, answers: Sequence[Answer]) -> QHBoxLayout:
+        row = in_row(spacing=8)
+        for answer in sorted(answers, key=lambda answer: _PLACES.get(answer.kind, 1)):
+            name = "primary" if answer.kind == "primary" else ""
+            button = QPushButton(answer.text, objectName=name, autoDefault=answer.kind == "primary")
+            button.setDefault(answer.kind == "primary")
+            button.clicked.connect(lambda _=False, name=answer.name: self._choose(name))
+            row.addWidget(button)
+            if answer.kind == "apart":
+                row.addStretch(1)
+            self.buttons[answer.name] = button
+        if not any(answer.kind == "apart" for answer in answers):
+            row.insertStretch(0, 1)
+        for answer in answers:
+            if answer.kind == "primary":
+                self.buttons[answer.name].setFocus()
+        return row
+
+    def _choose(self, name: str) -> None:
+        self._answer = name
+        self.accept() if name != CANCEL else self.reject()
+
+
+class Waiting(QDialog):
+    """Progress dialog for background work. `cancelled` is emitted when the user cancels it."""
+
+    cancelled = Signal()
+
+    def __init__(self, title: str, text: str, parent: QWidget | None = None, *, cancel: str = "") -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(title)
+        set_width_for_text(self, _WIDTH)
+        self.label = _text(text, "heading")
+        bar = QProgressBar(textVisible=False)
+        bar.setRange(0, 0)
+        column = in_column(self.label, bar, owner=self, margins=(22, 20, 22, 18), spacing=14)
+        self.cancel = QPushButton(cancel or self.tr("Cancel"), clicked=self.reject)
+        column.addWidget(self.cancel, 0, Qt.AlignmentFlag.AlignRight)
+        self.rejected.connect(self.cancelled)
+
+    def finish(self) -> None:
+        """Close the dialog without emitting `cancelled`."""
+        self.accept()
+
+
+def _text(text: str, name: str) -> QLabel:
+    label = QLabel(text, wordWrap=True, objectName=name)
+    label.setTextFormat(Qt.TextFormat.PlainText)  # the text may quote a file
+    return label
+
+
+def ask_trust(check: Callable[[], object], then: Callable[[], object], parent: QWidget) -> None:
+    """Call `then`; if `check` raises UntrustedPlaces, not before the user has allowed them."""
+    try:
+        check()
+    except UntrustedPlaces as problem:
+        SourceQuestion(problem, then, parent).open()
+    else:
+        then()
+
+
+class SourceQuestion(Question):
+    """Question with the list of the places. then: called after they were allowed."""
+
+    def __init__(self, problem: UntrustedPlaces, then: Callable[[], object], parent: QWidget) -> None:
+        path, places = problem.fields["path"], problem.fields["places"]
+        trusted = self.tr(
+            "Nothing has been read from there. Allow it if you know these folders, or trust who made this."
+        )
+        remote = self.tr("An address with two slashes is another computer, which learns your user name.")
+        super().__init__(
+            self.tr("Images outside of the folder"),
+            self.tr("{path} reads images from outside of its folder. Allow this?").format(path=path),
+            [places, trusted, remote if "//" in places or "\\\\" in places else ""],
+            [Answer("allow", self.tr("Allow")), Answer(CANCEL, self.tr("Cancel"), "primary")],
+            parent,
+        )
+
+        def answer(name: str) -> None:
+            if name == "allow":
+                trust_named(problem)
+                then()
+
+        self.answered.connect(answer)
