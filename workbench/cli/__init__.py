@@ -30,6 +30,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "pack": ("project_verbs", "write a project with all its images to one zip file"),
     "unpack": ("project_verbs", "unpack a packed project"),
     "train": ("train", "train a UNet (segmentation) or a ResNet (classification)"),
+    "use": ("use", "show or choose the model in use, which evaluate, predict, queue and export use by default"),
     "adopt": ("adopt", "add a segmentation network trained by another program (ONNX) as a run"),
     "log": ("log", "write the progress of a training for TensorBoard, VisualDL or MLflow"),
     "spots": ("ranking_verbs", "list spots that differ most from the rest of their image, before a model exists"),
@@ -48,7 +49,7 @@ VERBS: dict[str, tuple[str, str]] = {
 
 
 # Verbs that open a project for writing.
-_WRITING = ("import", "sources", "remove", "merge", "train", "adopt", "predict")
+_WRITING = ("import", "sources", "remove", "merge", "train", "use", "adopt", "predict")
 _IDENTITY = "if the project is known in another folder: this one is a copy, a project of its own, or it was moved here"
 
 

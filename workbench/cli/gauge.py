@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.use import add_run_arguments
 from workbench.cli.verb_runner import Console
 from workbench.core.documents import report_content
 from workbench.core.evaluation import gauge_study, operating_point
@@ -20,8 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "pictures", nargs="?", type=Path, metavar="IMAGES", help="folder of the images (the images of the project)"
     )
-    parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="run to study (best)")
-    parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
+    add_run_arguments(parser, "run to study")
     parser.add_argument(
         "--repeats",
         default=FOLDER,

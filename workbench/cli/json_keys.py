@@ -77,9 +77,17 @@ JSON_KEYS: dict[str, dict[str, dict[str, str]]] = {
             "labelled": "labeled images, which are the test images of the run",
         }
     },
+    "use": {
+        "": {
+            "in_use": "name of the run that is used without --run, null without a model; also in the objects of "
+            "train, evaluate, predict and export",
+            "automatic": "true if no run was chosen, so that it is the best comparable one",
+        }
+    },
     "evaluate": {
         "": {
             "run": "name of the run",
+            "in_use": "name of the model in use, see the verb use",
             "model": "unet or resnet",
             "split": "evaluated images",
             "figures": "list of {id, scope, of, value, unit, interval, method, why, counted}: all figures, of scope "

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.evaluate import evaluate
+from workbench.cli.use import add_run_arguments
 from workbench.cli.verb_runner import Console, WrongUse, positive_number
 from workbench.core import problems
 from workbench.core.evaluation import part_plan
@@ -29,7 +30,7 @@ from workbench.core.messages import Message
 from workbench.core.problems import Problem
 from workbench.core.project.image_row import ImageIndex, ImageRow, with_index
 from workbench.core.project.project import DONT_CARE, Project, read_project_file
-from workbench.core.runs.run import Run, default_run, find_run
+from workbench.core.runs.run import IN_USE, Run, find_run, run_in_use
 from workbench.core.text_patterns import counted
 
 
@@ -40,9 +41,7 @@ class NoModelYet(problems.Problem):
 
 def add_queue_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument(
-        "--run", dest="name", metavar="RUN|best|last", help="run to use (default: the best comparable run)"
-    )
+    parser.add_argument("--run", dest="name", metavar=f"RUN|{IN_USE}|best|last", help=f"run to use ({IN_USE})")
     parser.add_argument("--count", type=positive_number, default=20, metavar="N", help="number of images to list (20)")
     parser.add_argument(
         "--look",
@@ -59,7 +58,7 @@ def run_queue(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     rows = read_rows(project, console)
     if not rows:
         raise problems.NoImages()
-    model = find_run(project.root, options.name) if options.name else default_run(project.root)
+    model = find_run(project.root, options.name) if options.name else run_in_use(project.root)
     if options.errors:
         return _errors(project, rows, model, options, console)
     with console.progress("analyzing") as move:
@@ -184,8 +183,7 @@ def run_spots(options: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def add_parts_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="run to evaluate (best)")
-    parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
+    add_run_arguments(parser, "run to evaluate")
     parser.add_argument("--split", choices=("val", "test"), help="data split (default: test if present, otherwise val)")
     for name, text in (("missed", "missed parts"), ("alarms", "parts with a false alarm")):
         parser.add_argument(

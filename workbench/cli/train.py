@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.use import report_in_use
 from workbench.cli.verb_runner import Console, WrongUse, progress_bar
 from workbench.core import problems
 from workbench.core.evaluation import figure_texts
@@ -74,7 +75,7 @@ def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
             raise WrongUse("--model unet or --model resnet is required")
         result = follow(new_run(options.project, _settings(options)), console)
     print_result(result, console)
-    return result
+    return result | report_in_use(options.project.absolute(), console)
 
 
 def _check_resume(options: argparse.Namespace) -> None:

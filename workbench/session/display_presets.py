@@ -109,18 +109,10 @@ class DisplayPresets(QObject):
 
     def set_scale(self, um_per_pixel: float | None) -> bool:
         """Set the size of a pixel in micrometers, in project.json."""
-        project = self._session.project
-        if project is None:
-            return False
-        former, project.file.um_per_pixel = project.file.um_per_pixel, um_per_pixel
-        try:
-            project.save()
-        except Problem as problem:
-            project.file.um_per_pixel = former
-            self._session.problem_met.emit(problem)
-            return False
-        self.scale_changed.emit()
-        return True
+        saved = self._session.set_project_field("um_per_pixel", um_per_pixel)
+        if saved:
+            self.scale_changed.emit()
+        return saved
 
     def _change(self, change: Callable[[DisplayFile], object]) -> bool:
         project = self._session.project

@@ -44,6 +44,11 @@ class LabelCounts:
         """Number of images that were counted."""
         return len(self._known)
 
+    @property
+    def good(self) -> int:
+        """Number of images without a painted class that are marked as done."""
+        return self.examples - self.with_defects
+
     def update(self, rows: Iterable[ImageRow]) -> None:
         """Count new and changed rows."""
         for row in rows:
@@ -102,6 +107,16 @@ class WorkflowMonitor(QObject):
         self._model, self._minutes = model, minutes
         self._schedule()
 
+    def set_no_good_images(self, on: bool) -> None:
+        """Answer once for the project whether there are no good images, so that none are requested."""
+        if self._session.writable and self._session.set_project_field("no_good_images", on):
+            self._schedule()
+
+    @property
+    def no_good_images(self) -> bool:
+        project = self._session.project
+        return project is not None and project.file.no_good_images
+
     def mark_evaluated(self, run: Run | None) -> None:
         """Record that the evaluation of a run was opened."""
         if run is not None:
@@ -127,6 +142,8 @@ class WorkflowMonitor(QObject):
             verdicts=len(project.file.verdicts) if project is not None else 0,
             examples=counts.examples if self._model == "unet" else verdicts.total(),
             with_defects=counts.with_defects,
+            good=counts.good,
+            no_good_images=self.no_good_images,
             used_verdicts=sum(number > 1 for number in verdicts.values()),  # a verdict of a single image is not trained
             open_images=len(session.keys) - counts.done,
             current=self._current(),
@@ -146,9 +163,7 @@ class WorkflowMonitor(QObject):
 
     def _run_facts(self) -> RunFacts | None:
         """Return the facts about the run in use."""
-        used = self._run_list.in_use
-        lines = self._run_list.usable()
-        line = next((line for line in lines if used is not None and line.run.name == used.name), None)
+        line = self._run_list.line_of(self._run_list.in_use)
         return (
             None if line is None else run_facts(line, evaluated=self._is_evaluated(line), exported=self._exported(line))
         )
@@ -193,11 +208,23 @@ def is_painted(row: ImageRow) -> bool:
 def run_facts(line: RunLine, *, evaluated: bool, exported: bool) -> RunFacts:
     """Return the facts about a run from its line in the list."""
     numbers = _verdict_numbers(line.metrics) if line.model == "resnet" else _region_numbers(line.metrics)
-    measured = line.score is not None or numbers["defects"] > 0
-    if line.run.adopted:  # all labeled images are its test images
+    if line.model == "resnet":  # images of a single verdict measure nothing
+        rows = line.metrics.get("per_class")
+        shown = 2 if rows is None else sum(bool(row.get("pictures")) for row in rows.values())
+        measured = line.score is not None and shown > 1
+    else:
+        measured = line.score is not None or numbers["defects"] > 0
+    adopted = line.run.adopted
+    if adopted:  # all labeled images are its test images
         measured = line.labeled > 0
     return RunFacts(
-        model=line.model, labeled=line.labeled, measured=measured, evaluated=evaluated, exported=exported, **numbers
+        model=line.model,
+        labeled=line.labeled,
+        measured=measured,
+        adopted=adopted,
+        evaluated=evaluated,
+        exported=exported,
+        **numbers,
     )
 
 
@@ -205,7 +232,11 @@ def _region_numbers(metrics: dict[str, Any]) -> dict[str, int]:
     regions = metrics.get("regions") or {}
     defects = regions.get("defects") or 0
     found, false = regions.get("found") or 0, regions.get("false") or 0
-    return {"defects": defects, "missed": max(0, defects - found), "false_alarms": false}
+    good, share = metrics.get("good_pictures") or 0, metrics.get("false_alarm_images")
+    if share is None:  # an earlier version has not counted the good images with a false alarm
+        good = 0
+    numbers = {"defects": defects, "missed": max(0, defects - found), "false_alarms": false}
+    return numbers | {"good": good, "good_alarms": round((share or 0) * good)}
 
 
 def _verdict_numbers(metrics: dict[str, Any]) -> dict[str, int]:

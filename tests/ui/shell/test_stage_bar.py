@@ -15,7 +15,7 @@ from workbench.core.project import annotation
 from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.inference.io.image_io import write_png
-from workbench.session.next_step import ENOUGH, NextStep, RunFacts, Workflow, WorkflowState, next_step, workflow
+from workbench.session.next_step import NextStep, RunFacts, Workflow, WorkflowState, next_step, workflow
 from workbench.ui.help.guide_window import GuideWindow
 from workbench.ui.project.new_project_dialog import NewProjectDialog, QuickProjectDialog
 from workbench.ui.shell.stage_bar import step_text
@@ -34,7 +34,9 @@ def test_steps_have_commands_texts_reasons_and_guide_pages(application, monkeypa
             WorkflowState(images=40, open_images=40, reading=True),
             WorkflowState(images=40, classes=2, open_images=40),
             WorkflowState(images=40, classes=2, examples=20, open_images=20),
-            WorkflowState(images=40, classes=2, examples=20, with_defects=9),
+            WorkflowState(images=40, classes=2, examples=9, with_defects=9),
+            WorkflowState(images=40, classes=2, examples=20, with_defects=10, good=10, open_images=20),
+            WorkflowState(images=40, classes=2, examples=12, with_defects=10, good=2, open_images=20),
             WorkflowState(model="resnet", images=40, open_images=40),
             WorkflowState(model="resnet", images=40, verdicts=2, open_images=40),
             WorkflowState(model="resnet", images=40, verdicts=2, examples=20),
@@ -50,7 +52,9 @@ def test_steps_have_commands_texts_reasons_and_guide_pages(application, monkeypa
             replace(measured, model="resnet", missed=2),
             replace(measured, false_alarms=3),
             replace(measured, evaluated=True),
-            replace(measured, evaluated=True, exported=True),
+            replace(measured, evaluated=True, missed=9),
+            replace(measured, evaluated=True, good=4),
+            replace(measured, evaluated=True, good=4, exported=True),
         )
     ]
     steps = {next_step(state) for state in states}
@@ -60,6 +64,9 @@ def test_steps_have_commands_texts_reasons_and_guide_pages(application, monkeypa
     # Texts with numbers.
     for id, count, text in (
         ("label_defects", 1, "Label 1 more image with defects"),
+        ("label_defects", 2, "Label 2 images with defects"),
+        ("label_good", 5, "Mark 5 good images as done"),
+        ("label_good", 3, "Mark 3 more good images as done"),
         ("label_defects", 3, "Label 3 more images with defects"),
         ("train", 5.0, "Train 5 minutes"),
         ("train", 2.5, "Train 2.5 minutes"),
@@ -94,7 +101,8 @@ def test_bar_follows_the_project(opened, qtbot):
     bar = window.stage_bar
     qtbot.waitUntil(lambda: monitor.state().with_defects == 3)  # labels are read in a thread
     monitor.update_now()
-    assert bar.isVisible() and bar.next.text() == "Label 7 more images with defects"  # three are labeled
+    assert bar.isVisible() and bar.next.text() == "Mark 5 good images as done"  # three defects are labeled
+    assert bar.stages["label"].text() == "Label: 3 defective, 0 good"
     assert [stage for stage, button in bar.stages.items() if button.isChecked()] == ["label"]
     window.classes.add()
     assert monitor.state().classes == 3
@@ -107,14 +115,14 @@ def test_step_is_run_by_a_click(driver, qtbot):
     driver.open(FIRST)
     qtbot.waitUntil(lambda: monitor.state().with_defects == 3)
     monitor.update_now()
-    assert bar.next.text() == "Label 7 more images with defects"
+    assert bar.next.text() == "Mark 5 good images as done"
     QTest.mouseClick(bar.next, LEFT)
     qtbot.waitUntil(lambda: driver.session.key == NEW)  # the next image that is not done
     driver.drag((20, 20), (40, 40))
     qtbot.waitUntil(lambda: bar.next.text() == "Mark this image as done")
     QTest.mouseClick(bar.next, LEFT)
     qtbot.waitUntil(lambda: driver.session.rows[NEW].status == "done")
-    qtbot.waitUntil(lambda: bar.next.text() == "Label 6 more images with defects")
+    qtbot.waitUntil(lambda: bar.stages["label"].text() == "Label: 4 defective, 0 good")
 
 
 def test_text_of_the_next_step_does_not_move_the_stages(style_sheet, opened, qtbot):
@@ -268,7 +276,7 @@ def test_folder_becomes_a_project_with_one_question(application, qtbot, folder, 
         QTest.keyClick(dialog.classes, Qt.Key.Key_Return)
     assert session.project.root == tmp_path / "lot 7-project" and len(session.keys) == 3
     assert [info.name for info in session.project.classes] == ["pit", "scratch"]
-    qtbot.waitUntil(lambda: window.stage_bar.next.text() == f"Label {ENOUGH} images with defects")
+    qtbot.waitUntil(lambda: window.stage_bar.next.text() == "Label 2 images with defects")
 
 
 def test_more_options_of_a_folder(application, qtbot, folder):

@@ -160,3 +160,11 @@ def test_metrics_of_the_run_in_use_are_shown_if_they_explain_the_choice(dice, te
         Run("runs/20260101-111111-unet"), "unet", None, score=0.7, metrics={**METRICS, "any_defect": {"dice": dice}}
     )
     assert text in other_run_used_text(used, ended)[0]
+
+
+def test_false_alarms_without_a_good_image_are_not_measured():
+    """A number of false alarms on images with defects says nothing about good parts."""
+    regions = {"regions": METRICS["regions"] | {"false_per_picture": 0.0}}
+    unknown = result_text(METRICS | regions | {"false_alarm_images": None})
+    assert "false alarms not measured" in unknown and "alarms per image" not in unknown
+    assert "alarms per image" in result_text(METRICS | regions | {"false_alarm_images": 0.0})

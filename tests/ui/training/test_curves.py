@@ -363,6 +363,7 @@ def test_labels_of_the_value_axis_differ_for_a_single_value(opened, qtbot, value
 
 def test_result_is_left_out_where_not_even_its_shortest_text_fits(style_sheet, driver, qtbot):
     result = driver.window.training.view.result
+    driver.window.training.heading.setChecked(True)
     metrics = {"dice": 0.9, "regions": {"defects": 20, "found": 18, "false_per_picture": 0.5}}
     driver.window.training.view.add_event(Evaluated(time=1.0, step=1, metrics=metrics, best=True), live=False)
     result.resize(result.fontMetrics().horizontalAdvance("Dice 0."), 20)

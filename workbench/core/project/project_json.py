@@ -92,12 +92,19 @@ class ProjectFile(StoredModel):
     grouping: Grouping = Field(default_factory=Grouping)
     split_seed: int = 0
     retired_ids: list[int] = []  # ids of deleted classes; never reused
+    model_in_use: str = ""  # name of the run that the user chose; "": the default one, see `run.run_in_use`
+    no_good_images: bool = False  # the user has answered that there are none
 
     @field_validator("id", mode="before")
     @classmethod
     def _check_id(cls, id: object) -> str:
         valid = isinstance(id, str) and len(id) == 32 and set(id) <= set("0123456789abcdef")
         return str(id) if valid else ""
+
+    @field_validator("model_in_use", mode="before")
+    @classmethod
+    def _check_model(cls, name: object) -> str:
+        return name if isinstance(name, str) else ""  # a choice that cannot be read leaves the default one
 
     def new_class(self, name: str, *, id: int | None = None, color: str | None = None) -> ClassInfo:
         """Return a class with the next free id, which is not added. Ids used before are not reused. Raises BadClass."""

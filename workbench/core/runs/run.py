@@ -31,7 +31,7 @@ from workbench.core import problems
 from workbench.core.json_files import load_json, load_versioned
 from workbench.core.messages import Message, messages_to_json, restore_messages
 from workbench.core.project.grouping import find_duplicates
-from workbench.core.project.project import Project
+from workbench.core.project.project import Project, read_project_file
 from workbench.core.project.storage import check_links, inside, write_bytes, write_json
 from workbench.core.runs.dataset import Dataset, collect
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, decode, line_start
@@ -170,6 +170,7 @@ class RunName:
 
 
 FORMAT = 1  # of recipe.json and dataset.json
+IN_USE = "in-use"  # name of `find_run` for the model in use
 
 
 class Run:
@@ -385,15 +386,15 @@ def list_runs(project_root: Path) -> list[Run]:
 
 
 def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
-    """Return the run for RUN of the command line: a name under `runs/`, a path, "last", or "best".
+    """Return the run for RUN of the command line: a name under `runs/`, a path, "last", "best" or "in-use".
 
-    "best" is the run that is used by default, see `default_run`.
+    "best" is the run that is used by default, see `default_run`; "in-use" is that of `run_in_use`.
     """
     runs = [run for run in list_runs(project_root) if model is None or _model(run) == model]
     if name == "last" and runs:
         return runs[-1]
-    if name == "best":
-        found = default_run(project_root, model)
+    if name in ("best", IN_USE):
+        found = default_run(project_root, model) if name == "best" else run_in_use(project_root, model)
         if found is not None:
             return found
     for run in runs:
@@ -403,6 +404,21 @@ def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
     if (path / "recipe.json").exists():
         return Run(path)
     raise problems.UnknownRun(name=name, known=", ".join(run.name for run in runs) or "none")
+
+
+def run_in_use(project_root: Path, model: str | None = None) -> Run | None:
+    """Return the run that the user has chosen in the project, else the default one; None if no run is usable.
+
+    model: only runs of this kind of model.
+    """
+    return chosen_run(project_root, model) or default_run(project_root, model)
+
+
+def chosen_run(project_root: Path, model: str | None = None) -> Run | None:
+    """Return the run that the user has chosen, if it exists and can be used. model: only of this kind of model."""
+    name = read_project_file(project_root).model_in_use
+    runs = (run for run in list_runs(project_root) if run.name == name and run.usable)
+    return next((run for run in runs if model is None or _model(run) == model), None)
 
 
 def default_run(project_root: Path, model: str | None = None) -> Run | None:

@@ -42,6 +42,8 @@ FALLS = 4  # of the loss scale, after the search for its initial value
 MARGIN = 0.02  # of a metric; smaller differences are noise
 POOR = 0.1  # metric below which a model is useless
 PATIENCE = 3  # evaluations without improvement
+FEWEST_SCORES = 5  # evaluations without which the trend says nothing about a longer training
+LOW_RATE = 0.25  # of the highest learning rate, from which on the metric predicts the end of the training
 SILENT = 120.0  # seconds
 LOADED = 80.0  # % of the CPU
 FILLED = 0.95  # share of the main memory
@@ -69,6 +71,7 @@ class RunState:
     first_loss: float | None = None
     loss: float | None = None  # running mean
     least_loss: float = math.inf  # of the running mean
+    highest_rate: float = 0.0  # learning rate
     rollbacks: int = 0
     falls: int = 0  # of the loss scale, after the first step that was not skipped
     only_background: bool = False
@@ -104,6 +107,7 @@ class RunState:
 
     def _step(self, event: Step) -> None:
         before, self.step = self.step, event
+        self.highest_rate = max(self.highest_rate, event.rate)
         if before is not None and event.step < before.step:
             self.rollbacks += 1
             self._scored_step = min(self._scored_step, event.step)
@@ -233,14 +237,21 @@ def _machine(state: RunState, ended: bool) -> HealthFinding | None:
 
 
 def _trend(state: RunState, ended: bool) -> HealthFinding | None:
-    """Report the trend of the validation metric."""
+    """Report the trend of the validation metric.
+
+    Advice needs evidence: several evaluations, and a learning rate that has fallen, since the metric before that hardly
+    predicts the end. A training that the user has stopped says nothing about a longer one.
+    """
     scores = state.scores
     if len(scores) < 2:
         return None
-    # The learning rate is highest in the first half, so the metric there hardly predicts the end.
-    far = ended or (state.step is not None and state.step.progress > 0.5)
+    step, stopped = state.step, isinstance(state.ending, Finished) and state.ending.why == "stopped"
+    far = ended or (step is not None and step.progress > 0.5 and step.rate <= LOW_RATE * state.highest_rate)
     if far and max(score for _, score in scores) < POOR:
         return HealthFinding("poor", "warning", {"score": max(score for _, score in scores)})
+    if stopped or (ended and len(scores) < FEWEST_SCORES):
+        return None
+    far = far and len(scores) >= FEWEST_SCORES
     at = max(range(len(scores)), key=lambda i: (scores[i][1], -i))
     time, best = scores[at]
     since = scores[at + 1 :]

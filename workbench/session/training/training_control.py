@@ -158,6 +158,11 @@ class TrainingControl(QObject):
         return self.preparing or self.running
 
     @property
+    def controllable(self) -> bool:
+        """True if there is a training that this window may stop or pause; that of a read-only project is another's."""
+        return self.busy and self._session.writable
+
+    @property
     def eta_seconds(self) -> float | None:
         """Estimated seconds until the run is done; None if unknown."""
         return self.progress.remaining_seconds if self.running else None
@@ -217,7 +222,7 @@ class TrainingControl(QObject):
 
     def stop(self, *, force: bool = False) -> None:
         """Finish the step, save, end. The stop is enforced after a delay; with `force` at once."""
-        if not self.busy or (self.stopping and not force):
+        if not self.controllable or (self.stopping and not force):
             return
         self.stopping = True
         if self._thread is not None:
@@ -226,25 +231,25 @@ class TrainingControl(QObject):
 
     def pause(self) -> None:
         """Save and pause after the current step; the time of the run is paused as well."""
-        if self.running and self._thread is not None and not (self.paused or self.stopping):
+        if self.controllable and self._thread is not None and not (self.paused or self.stopping):
             self._thread.pause()
             self.paused = True
             self.state_changed.emit()
 
     def unpause(self) -> None:
-        if self.running and self._thread is not None and self.paused:
+        if self.controllable and self._thread is not None and self.paused:
             self._thread.resume()
             self.paused = False
             self.state_changed.emit()
 
     def watch(self, key: str) -> None:
         """Request previews of this image from now on."""
-        if self._thread is not None:
+        if self._thread is not None and self._session.writable:
             self._thread.watch(key)
 
     def send_command(self, command: str, image: str | None = None) -> None:
-        """Send the trainer one of `core.runs.events.COMMANDS`; ignored without a trainer."""
-        if self._thread is not None:
+        """Send the trainer one of `core.runs.events.COMMANDS`; ignored without a trainer and in a read-only project."""
+        if self._thread is not None and self._session.writable:
             self._thread.send_command(command, image)
 
     def follow(self, run: Run) -> None:
@@ -306,7 +311,7 @@ class TrainingControl(QObject):
             return
         thread.start()
         if self._session.key is not None:
-            thread.watch(self._session.key)
+            self.watch(self._session.key)
         self.started.emit(run)
         self.state_changed.emit()
 

@@ -17,6 +17,7 @@ from workbench.session.instant_overlay import InstantOverlay
 from workbench.session.preferences import Preferences
 from workbench.session.session import Session
 from workbench.session.training.saved_overrides import ContinuousTraining
+from workbench.session.workflow_monitor import WorkflowMonitor
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.canvas.region_navigator import RegionNavigator
 from workbench.ui.check.report_commands import ReportCommands
@@ -199,12 +200,14 @@ class CommandContext:
     continuous_training: ContinuousTraining
     pages: ImagePages
     spots: SpotBar
+    workflow: WorkflowMonitor
     instant_overlay: InstantOverlay
 
     def state_signals(self) -> tuple[SignalInstance, ...]:
         """Return the signals after which a command may have to be enabled, disabled, checked or unchecked."""
         session = self.session
         return (
+            self.workflow.changed,
             session.project_opened,
             session.project_closed,
             session.images_listed,

@@ -47,10 +47,6 @@ class TrainMenu(MenuTable):
         ]
 
     def _training(self) -> list[Command]:
-        # A running training can be stopped in a read-only project as well.
-        can_write = PROJECT + require(
-            lambda c: c.session.writable or c.training.can_train(), self.tr("The project is read-only")
-        )
         return [
             Command(
                 "train",
@@ -58,7 +54,7 @@ class TrainMenu(MenuTable):
                 lambda c: c.training.toggle(),
                 icon="train",
                 keys="Ctrl+T",
-                needs=can_write
+                needs=WRITABLE
                 + require(
                     lambda c: c.training.can_train(), self.tr("Label an image with a defect or set verdicts first")
                 ),
@@ -69,7 +65,7 @@ class TrainMenu(MenuTable):
                 lambda c: c.training.toggle_pause(),
                 icon="pause",
                 keys="Ctrl+Shift+T",
-                needs=PROJECT + require(lambda c: c.training.can_pause(), self.tr("No training is running")),
+                needs=WRITABLE + require(lambda c: c.training.can_pause(), self.tr("No training is running")),
                 checked=lambda c: c.training.is_paused(),
                 tip=self.tr("Pause training. The time limit is paused as well."),
             ),
@@ -241,7 +237,7 @@ class TrainMenu(MenuTable):
                 lambda c: c.training.export(),
                 icon="export",
                 keys="Ctrl+E",
-                needs=PROJECT + require(lambda c: c.training.can_export(), no_model),
+                needs=WRITABLE + require(lambda c: c.training.can_export(), no_model),
                 tip=self.tr("Export a folder that runs without Defect Workbench and gives the same results"),
             ),
             Command(

@@ -126,7 +126,7 @@ def _tool_buttons() -> Bar:
     return tuple(id if names == [id] else (id, tuple(names)) for id, names in groups.items())
 
 
-RUN_MENU = ("evaluation", "compare_evaluations", "run_settings", "export")
+RUN_MENU = ("compare_runs", "run_settings", "continue_training")
 TOOL_STRIP: Bar = (*_tool_buttons(), "-", "keep", "ruler")
 NAVIGATION: Bar = ("previous", "next", "next_unlabeled")
 HISTORY: Bar = ("undo", "redo")

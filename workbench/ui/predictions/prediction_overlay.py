@@ -264,7 +264,9 @@ class PredictionOverlay(QObject):
 
     def _update_steps(self) -> None:
         key = self._session.key
-        steps = self._training.previews.steps(key) if key is not None else []
+        run, used = self._training.run, self.run  # earlier steps of a run that is not in use belong to its curves only
+        own = self._training.running or (run is not None and used is not None and run.root == used.root)
+        steps = self._training.previews.steps(key) if key is not None and own else []
         self.steps = steps[:-1] if self._training.running else steps  # the newest one is shown as the latest state
         self.changed.emit()
 

@@ -279,6 +279,10 @@ class Notifications(QObject):
         text, advice = formatting.problem_text(problem)
         self._messages.show_message("warning", text, advice, topic="image")
 
+    def explain_step(self, reason: str) -> None:
+        """Show why the step that the user has just run is the next one."""
+        self._messages.show_message("info", reason, topic="reason")
+
     def _stepped(self, step: VerdictChange, change: str) -> None:
         text = _step_text(step)
         self._undo_step = None

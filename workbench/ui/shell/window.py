@@ -35,6 +35,7 @@ from workbench.ui.project.project_commands import ProjectCommands
 from workbench.ui.project.source_commands import SourceCommands
 from workbench.ui.services import Services
 from workbench.ui.shell.canvas_header import CanvasHeader
+from workbench.ui.shell.model_in_use import ExportQuestion, ModelChip, ModelOffer
 from workbench.ui.shell.notifications import Notifications
 from workbench.ui.shell.stage_pages import add_stage_bar
 from workbench.ui.shell.status_bar import StatusBar
@@ -247,6 +248,8 @@ class Window(QMainWindow):
             [self.canvas, self.images.view, self.classes.view, self.training.controls.button],
         )
         self.notifications = Notifications(services, self.messages, self.project_commands)
+        self.model_offer = ModelOffer(session, services.training, services.run_list, self.messages)
+        self.export_question = ExportQuestion(services.export_job, services.run_list, services.workflow, self)
         self.missing_folder = MissingFolder(self, session, self.messages)
         self._context = CommandContext(
             session=session,
@@ -276,6 +279,7 @@ class Window(QMainWindow):
             continuous_training=services.continuous_training,
             pages=services.image_pages,
             spots=self.spots,
+            workflow=services.workflow,
             instant_overlay=services.instant_overlay,
         )
         self.table = Actions(self._context, style, self)
@@ -294,7 +298,8 @@ class Window(QMainWindow):
         fill_menu_bar(
             self.menuBar(), self.table.menus, self.table, self.project_commands.recent.menu, self._enable_submenus
         )
-        pages = self.training, self.evaluation, self.evaluation_navigation
+        self.chip = ModelChip(session, self._services.run_list, self._services.workflow, style)
+        pages = self.training, self.evaluation, self.evaluation_navigation, self.chip
         self.stage_bar = add_stage_bar(self.menuBar(), self._services.workflow, self.table, style, *pages)
         self.addActions([*self.table.all(), self.table.disabled_keys])
         self.setStatusBar(self.status)
@@ -342,7 +347,8 @@ class Window(QMainWindow):
         canvas.refused.connect(messages.refused)
         self.table.refused.connect(messages.command_refused)
         self.editor_keys.repeated_key.held_back.connect(messages.key_held_back)
-        training.export_requested.connect(services.export_job.start)
+        training.export_requested.connect(self.export_question.request)
+        self.stage_bar.explained.connect(messages.explain_step)
         training.view.messaged.connect(messages.show_training_message)
         training.recovered.connect(messages.training_recovered)
         training.view.files.saved.connect(messages.curves_saved)
@@ -397,7 +403,8 @@ class Window(QMainWindow):
             QTimer.singleShot(0, self, lambda: self.leave_guard.leave(self.close, LeaveScope.APPLICATION))
             return
         self._state.save()
-        for part in (self.canvas, self.images, self.project_commands, self.label_files, self.evaluation, self.status):
+        parts = (self.canvas, self.images, self.project_commands, self.label_files, self.evaluation, self.status)
+        for part in (*parts, self.model_offer):
             part.end()
         super().closeEvent(event)
         self.closed.emit()

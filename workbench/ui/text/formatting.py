@@ -11,6 +11,7 @@ import math
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -245,6 +246,15 @@ def run_name(run: Run) -> str:
     return run.name if name.when is None else f"{model_name(name.model)}  {name.when:%Y-%m-%d %H:%M}"
 
 
+def short_run_name(run: Run) -> str:
+    """Return a short title of a run: model and time, with the date of another day."""
+    name = RunName.parse(run.name)
+    if name.when is None:
+        return run.name
+    today = name.when.date() == datetime.now().date()
+    return f"{model_name(name.model)} {name.when:{'%H:%M' if today else '%m-%d %H:%M'}}"
+
+
 def started_text(event: Started) -> str:
     images = event.pictures
     pattern = QCoreApplication.translate(
@@ -345,7 +355,10 @@ def result_text(metrics: dict[str, Any]) -> str:
         defects=regions["defects"],
     )
     false = regions.get("false_per_picture")
-    if false is not None:
+    if metrics.get("false_alarm_images", false) is None and false is not None:
+        unknown = QCoreApplication.translate("words", "false alarms not measured (no good validation image)")
+        text = listed((text, unknown))
+    elif false is not None:
         alarms = fill(
             QCoreApplication.translate("words", "{n} false {n:alarm|alarms} per image"),
             n=number(false, 1 if false < 10 else 0),

@@ -83,6 +83,7 @@ class TrainControls(QWidget):
         self._style = style
         self._running = self._paused = self._short = False
         self._state, self._overrides = "idle", 0
+        self._lines: list[QWidget] = []
         self._build()
         self._update_button()
 
@@ -118,13 +119,14 @@ class TrainControls(QWidget):
         self._models, models = QButtonGroup(self), QHBoxLayout()
         models.setSpacing(0)
         for button, tip in (
-            (self.unet, self.tr("UNet: trained on masks, predicts a class for each pixel")),
-            (self.resnet, self.tr("ResNet: trained on verdicts, predicts a verdict for each image")),
+            (self.unet, self.tr("Next training: UNet, trained on masks, predicts a class for each pixel")),
+            (self.resnet, self.tr("Next training: ResNet, trained on verdicts, predicts a verdict for each image")),
         ):
             button.setCheckable(True)
             button.setToolTip(tip)
             self._models.addButton(button)
             models.addWidget(button)
+        self.next_label = QLabel(self.tr("Next training:"), objectName="muted")
         self.unet.setChecked(True)
         self._models.buttonToggled.connect(lambda *_: self.changed.emit())
         self.minutes = QDoubleSpinBox()
@@ -157,6 +159,7 @@ class TrainControls(QWidget):
         row = QHBoxLayout(self.line)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
+        row.addWidget(self.next_label)
         row.addLayout(models)
         for widget in (self.minutes, self.settings, self.button, self.pause, self.export):
             row.addWidget(widget)
@@ -170,7 +173,8 @@ class TrainControls(QWidget):
         self.resnet.setText(self.tr("ResNet: classification") if on else "ResNet")
 
     def add_line(self, line: QWidget) -> None:
-        """Add a line of another package below the others."""
+        """Add a line of another package below the others, with a control of the training."""
+        self._lines.append(line)
         self.layout().addWidget(line, 2, 0, 1, 2)
 
     @property
@@ -189,11 +193,18 @@ class TrainControls(QWidget):
         self.minutes.setValue(minutes)
         self.device.setCurrentIndex(max(0, self.device.findData(device)))
 
-    def show_state(self, state: str, reason: str, *, paused: bool = False, can_pause: bool = False) -> None:
-        """Update the controls. state: one of _STATES. reason: why training can neither start nor stop, or ""."""
+    def show_state(
+        self, state: str, reason: str, *, paused: bool = False, can_pause: bool = False, watched: bool = False
+    ) -> None:
+        """Update the controls. state: one of _STATES. reason: why training can neither start nor stop, or "".
+
+        watched: the training is that of another window, so that it is shown without controls.
+        """
         self.guard.follow("training", state != "idle")
         self._state, self._running, self._paused = state, state != "idle", paused
-        self.pause.setVisible(state in ("running", "stopping"))
+        for widget in (self.button, *self._lines):
+            widget.setVisible(not watched)
+        self.pause.setVisible(state in ("running", "stopping") and not watched)
         self.pause.setEnabled(can_pause)
         name = self.tr("Resume training") if paused else self.tr("Pause training")
         set_key_tip(self.pause, name, "pause")
@@ -237,18 +248,20 @@ class TrainControls(QWidget):
             self.bar.setValue(round(1000 * share))
             self.bar.setUpdatesEnabled(True)
 
-    def show_export(self, possible: bool, busy: bool) -> None:
+    def show_export(self, possible: bool, busy: bool, model: str) -> None:
+        """Update the export button. model: name of the model in use, "" without one."""
         self.guard.follow("export", busy)
         self.export.setEnabled(possible or busy)
-        reason = "" if possible else self.tr("Train a model first")
+        reason = "" if possible else self.tr("The project is read-only") if model else self.tr("Train a model first")
         set_disabled_reason(self.choices, self.tr("The model is being exported") if busy else reason)
-        self.export.setText(self.tr("Cancel export") if busy else self.tr("Export model"))
+        name = self.tr("Export {model}").format(model=model) if model else self.tr("Export model")
+        self.export.setText(self.tr("Cancel export") if busy else name)
         if busy:
             tip = self.tr("Cancel the export and delete incomplete files")
         elif possible:
             tip = self.tr("Export a folder that runs without Defect Workbench and gives the same results")
         else:
-            tip = self.tr("Train a model first, then export it")
+            tip = reason
         set_key_tip(self.export, tip, "" if busy else "export")
 
     def _update_button(self) -> None:
