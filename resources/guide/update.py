@@ -53,7 +53,7 @@ CHINESE = {
     "merge": "合并另一个项目（例如已标注的副本）的标注",
     "pack": "将项目及其全部图片写入一个 zip 文件",
     "unpack": "解包已打包的项目",
-    "train": "训练 UNet（缺陷分割）或 ResNet（整图判定）",
+    "train": "训练 UNet（缺陷分割）、ResNet（整图判定）或良品图片模型",
     "use": "显示或选择正在使用的模型；evaluate、predict、queue 和 export 默认使用它",
     "adopt": "将其他程序训练的分割网络（ONNX）作为训练记录添加到项目",
     "log": "将训练进度写给 TensorBoard、VisualDL 或 MLflow",

@@ -7072,12 +7072,24 @@
         <translation>下次训练：ResNet，用判定训练，预测每张图片的判定</translation>
     </message>
     <message>
+        <source>Next training: good images only; the model marks what differs from them</source>
+        <translation>下一次训练：只使用良品图片，模型标出与其不同的地方</translation>
+    </message>
+    <message>
         <source>Next training:</source>
         <translation>下次训练：</translation>
     </message>
     <message>
         <source>Training settings</source>
         <translation>训练设置</translation>
+    </message>
+    <message>
+        <source>Good images: anomalies</source>
+        <translation>良品图片：异常</translation>
+    </message>
+    <message>
+        <source>Good images</source>
+        <translation>良品图片</translation>
     </message>
     <message>
         <source>Stop</source>
@@ -8950,6 +8962,26 @@
         <translation>{path} 不是 Defect Workbench 项目：其中没有 project.json。</translation>
     </message>
     <message>
+        <source>Training on good images needs at least {images} images of {parts} parts that are marked as good; there are {n} of {m}.</source>
+        <translation>用良品图片训练至少需要 {parts} 个零件的 {images} 张良品图片；现有 {m} 个零件的 {n} 张。</translation>
+    </message>
+    <message>
+        <source>Mark images without defects as done, or give them the verdict of good parts.</source>
+        <translation>请将没有缺陷的图片标为已完成，或给出良品的判定。</translation>
+    </message>
+    <message>
+        <source>Parts differ too much for a model of good images: {why}.</source>
+        <translation>零件之间差异太大，无法使用良品图片模型：{why}。</translation>
+    </message>
+    <message>
+        <source>No model was kept. Label defects and train a UNet.</source>
+        <translation>没有保留模型。请标注缺陷并训练 UNet。</translation>
+    </message>
+    <message>
+        <source>The model of the run {name} is a complete network without weights for training, so {what}.</source>
+        <translation>训练记录 {name} 的模型是没有训练权重的完整网络，因此{what}。</translation>
+    </message>
+    <message>
         <source>Choose another folder, or create a project elsewhere and import this folder.</source>
         <translation>请选择其他文件夹，或在别处新建项目后导入此文件夹。</translation>
     </message>
@@ -9332,10 +9364,6 @@
     <message>
         <source>Press Enter to paint this part, then click the rest.</source>
         <translation>请先按回车涂画这一部分，再点击其余部分。</translation>
-    </message>
-    <message>
-        <source>The model of the run {name} was added from a file, so {what}.</source>
-        <translation>训练记录 {name} 的模型从文件添加，{what}。</translation>
     </message>
     <message>
         <source>Please check the images: {why}.</source>
@@ -10816,6 +10844,18 @@
         <translation>没有 {names} 的指标，因为出现在不足 {n} 个零件上的类别只用于训练。</translation>
     </message>
     <message>
+        <source>The pretrained encoder has three inputs; gray values are repeated.</source>
+        <translation>预训练编码器有三个输入；灰度值会重复使用。</translation>
+    </message>
+    <message>
+        <source>The values of the images as they are.</source>
+        <translation>直接使用图片的数值。</translation>
+    </message>
+    <message>
+        <source>The larger of the two scales that are compared on parts left out.</source>
+        <translation>在留出的零件上比较的两个缩放比例中较大的一个。</translation>
+    </message>
+    <message>
         <source>The program contains weights of this encoder that were trained on ImageNet.</source>
         <translation>程序自带该编码器在 ImageNet 上训练的权重。</translation>
     </message>
@@ -10956,12 +10996,48 @@
         <translation>训练继续，但不做性能分析。</translation>
     </message>
     <message>
+        <source>Comparing good images</source>
+        <translation>正在比较良品图片</translation>
+    </message>
+    <message>
         <source>Computing the features of the training images</source>
         <translation>正在计算训练图片的特征</translation>
     </message>
     <message>
         <source>the GPU failed ({why}); if this happens again, restart the computer, update the NVIDIA driver and run &apos;workbench doctor&apos;</source>
         <translation>GPU 出现故障（{why}）；如再次发生，请重启计算机、更新 NVIDIA 驱动并运行 workbench doctor</translation>
+    </message>
+    <message>
+        <source>{n} of {m} good {m:image|images} of left-out parts exceed the limit that was set at 5% on the others ({parts} {parts:part|parts})</source>
+        <translation>留出零件的 {m} 张良品图片中有 {n} 张超过按其他零件的 5% 设定的界限（{parts} 个零件）</translation>
+    </message>
+    <message>
+        <source>good images of other parts deviate so far that their limit hides {n} of {m} generated defects</source>
+        <translation>其他零件的良品图片偏差过大，其界限使 {m} 个生成的缺陷中有 {n} 个无法检出</translation>
+    </message>
+    <message>
+        <source>No defect is labeled outside of the training images yet, so there are no metrics. Defects that are labeled later are evaluated.</source>
+        <translation>训练图片之外还没有标注缺陷，因此没有指标。以后标注的缺陷会用于评估。</translation>
+    </message>
+    <message>
+        <source>{n} of {m} good images of left-out parts exceed the limit; {k} of {m} generated defects exceed it (scale {scale}).</source>
+        <translation>留出零件的 {m} 张良品图片中有 {n} 张超过界限；{m} 个生成的缺陷中有 {k} 个超过界限（缩放比例 {scale}）。</translation>
+    </message>
+    <message>
+        <source>{n} of {m} good images of left-out parts exceed the limit; {k} of {m} generated defects exceed it (scale {scale}, compared by position).</source>
+        <translation>留出零件的 {m} 张良品图片中有 {n} 张超过界限；{m} 个生成的缺陷中有 {k} 个超过界限（缩放比例 {scale}，按位置比较）。</translation>
+    </message>
+    <message>
+        <source>it does not apply to a model of good images</source>
+        <translation>它不适用于良品图片模型</translation>
+    </message>
+    <message>
+        <source>The model of good images is complete. Train again to use labels that were added.</source>
+        <translation>良品图片模型已经完成。要使用新加入的标注，请重新训练。</translation>
+    </message>
+    <message>
+        <source>A model of good images: it marks what differs from them. It was fitted without defects to features of a pretrained network.</source>
+        <translation>良品图片模型：标出与良品图片不同的地方。它不使用缺陷，根据预训练网络的特征拟合得到。</translation>
     </message>
     <message>
         <source>its ONNX operators are of version {n} and cannot be converted; export it again with opset {m} or later</source>
@@ -14963,6 +15039,10 @@
     <message>
         <source>{first}; {second}</source>
         <translation>{first}；{second}</translation>
+    </message>
+    <message>
+        <source>Good images</source>
+        <translation>良品图片</translation>
     </message>
     <message>
         <source>{train} training {train:image|images}, {held} validation {held:image|images}.</source>

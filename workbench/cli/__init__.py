@@ -29,7 +29,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "merge": ("import_labels", "merge the labels of another project, such as a labeled copy"),
     "pack": ("project_verbs", "write a project with all its images to one zip file"),
     "unpack": ("project_verbs", "unpack a packed project"),
-    "train": ("train", "train a UNet (segmentation) or a ResNet (classification)"),
+    "train": ("train", "train a UNet (segmentation), a ResNet (classification) or a model of good images"),
     "use": ("use", "show or choose the model in use, which evaluate, predict, queue and export use by default"),
     "adopt": ("adopt", "add a segmentation network trained by another program (ONNX) as a run"),
     "log": ("log", "write the progress of a training for TensorBoard, VisualDL or MLflow"),

@@ -111,7 +111,7 @@ def evaluate(
     if evaluation.leaks:
         notes.append(Message("report.leaks", n=len(evaluation.leaks), first=evaluation.leaks[0].held_out_key))
     leaks = [{"path": leak.held_out_key, "learned": leak.train_key, "why": leak.why} for leak in evaluation.leaks]
-    result = {"run": run.name, "model": data.model, "split": split, **_report(evaluation, rule_options)}
+    result = {"run": run.name, "model": run.settings().model, "split": split, **_report(evaluation, rule_options)}
     return evaluation, {**result, "leaks": leaks, "notes": notes}
 
 
@@ -142,7 +142,7 @@ def evaluate_against(
     if learned:
         notes.append(f"{len(learned)} of these images are training images. Metrics are too high.")
     split = f"against {project.file.name}"
-    result = {"run": run.name, "model": data.model, "split": split, **_report(evaluation, rule_options)}
+    result = {"run": run.name, "model": run.settings().model, "split": split, **_report(evaluation, rule_options)}
     return evaluation, {**result, "notes": notes}
 
 

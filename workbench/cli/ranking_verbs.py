@@ -164,7 +164,7 @@ def run_spots(options: argparse.Namespace, console: Console) -> dict[str, Any]:
         if key not in rows:
             raise problems.NotInProject(name=key)
     labeled = [key for key, row in rows.items() if any(pixels and id < DONT_CARE for id, pixels in row.counts)]
-    search, found, skipped = SpotSearch(project, list(rows)), [], []
+    search, found, skipped = SpotSearch(project, list(rows), run_in_use(project.root, "good")), [], []
     requested = options.images or list(rows)
     with console.progress("searching") as move:
         for number, key in enumerate(requested, 1):

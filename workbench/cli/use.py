@@ -9,6 +9,7 @@ from typing import Any
 from workbench.cli.verb_runner import Console
 from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.run import IN_USE, chosen_run, find_run, run_in_use
+from workbench.core.runs.training_settings import MODELS
 
 AUTOMATIC = "automatic"
 
@@ -17,7 +18,7 @@ def add_run_arguments(parser: argparse.ArgumentParser, meaning: str) -> None:
     """Add the options that select a run of a project; the default is the model in use."""
     names = f"RUN|{IN_USE}|best|last"
     parser.add_argument("--run", dest="name", default=IN_USE, metavar=names, help=f"{meaning} ({IN_USE})")
-    parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
+    parser.add_argument("--model", choices=MODELS, help="only among runs of this model")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -77,8 +77,21 @@ class TooManyPoints(Problem):
     advice = "Press Enter to paint this part, then click the rest."
 
 
-class RunAdopted(Problem):
-    message = "The model of the run {name} was added from a file, so {what}."
+class RunComplete(Problem):
+    message = "The model of the run {name} is a complete network without weights for training, so {what}."
+
+
+class FewGoodImages(Problem):
+    message = (
+        "Training on good images needs at least {images} images of {parts} parts that are marked as good; "
+        "there are {n} of {m}."
+    )
+    advice = "Mark images without defects as done, or give them the verdict of good parts."
+
+
+class PartsDiffer(Problem):
+    message = "Parts differ too much for a model of good images: {why}."
+    advice = "No model was kept. Label defects and train a UNet."
 
 
 class DeviceMissing(Problem):

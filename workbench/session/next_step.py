@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from workbench.core.runs.dataset import FEWEST
+from workbench.core.runs.training_settings import Model
 
 Stage = Literal["label", "train", "evaluate", "export"]
 STAGES: tuple[Stage, ...] = ("label", "train", "evaluate", "export")
@@ -70,7 +71,7 @@ class WorkflowState:
     marked as done. reading: no label of the images is known yet.
     """
 
-    model: Literal["unet", "resnet"] = "unet"
+    model: Model = "unet"
     minutes: float = 5.0
     writable: bool = True
     images: int = 0

@@ -163,7 +163,7 @@ class RunEvaluation(QObject):
                 self.classes[info.id] = (info.name, info.color)
         self.point = operating_point.OperatingPoint.of(self.settings)
         self.crops.open(project)
-        if not self.splits and not run.adopted:
+        if not self.splits and not run.complete:
             self._enter("nothing")
             return
         self.split = split if split in self.splits else "val" if list(self.splits) == ["val"] else "test"

@@ -13,6 +13,7 @@ from workbench.core.project.image_row import ImageRow
 from workbench.core.project.project import DONT_CARE
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import RunLine
+from workbench.core.runs.training_settings import Model
 from workbench.session.next_step import RunFacts, Workflow, WorkflowState, workflow
 from workbench.session.session import Session
 from workbench.session.training.shown_runs import RunList
@@ -81,7 +82,7 @@ class WorkflowMonitor(QObject):
         self._session, self._training, self._run_list, self._export_job = session, training, run_list, export_job
         self._counts = LabelCounts()
         self._evaluated: set[str] = set()  # names of runs
-        self._model: Literal["unet", "resnet"] = "unet"
+        self._model: Model = "unet"
         self._minutes = 5.0
         self._timer = QTimer(self, singleShot=True, interval=_DELAY)
         self._timer.timeout.connect(self._update)
@@ -102,7 +103,7 @@ class WorkflowMonitor(QObject):
         export_job.finished.connect(self._schedule)
         self._recount()
 
-    def set_plan(self, model: Literal["unet", "resnet"], minutes: float) -> None:
+    def set_plan(self, model: Model, minutes: float) -> None:
         """Set the kind of model and the minutes of the next training."""
         self._model, self._minutes = model, minutes
         self._schedule()

@@ -130,6 +130,10 @@ def _train_until_signal(run: Run, report: Reporter, channel: ControlChannel, clo
 
 def _train(run: Run, report: Reporter, channel: ControlChannel, clock: Clock, resume: bool) -> Event:
     _check(run, resume)
+    if run.settings().model == "good":
+        from workbench.training import good_training
+
+        return good_training.train(run, report, channel)
     need_paddle(channel)
     from workbench.training.training_loop import train
 

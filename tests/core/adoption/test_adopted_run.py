@@ -218,6 +218,6 @@ def test_adopted_run_among_others(labeled_project, tmp_path):
     assert found is not None and found.name == run.name
     origin = json.loads(run.adopted_path.read_text("utf-8"))
     assert origin["file"] == "net.onnx" and origin["options"]["classes"] == ["scratch"]
-    with pytest.raises(problems.RunAdopted, match="was added from a file, so no training can start from it"):
+    with pytest.raises(problems.RunComplete, match="without weights for training, so no training can start from it"):
         create_run(labeled_project, request("unet", start_from=run.name))
     assert [entry.name for entry in list_runs(labeled_project.root)] == [run.name]

@@ -106,7 +106,12 @@ def test_only_the_newest_plan_is_reported(options, qtbot):
 
 def test_content_of_the_file(options, root):
     options.save("resnet", {"depth": 34})
-    assert json.loads((root / "training.json").read_text("utf-8")) == {"format": 1, "unet": {}, "resnet": {"depth": 34}}
+    assert json.loads((root / "training.json").read_text("utf-8")) == {
+        "format": 1,
+        "unet": {},
+        "resnet": {"depth": 34},
+        "good": {},
+    }
 
 
 SIZE = (80, 96)

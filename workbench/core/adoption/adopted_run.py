@@ -23,6 +23,7 @@ from workbench.core.project.project import ClassInfo, Project, matching_class
 from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset, add_items
 from workbench.core.runs.events import Finished, encode
+from workbench.core.runs.good_images import present_dataset
 from workbench.core.runs.network_process import NetworkCancelled
 from workbench.core.runs.onnx_files import NetworkRefused
 from workbench.core.runs.run import Run, new_run_folder, write_settings
@@ -98,14 +99,14 @@ def adopt(
 
 
 def refresh_dataset(project: Project, run: Run) -> Dataset:
-    """Return the dataset of a run. Of an adopted one, renew the test images from the present labels before.
+    """Return the dataset of a run. Of an adopted one, and of one of good images, renew its test images first.
 
     Reads labels: not for the GUI thread. A run that cannot be written keeps its earlier list. Raises RunBroken.
     """
     before = run.dataset()
-    if not run.adopted:
+    if not run.complete:
         return before
-    now = _dataset(project, before.classes)
+    now = _dataset(project, before.classes) if run.adopted else present_dataset(project, before)
     if now != before:
         with contextlib.suppress(Problem, OSError):
             write_json(run.dataset_path, now.model_dump(mode="json"), root=run.project_root)

@@ -24,8 +24,7 @@ from workbench.core.project.formats.base import is_good
 from workbench.core.project.grouping import check_pattern, near_duplicates
 from workbench.core.project.plausibility import Plausibility
 from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED, Project
-from workbench.core.runs.dataset import Dataset, collect
-from workbench.core.runs.training_settings import Model
+from workbench.core.runs.dataset import Dataset, LabelKind, collect
 from workbench.inference.io.file_access import open_regular
 from workbench.inference.io.opencv import cv2
 from workbench.inference.text_safety import csv_table, natural_key
@@ -343,7 +342,7 @@ def _grouping(project: Project, keys: list[str]) -> list[Finding]:
 def _splits(project: Project) -> list[Dataset]:
     """Return the split of the labeled images for each model that can currently be trained."""
     found = []
-    for model in get_args(Model):
+    for model in get_args(LabelKind):
         try:
             found.append(collect(project, model))
         except problems.Problem:

@@ -39,6 +39,8 @@ from workbench.core.text_patterns import as_text, is_text
 from workbench.inference.io.file_access import read_regular
 from workbench.inference.io.opencv import cv2
 
+LabelKind = Literal["unet", "resnet"]  # what is learned from: masks, or verdicts
+
 
 class AddedImage(StoredModel):
     """Image whose label was added to a run during training; replaces the earlier entry of the image."""
@@ -58,7 +60,7 @@ class Dataset(MessageModel):
 
     model_config = ConfigDict(extra="ignore")
     format: int = 1
-    model: Literal["unet", "resnet"]
+    model: LabelKind
     classes: list[ClassInfo] = []
     verdicts: list[str] = []
     items: list[Item] = []  # as of the creation of the run
@@ -93,7 +95,7 @@ class Dataset(MessageModel):
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-def collect(project: Project, model: Literal["unet", "resnet"], trained_keys: Collection[str] = ()) -> Dataset:
+def collect(project: Project, model: LabelKind, trained_keys: Collection[str] = ()) -> Dataset:
     """Collect the images labeled for `model` and split them. Broken images are listed with the reason and skipped.
 
     trained_keys: keys of images that the initial network was trained on. They and their groups are not held out.
@@ -173,7 +175,7 @@ def _leave_out_lone_verdicts(dataset: Dataset, counts: Counter[str | None]) -> N
     dataset.items = [item for item in dataset.items if counts[item.verdict] > 1]
 
 
-def make_item(project: Project, key: str, note: annotation.Note, model: Literal["unet", "resnet"]) -> Item | None:
+def make_item(project: Project, key: str, note: annotation.Note, model: LabelKind) -> Item | None:
     """Return the dataset item of an image with its current label; None if the image is not ready. Raises a Problem."""
     return _segmentation_item(project, key, note) if model == "unet" else _verdict_item(project, key, note)
 

@@ -8,6 +8,7 @@ holds copies of the masks for evaluation as they were at the start of the run, w
 also lists later additions. The trainer is
 the only writer while it runs, which `core.runs.launch` enforces. `adopted.json` marks a network that was trained
 elsewhere, see `core.adoption`: there is nothing but `best/` without weights, dataset.json and one event.
+`good.json` holds the check of a network fitted to good images, which has no weights either.
 
 Name of a run folder: the time of its start, the model, and a number for runs within one second.
 
@@ -35,6 +36,7 @@ from workbench.core.project.project import Project, read_project_file
 from workbench.core.project.storage import check_links, inside, write_bytes, write_json
 from workbench.core.runs.dataset import Dataset, collect
 from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step, decode, line_start
+from workbench.core.runs.good_images import CLASS, anomaly_class, collect_good, plan_good
 from workbench.core.runs.launch import check_gpu_build, check_several_gpus, divide_batch
 from workbench.core.runs.network_stats import prune_settings
 from workbench.core.runs.planner import plan
@@ -208,6 +210,10 @@ class Run:
         return self.root / "adopted.json"
 
     @property
+    def good_path(self) -> Path:
+        return self.root / "good.json"
+
+    @property
     def last(self) -> Path:
         return self.root / "last"
 
@@ -296,6 +302,11 @@ class Run:
         return self.adopted_path.exists()
 
     @property
+    def complete(self) -> bool:
+        """True if the network is not trained further: it was added from a file, or fitted to good images."""
+        return self.adopted or self.good_path.exists()
+
+    @property
     def resumable(self) -> bool:
         return (self.last / "state.json").exists()
 
@@ -310,12 +321,16 @@ def plan_run(
     check_several_gpus(request.device)
     request = divide_batch(request)
     earlier = find_run(project.root, request.start_from) if request.start_from else None
-    if earlier is not None and earlier.adopted:
-        raise problems.RunAdopted(name=earlier.name, what=Message("adopt.not_trained_further"))
+    if earlier is not None and earlier.complete:
+        raise problems.RunComplete(name=earlier.name, what=Message("adopt.not_trained_further"))
+    model = request.model
+    if model == "good":
+        dataset = collect_good(project) if dataset is None else dataset
+        return dataset, plan_good(project, dataset, request)
     if request.prune:
         request = prune_settings(request, earlier.settings() if earlier is not None else None)
     if dataset is None:
-        dataset = collect(project, request.model, _training_keys(earlier, project) if earlier is not None else ())
+        dataset = collect(project, model, _training_keys(earlier, project) if earlier is not None else ())
     return dataset, plan(project, dataset, request, earlier.settings() if earlier is not None else None)
 
 
@@ -335,6 +350,8 @@ def create_run(project: Project, request: TrainingSettings) -> Run:
     """Collect labels, plan the training settings, write a new run folder. Reads images: not for the GUI thread."""
     project.need_write(Message("what.run"))
     check_gpu_build(request.device)
+    if request.model == "good" and anomaly_class(project) not in project.classes:
+        project.add_class(CLASS)
     dataset, settings = plan_run(project, request)
     run = new_run_folder(project, request.model)
     _keep_labels(project, run, dataset)

@@ -161,6 +161,8 @@ def diagnose(state: RunState, *, silent: float = 0.0, paused: bool = False) -> H
         return HealthFinding("paused", "info")
     if silent > SILENT and not ended:
         return HealthFinding("silent", "warning", {"seconds": silent})
+    if state.started.model == "good":  # neither steps nor validation images
+        return HealthFinding("well", "good")
     for check in (_numbers, _held_out, _images, _machine, _trend):
         finding = check(state, ended)
         if finding is not None:

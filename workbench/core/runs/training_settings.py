@@ -8,7 +8,7 @@ Stored in `training.json` beside project.json, per kind of model. Settings not i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -24,6 +24,8 @@ Augmentation = Literal[
     "flip_horizontal", "flip_vertical", "rotate_90", "rotate", "zoom", "brightness", "contrast", "noise", "lighting"
 ]
 
+Model = Literal["unet", "resnet", "good"]  # good: fitted to good images only, see core.anomaly_network
+MODELS: tuple[Model, ...] = get_args(Model)
 
 DEFAULT_MINUTES = 5.0
 MIN_MINUTES = 0.1  # of the controls in the window; a run may be shorter
@@ -37,7 +39,7 @@ class TrainingSettings(StoredModel):
     format: int = 1
 
     # choices of the user
-    model: Literal["unet", "resnet"]
+    model: Model
     minutes: float | None = Field(default=DEFAULT_MINUTES, gt=0, le=MAX_MINUTES)
     epochs: int | None = Field(default=None, ge=1, le=1_000_000)  # limits the run instead of `minutes` if given
     device: str = "auto"  # "auto" | "cpu" | "gpu" | "gpu:0" | "gpu:0,1" | "cpu:2", see launch.processes
@@ -122,11 +124,14 @@ OF_UNET = {
     "mirror",
 }
 OF_RESNET = {"depth", "input_size", "standardize", "train_further", "label_smoothing"}
+OF_GOOD = {"model", "full_scale", "low", "high", "scale"}
 _NOT_OFFERED = {"format", "reasons", "amp_level"}  # O2 was never measured on a GPU; runs that have it remain readable
 
 
 def concerns(model: str) -> list[str]:
     """Return the names of the settings that apply to a kind of model."""
+    if model == "good":
+        return [name for name in TrainingSettings.model_fields if name in OF_GOOD]
     other = OF_RESNET if model == "unet" else OF_UNET
     return [name for name in TrainingSettings.model_fields if name not in other | _NOT_OFFERED]
 
@@ -190,7 +195,6 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 FORMAT = 1
-Model = Literal["unet", "resnet"]
 _ELSEWHERE = {"format", "model", "minutes", "device", "reasons"}  # chosen beside the Train button, or not by the user
 
 Choices = dict[str, Any]  # training settings
@@ -208,12 +212,13 @@ class SettingsOverrides(StoredModel):
     format: int = FORMAT
     unet: Choices = {}
     resnet: Choices = {}
+    good: Choices = {}
 
     def of(self, model: str) -> Choices:
-        return dict(self.resnet if model == "resnet" else self.unet)
+        return dict(getattr(self, model))
 
     def with_choices(self, model: str, choices: Choices) -> SettingsOverrides:
-        return self.model_copy(update={"resnet" if model == "resnet" else "unet": dict(choices)})
+        return self.model_copy(update={model: dict(choices)})
 
 
 def load_overrides(project: Project) -> SettingsOverrides:
@@ -221,7 +226,7 @@ def load_overrides(project: Project) -> SettingsOverrides:
     path = project.root / "training.json"
     try:
         choices = load_versioned(path, SettingsOverrides, FORMAT, ProjectBroken)
-        for model in ("unet", "resnet"):
+        for model in MODELS:
             unknown = sorted(choices.of(model).keys() - set(adjustable_settings()))
             if unknown:
                 raise ProjectBroken(path=str(path), why=Message("settings.no_such", name=unknown[0]))

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.runs import captured_program
-from workbench.core.runs.events import BestKept, Evaluated, Event, Failed, Finished, Preview, Started, Step
+from workbench.core.runs.events import BestKept, Evaluated, Event, Failed, Finished, Preview, Progress, Started, Step
 from workbench.core.runs.run import Run, create_run, list_runs
 from workbench.core.runs.run_history import PastRun
 from workbench.core.runs.training_settings import request
@@ -73,14 +73,18 @@ class RunProgress:
         self.steps = self.seconds = 0.0
         self.planned_seconds: float | None = None
         self.kept_open_event: BestKept | None = None
+        self._has_steps = True
 
     def add(self, event: Event) -> None:
         """Follow an event of the run."""
         self.seconds = event.time
         if isinstance(event, Started):
             self.planned_seconds = event.seconds_planned
+            self._has_steps = event.model != "good"
         elif isinstance(event, Step):
             self._set_steps(event)
+        elif isinstance(event, Progress) and not self._has_steps and event.total:
+            self.steps = max(self.steps, min(1.0, event.done / event.total))
         elif isinstance(event, BestKept):
             self.kept_open_event = event
 
@@ -285,6 +289,7 @@ class TrainingControl(QObject):
         self._report_not_started(captured_program.from_problem(problem))
 
     def _prepared(self, run: Run) -> None:
+        self._session.classes.changed.emit()  # a model of good images may have added its own
         if self.stopping:
             discard_tree(run.root)  # just created, nothing was trained
             self._report_not_started(None)

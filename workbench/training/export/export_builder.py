@@ -117,7 +117,7 @@ class _Builder:
         images = export_images.readable(chosen)
         chosen = [sample for sample in chosen if sample.key in dict(images)]
         place = device.choose_beside_training()
-        network = AdoptedNetwork(self.run) if self.run.adopted else TrainedNetwork(self.run, self.dataset)
+        network = AdoptedNetwork(self.run) if self.run.complete else TrainedNetwork(self.run, self.dataset)
         reference = network.engine
         trained = present_settings(self.run, self.project, self.dataset, self.formats)
         self.check_readiness(trained, reference, chosen)
@@ -290,7 +290,7 @@ class _Builder:
         usual = latency.usual_size([sample.size for sample in chosen])
         image, options = references[-1][1], self.options
         timed = latency.measure_package(self.folder, settings, image, usual, options, tick)
-        if not self.run.adopted:
+        if not self.run.complete:
             timed.content["dygraph"] = latency.time_dygraph(settings, reference, image, usual)
         return dataclasses.replace(settings, order=timed.order, engines=timed.tunings), timed.content
 

@@ -18,7 +18,7 @@ from paddle.static import InputSpec
 
 from workbench.core.adoption.network_file import opset
 from workbench.core.messages import Message
-from workbench.core.problems import RunAdopted, RunBroken, RunUnusable
+from workbench.core.problems import RunBroken, RunComplete, RunUnusable
 from workbench.core.project.project import Project
 from workbench.core.runs.captured_program import run_captured
 from workbench.core.runs.dataset import Dataset
@@ -300,8 +300,8 @@ def present_settings(run: Run, project: Project, dataset: Dataset, formats: Sequ
 
 
 def check_source(run: Run, options: ExportOptions) -> None:
-    """Raise RunUnusable without weights, RunAdopted for a format that only a trained network has."""
-    if not run.adopted:
+    """Raise RunUnusable without weights, RunComplete for a format that only a trained network has."""
+    if not run.complete:
         if not (run.best / checkpoint.WEIGHTS).exists():
             run.need_usable()
             raise RunUnusable(name=run.name, why=Message("run.no_weights"))
@@ -309,4 +309,4 @@ def check_source(run: Run, options: ExportOptions) -> None:
     run.need_usable()
     for name in options.formats:
         if name == "paddlex" or (name in KINDS and KINDS[name].module in _PADDLE):
-            raise RunAdopted(name=run.name, what=Message("adopt.no_paddle", name=name))
+            raise RunComplete(name=run.name, what=Message("adopt.no_paddle", name=name))

@@ -274,7 +274,7 @@ class PreferenceFields(QObject):
                 lambda: controls.values()[0],
                 lambda value: put(0, value),
                 default.model,
-                choices={"unet": controls.unet.text(), "resnet": controls.resnet.text()},
+                choices={model: button.text() for model, button in controls.models.items()},
             ),
             SettingField(
                 self.tr("Time limit"),

@@ -237,6 +237,8 @@ def first_sentences(text: str) -> list[str]:
 
 
 def model_name(model: str) -> str:
+    if model == "good":
+        return QCoreApplication.translate("words", "Good images")
     return {"unet": "UNet", "resnet": "ResNet", "onnx": "ONNX"}.get(model, model)
 
 
@@ -317,6 +319,10 @@ def ending_text(event: Finished) -> str:
         return QCoreApplication.translate("words", "Model from the file {name}.").format(name=event.result["adopted"])
     if event.result.get("usable") is False:
         return QCoreApplication.translate("words", "Training ended without a usable model.")
+    if check := event.result.get("good"):
+        from workbench.core.runs.good_images import check_text
+
+        return translate_message(check_text(check))
     if event.why == "stopped":
         return QCoreApplication.translate("words", "Stopped. The best model so far is kept.")
     return QCoreApplication.translate("words", "Finished after {time}.").format(time=duration(event.time))

@@ -115,12 +115,15 @@ class TrainControls(QWidget):
         self.show_overrides(0)
 
     def _build_line(self) -> None:
-        self.unet, self.resnet = QPushButton(objectName="left"), QPushButton(objectName="right")
+        self.unet, self.resnet = QPushButton(objectName="left"), QPushButton(objectName="middle")
+        self.good = QPushButton(objectName="right")
+        self.models = {"unet": self.unet, "resnet": self.resnet, "good": self.good}
         self._models, models = QButtonGroup(self), QHBoxLayout()
         models.setSpacing(0)
         for button, tip in (
             (self.unet, self.tr("Next training: UNet, trained on masks, predicts a class for each pixel")),
             (self.resnet, self.tr("Next training: ResNet, trained on verdicts, predicts a verdict for each image")),
+            (self.good, self.tr("Next training: good images only; the model marks what differs from them")),
         ):
             button.setCheckable(True)
             button.setToolTip(tip)
@@ -128,7 +131,7 @@ class TrainControls(QWidget):
             models.addWidget(button)
         self.next_label = QLabel(self.tr("Next training:"), objectName="muted")
         self.unet.setChecked(True)
-        self._models.buttonToggled.connect(lambda *_: self.changed.emit())
+        self._models.buttonToggled.connect(self._model_chosen)
         self.minutes = QDoubleSpinBox()
         self.minutes.setRange(MIN_MINUTES, MAX_MINUTES)
         self.minutes.setDecimals(1)
@@ -171,6 +174,7 @@ class TrainControls(QWidget):
         """Show what each kind of model is for, or its name only."""
         self.unet.setText(self.tr("UNet: segmentation") if on else "UNet")
         self.resnet.setText(self.tr("ResNet: classification") if on else "ResNet")
+        self.good.setText(self.tr("Good images: anomalies") if on else self.tr("Good images"))
 
     def add_line(self, line: QWidget) -> None:
         """Add a line of another package below the others, with a control of the training."""
@@ -179,10 +183,14 @@ class TrainControls(QWidget):
 
     @property
     def model(self) -> str:
-        return "resnet" if self.resnet.isChecked() else "unet"
+        return next((model for model, button in self.models.items() if button.isChecked()), "unet")
 
     def set_model(self, model: str) -> None:
-        (self.resnet if model == "resnet" else self.unet).setChecked(True)
+        self.models[model].setChecked(True)
+
+    def _model_chosen(self, *_: object) -> None:
+        self.minutes.setVisible(self.model != "good")  # takes as long as the images need
+        self.changed.emit()
 
     def values(self) -> tuple[str, float, str]:
         """Return model, minutes and device."""
@@ -210,11 +218,12 @@ class TrainControls(QWidget):
         set_key_tip(self.pause, name, "pause")
         self.pause.setAccessibleName(name)
         self._show_text()
-        tip = self.tr("Stop training and keep the best model") if self._running else self.tr("Start training")
+        stop = self.tr("Stop") if self.model == "good" else self.tr("Stop training and keep the best model")
+        tip = stop if self._running else self.tr("Start training")
         set_key_tip(self.button, tip, "train")
         set_disabled_reason(self.button, reason)
         self.button.setEnabled(not reason and state != "stopping")
-        for widget in (self.unet, self.resnet, self.minutes, self.device):
+        for widget in (*self.models.values(), self.minutes, self.device):
             widget.setEnabled(not self._running)
         self._update_button()
 
@@ -224,7 +233,7 @@ class TrainControls(QWidget):
         self._show_text()
 
     def _show_text(self) -> None:
-        stop = self.tr("Stop") if self._short else self.tr("Stop and keep best model")
+        stop = self.tr("Stop") if self._short or self.model == "good" else self.tr("Stop and keep best model")
         texts = self.tr("Train"), self.tr("Cancel"), stop, self.tr("Stopping…")
         self.button.setText(texts[_STATES.index(self._state)])
 
